@@ -1,0 +1,14 @@
+"""wefe: how biased is this word embedding, and can the number be believed?
+
+Everything is imported when it is first used, so that ``import wefe`` is quick.
+"""
+
+import lazy_loader as lazy
+
+from wefe import _compat
+
+__version__ = "2.0.0.dev0"
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
+
+_compat.install()

@@ -1,0 +1,30 @@
+from . import datasets as datasets
+from . import embeddings as embeddings
+from . import metrics as metrics
+from . import models as models
+from . import plotting as plotting
+from . import query as query
+from . import ranking as ranking
+from . import results as results
+from . import running as running
+from . import words as words
+from .metrics import ECT as ECT
+from .metrics import MAC as MAC
+from .metrics import RIPA as RIPA
+from .metrics import RND as RND
+from .metrics import RNSB as RNSB
+from .metrics import SAME as SAME
+from .metrics import WEAT as WEAT
+from .metrics import DirectBias as DirectBias
+from .metrics import GeneralizedWEAT as GeneralizedWEAT
+from .models import WordEmbeddingModel as WordEmbeddingModel
+from .models import load_test_model as load_test_model
+from .query import Query as Query
+from .ranking import calculate_ranking_correlations as calculate_ranking_correlations
+from .ranking import create_ranking as create_ranking
+from .ranking import overall_scores as overall_scores
+from .ranking import score_column as score_column
+from .results import MetricResult as MetricResult
+from .running import run_queries as run_queries
+
+__version__: str

@@ -1,0 +1,111 @@
+"""Every check of user input and its wording: what was wanted, what was found, what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def found(value: object) -> str:
+    """Describe a value for an error message: its type and, when short, the value itself."""
+    text = repr(value)
+    if len(text) > 60:
+        text = text[:57] + "..."
+    return f"{type(value).__name__} {text}"
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Return `value` if it is one of `choices`; the error names them and the nearest one."""
+    if isinstance(value, str) and value in choices:
+        return value
+    allowed = ", ".join(repr(choice) for choice in choices)
+    near = difflib.get_close_matches(str(value), list(choices), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name} must be one of {allowed}; got {found(value)}.{hint}")
+
+
+def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> None:
+    """Refuse keys outside `allowed`, naming the nearest allowed one."""
+    for key in keys:
+        if key in allowed:
+            continue
+        near = difflib.get_close_matches(str(key), list(allowed), n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        options = ", ".join(repr(option) for option in allowed)
+        raise ValueError(f"{what}: unknown option {key!r}; the options are {options}.{hint}")
+
+
+def check_bool(name: str, value: object) -> bool:
+    """Return `value` as a bool; numbers and strings are refused."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False; got {found(value)}.")
+
+
+def check_positive_int(name: str, value: object) -> int:
+    """Return `value` as an int of at least 1."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole and int(value) >= 1:  # type: ignore[call-overload]
+        return int(value)  # type: ignore[call-overload,no-any-return]
+    kind = ValueError if whole else TypeError
+    raise kind(f"{name} must be an integer of at least 1; got {found(value)}.")
+
+
+def check_share(name: str, value: object) -> float:
+    """Return `value` as a float in [0, 1]; the integers 0 and 1 are fine."""
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        share = float(value)
+        if math.isfinite(share) and 0.0 <= share <= 1.0:
+            return share
+        raise ValueError(f"{name} is a share between 0 and 1; got {value!r}.")
+    raise TypeError(f"{name} must be a number between 0 and 1; got {found(value)}.")
+
+
+def check_strategy(value: object) -> str:
+    """Return the look-up strategy: 'first' or 'all'."""
+    return check_choice("strategy", value, ("first", "all"))
+
+
+def check_sequence(name: str, value: object) -> Sequence[Any]:
+    """Return `value` if it is a list, tuple or array: something with an order and no keys."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return value  # type: ignore[return-value]
+    raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.")
+
+
+def check_word_set(name: str, words: object) -> tuple[str, ...]:
+    """Return one word set as a tuple of strings; the error says which element is wrong."""
+    sequence = check_sequence(name, words)
+    if len(sequence) == 0:
+        raise ValueError(f"{name} is empty; a word set needs at least one word.")
+    for position, word in enumerate(sequence):
+        if not isinstance(word, str):
+            raise TypeError(f"{name}: element {position} must be a string; got {found(word)}.")
+    return tuple(str(word) for word in sequence)
+
+
+def check_model(model: object) -> None:
+    """Refuse anything that is not a `WordEmbeddingModel`."""
+    from wefe.models._word_embedding_model import WordEmbeddingModel
+
+    if not isinstance(model, WordEmbeddingModel):
+        raise TypeError(
+            f"model must be a WordEmbeddingModel; got {found(model)}. "
+            "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
+        )
+
+
+def check_query(query: object) -> None:
+    """Refuse anything that is not a `Query`."""
+    from wefe.query import Query
+
+    if not isinstance(query, Query):
+        raise TypeError(
+            f"query must be a Query; got {found(query)}. "
+            "Build one: Query(target_sets, attribute_sets, target_sets_names, "
+            "attribute_sets_names)."
+        )

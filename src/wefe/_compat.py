@@ -1,0 +1,49 @@
+"""The documented import paths of older releases, as one table.
+
+Each is a module that holds nothing: an attribute is looked up where it lives now. They are put in
+`sys.modules`, so that importing ``wefe.metrics.WEAT`` as a module does not replace the class of
+that name in `wefe.metrics`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+_METRICS = ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA")
+
+# Older module -> where its names live now, in the order in which they are looked up.
+_TABLE: dict[str, tuple[str, ...]] = {
+    "wefe.word_embedding_model": ("wefe.models", "wefe.embeddings"),
+    "wefe.preprocessing": ("wefe.words", "wefe.embeddings"),
+    "wefe.utils": ("wefe.running", "wefe.ranking", "wefe.plotting", "wefe.models"),
+    "wefe.datasets.datasets": ("wefe.datasets",),
+    "wefe.metrics.base_metric": ("wefe.metrics",),
+    **{f"wefe.metrics.{name}": ("wefe.metrics",) for name in _METRICS},
+}
+
+
+class _Moved(ModuleType):
+    """A module whose names live elsewhere now."""
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            for place in _TABLE[self.__name__]:
+                module = importlib.import_module(place)
+                if name in getattr(module, "__all__", ()) or hasattr(module, name):
+                    return getattr(module, name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+def install() -> None:
+    """Make the older paths importable."""
+    for old, places in _TABLE.items():
+        module = _Moved(old, f"Moved: see {', '.join(places)}.")
+        module.__path__ = []
+        sys.modules.setdefault(old, module)
+        parent, _, child = old.rpartition(".")
+        # `wefe.utils` is an attribute of `wefe`; `wefe.metrics.WEAT` stays the class.
+        if parent == "wefe":
+            setattr(sys.modules[parent], child, module)

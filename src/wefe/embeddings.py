@@ -1,0 +1,454 @@
+"""From a query and a model to arrays: the only place that knows lost words and thresholds.
+
+The public functions return dictionaries of words and vectors, as the documentation describes
+them. Metrics use what is beneath, :func:`embed_query`, whose result counts every word that was
+lost and says why a query cannot be answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    check_bool,
+    check_model,
+    check_query,
+    check_sequence,
+    check_share,
+    check_strategy,
+    check_word_set,
+)
+from wefe.models._word_embedding_model import FloatArray, WordEmbeddingModel
+from wefe.query import Query
+from wefe.words import Preprocessor, check_preprocessors, variants
+
+logger = logging.getLogger(__name__)
+
+EmbeddingDict: TypeAlias = dict[str, FloatArray]
+EmbeddingSets: TypeAlias = dict[str, EmbeddingDict]
+Strategy: TypeAlias = Literal["first", "all"]
+
+
+class Lookup(TypedDict, total=False):
+    """How the words of a query are looked up; every `run_query` takes these options.
+
+    - ``lost_vocabulary_threshold`` : float in [0, 1], default 0.2. A query with a set that loses
+      a larger share of its words yields NaN.
+    - ``preprocessors`` : list of dict, default ``[{}]``. Variants of each word, in the order in
+      which they are tried; see :func:`wefe.preprocessing.preprocess_word`.
+    - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant that the model
+      has, or all of them.
+    - ``normalize`` : bool, default False. Scale every vector to unit length first.
+    - ``warn_not_found_words`` : bool, default False. Log the words that were not found.
+    """
+
+    lost_vocabulary_threshold: float
+    preprocessors: Sequence[Preprocessor] | None
+    strategy: Strategy
+    normalize: bool
+    warn_not_found_words: bool
+
+
+class UnusableVectorError(ValueError):
+    """A word of a query has a zero or non-finite vector."""
+
+
+@dataclass(frozen=True)
+class EmbeddedSet:
+    """One word set after look-up.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    words : tuple of str
+        The forms found in the vocabulary, all different: one per row of `vectors`.
+    vectors : ndarray of shape (len(words), dim)
+        Their vectors, float64.
+    lost : tuple of str
+        The words, as the query has them, of which no variant was found.
+    first_row : tuple of (int or None)
+        For each entry of the set, in order, the row of its first variant found; None if lost.
+        This is what keeps paired sets aligned.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    vectors: npt.NDArray[np.float64] = field(repr=False)
+    lost: tuple[str, ...]
+    first_row: tuple[int | None, ...] = field(repr=False)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries of the set in the query, repetitions included."""
+        return len(self.first_row)
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the entries that were lost, between 0 and 1."""
+        return self.first_row.count(None) / self.n_entries
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class EmbeddedQuery:
+    """A query after look-up in one model.
+
+    Attributes
+    ----------
+    targets, attributes : tuple of EmbeddedSet
+        The sets, in the order of the query.
+    nan_reason : str or None
+        Why the query cannot be answered; None if it can.
+    """
+
+    query: Query
+    model_name: str
+    targets: tuple[EmbeddedSet, ...]
+    attributes: tuple[EmbeddedSet, ...]
+    nan_reason: str | None = None
+
+    @property
+    def sets(self) -> tuple[EmbeddedSet, ...]:
+        """Target sets, then attribute sets."""
+        return self.targets + self.attributes
+
+
+def embed_query(
+    model: WordEmbeddingModel,
+    query: Query,
+    lost_vocabulary_threshold: float = 0.2,
+    preprocessors: Sequence[Preprocessor] | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    warn_not_found_words: bool = False,
+) -> EmbeddedQuery:
+    """Look up every word of a query.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        Where to look.
+    query : Query
+        What to look up.
+    lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words
+        See :class:`Lookup`.
+
+    Returns
+    -------
+    EmbeddedQuery
+        Found and lost words of every set, with vectors in float64. If a set lost more than the
+        threshold allows, or everything, `nan_reason` says so.
+
+    Raises
+    ------
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
+    """
+    check_model(model)
+    check_query(query)
+    threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
+    checked = check_preprocessors(preprocessors)
+    check_strategy(strategy)
+    check_bool("normalize", normalize)
+    targets, attributes = query.content
+    embedded = [
+        _embed_set(model, name, words, checked, strategy, normalize=normalize)
+        for name, words in zip(
+            (*query.target_sets_names, *query.attribute_sets_names),
+            (*targets, *attributes),
+            strict=True,
+        )
+    ]
+    if warn_not_found_words:
+        for word_set in embedded:
+            _log_lost(model, word_set.name, word_set.lost)
+    reason = _why_unanswerable(embedded, threshold)
+    if reason is not None:
+        logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
+    n_targets = len(targets)
+    return EmbeddedQuery(
+        query, model.name, tuple(embedded[:n_targets]), tuple(embedded[n_targets:]), reason
+    )
+
+
+def get_embeddings_from_query(
+    model: WordEmbeddingModel,
+    query: Query,
+    lost_vocabulary_threshold: float = 0.2,
+    preprocessors: Sequence[Preprocessor] | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    warn_not_found_words: bool = False,
+    verbose: bool = False,
+) -> tuple[EmbeddingSets, EmbeddingSets] | None:
+    """Return the vectors of every word of a query.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        Where to look.
+    query : Query
+        What to look up.
+    lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words
+        See :class:`Lookup`.
+    verbose : bool, default=False
+        Log what was found at level INFO.
+
+    Returns
+    -------
+    (dict, dict) or None
+        Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,)
+        in the dtype of the model. None if a set lost more words than the threshold allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> query = Query([["she"], ["he"]], [["Math"]])
+    >>> targets, attributes = get_embeddings_from_query(
+    ...     model, query, preprocessors=[{}, {"lowercase": True}]
+    ... )
+    >>> attributes
+    {'Attribute set 0': {'math': array([0., 0., 1.])}}
+    """
+    embedded = embed_query(
+        model,
+        query,
+        lost_vocabulary_threshold,
+        preprocessors,
+        strategy,
+        normalize,
+        warn_not_found_words,
+    )
+    if verbose:
+        _log_found(model, embedded.sets)
+    if embedded.nan_reason is not None:
+        return None
+    return (
+        {part.name: _as_dict(part, model) for part in embedded.targets},
+        {part.name: _as_dict(part, model) for part in embedded.attributes},
+    )
+
+
+def get_embeddings_from_set(
+    model: WordEmbeddingModel,
+    word_set: Sequence[str],
+    preprocessors: Sequence[Preprocessor] | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    verbose: bool = False,
+) -> tuple[list[str], EmbeddingDict]:
+    """Return the vectors of the words of one set.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        Where to look.
+    word_set : sequence of str
+        What to look up.
+    preprocessors, strategy, normalize
+        See :class:`Lookup`.
+    verbose : bool, default=False
+        Log what was found at level INFO.
+
+    Returns
+    -------
+    not_found : list of str
+        The words, as given, of which no variant was found.
+    embeddings : dict
+        Form found -> vector of shape (dim,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), "toy")
+    >>> get_embeddings_from_set(model, ["She", "they"], [{}, {"lowercase": True}])
+    (['they'], {'she': array([1., 0.])})
+    """
+    check_model(model)
+    words = check_word_set("word_set", word_set)
+    checked = check_preprocessors(preprocessors)
+    check_strategy(strategy)
+    check_bool("normalize", normalize)
+    embedded = _embed_set(model, "word_set", words, checked, strategy, normalize=normalize)
+    if verbose:
+        _log_found(model, [embedded])
+    return list(embedded.lost), _as_dict(embedded, model)
+
+
+def get_embeddings_from_tuples(
+    model: WordEmbeddingModel,
+    sets: Sequence[Sequence[str]],
+    sets_name: str | None = None,
+    preprocessors: Sequence[Preprocessor] | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    discard_incomplete_sets: bool = True,
+    warn_lost_sets: bool = True,
+    verbose: bool = False,
+) -> list[EmbeddingDict]:
+    """Return the vectors of pairs (or larger tuples) of words that belong together.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        Where to look.
+    sets : sequence of sequences of str
+        For example ``[["woman", "man"], ["she", "he"]]``.
+    sets_name : str, optional
+        What the tuples are called in log messages, for example 'definitional pairs'.
+    preprocessors, strategy, normalize
+        See :class:`Lookup`.
+    discard_incomplete_sets : bool, default=True
+        Leave out a tuple of which a word was lost. False keeps what is left of it, and leaves out
+        only tuples of which nothing is.
+    warn_lost_sets : bool, default=True
+        Log the tuples that lost a word. It changes nothing else.
+    verbose : bool, default=False
+        Log what was found at level INFO.
+
+    Returns
+    -------
+    list of dict
+        Per tuple: form found -> vector of shape (dim,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he", "king"], np.eye(3)), "toy")
+    >>> pairs = [["she", "he"], ["queen", "king"]]
+    >>> [list(pair) for pair in get_embeddings_from_tuples(model, pairs, warn_lost_sets=False)]
+    [['she', 'he']]
+    """
+    check_model(model)
+    called = "sets" if sets_name is None else sets_name
+    checked = check_preprocessors(preprocessors)
+    check_strategy(strategy)
+    check_bool("normalize", normalize)
+    embedded = [
+        _embed_set(
+            model,
+            f"{called}[{position}]",
+            check_word_set(f"{called}[{position}]", words),
+            checked,
+            strategy,
+            normalize=normalize,
+        )
+        for position, words in enumerate(check_sequence(called, sets))
+    ]
+    if verbose:
+        _log_found(model, embedded)
+    kept = []
+    for part in embedded:
+        if part.lost:
+            complete_enough = not discard_incomplete_sets and len(part) > 0
+            if warn_lost_sets:
+                fate = "kept without" if complete_enough else "left out, as the model lacks"
+                logger.warning("%s %s %s (%s)", part.name, fate, list(part.lost), model.name)
+            if not complete_enough:
+                continue
+        kept.append(_as_dict(part, model))
+    return kept
+
+
+# Older releases had this under two names.
+get_embeddings_from_sets = get_embeddings_from_tuples
+
+
+def _embed_set(
+    model: WordEmbeddingModel,
+    name: str,
+    words: Iterable[str],
+    preprocessors: tuple[Preprocessor, ...],
+    strategy: str,
+    *,
+    normalize: bool,
+) -> EmbeddedSet:
+    found: dict[str, int] = {}
+    lost: dict[str, None] = {}
+    first_row: list[int | None] = []
+    plain = preprocessors == ({},)
+    prefix = model.vocab_prefix
+    for word in words:
+        forms = [(prefix or "") + word] if plain else variants(word, preprocessors, prefix)
+        hits = [form for form in forms if form in model]
+        if strategy == "first":
+            hits = hits[:1]
+        for form in hits:
+            found.setdefault(form, len(found))
+        first_row.append(found[hits[0]] if hits else None)
+        if not hits:
+            lost[word] = None
+    vectors = np.asarray(model.get_vectors(list(found)), dtype=np.float64)
+    _check_usable(model, name, tuple(found), vectors)
+    if normalize:
+        # Lengths are positive: _check_usable refused zero vectors.
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return EmbeddedSet(name, tuple(found), vectors, tuple(lost), tuple(first_row))
+
+
+def _check_usable(
+    model: WordEmbeddingModel, name: str, words: tuple[str, ...], vectors: npt.NDArray[np.float64]
+) -> None:
+    # One pass: a zero vector has length 0, a vector with NaN or infinity a non-finite one.
+    squared = np.einsum("ij,ij->i", vectors, vectors)
+    usable = (squared > 0) & np.isfinite(squared)
+    if usable.all():
+        return
+    zero = [word for word, value in zip(words, squared, strict=True) if value == 0]
+    broken = [word for word, value in zip(words, squared, strict=True) if not np.isfinite(value)]
+    problems = [
+        f"{kind} for {listed}"
+        for kind, listed in (("zero", zero), ("NaN or inf", broken))
+        if listed
+    ]
+    raise UnusableVectorError(
+        f"{model.name} has unusable vectors in {name!r}: {', '.join(problems)}. "
+        "Repair them in the model or leave these words out of the query."
+    )
+
+
+def _why_unanswerable(sets: Sequence[EmbeddedSet], threshold: float) -> str | None:
+    reasons = []
+    for part in sets:
+        share = part.lost_share
+        if len(part) > 0 and share <= threshold:
+            continue
+        limit = "nothing is left" if len(part) == 0 else f"more than the {threshold:.0%} allowed"
+        listed = ", ".join(part.lost[:5]) + (", ..." if len(part.lost) > 5 else "")
+        reasons.append(f"{part.name!r} lost {share:.0%} of its words ({listed}), {limit}")
+    return "; ".join(reasons) if reasons else None
+
+
+def _as_dict(part: EmbeddedSet, model: WordEmbeddingModel) -> EmbeddingDict:
+    vectors = part.vectors.astype(model.vectors.dtype, copy=False)
+    return dict(zip(part.words, vectors, strict=True))
+
+
+def _log_lost(model: WordEmbeddingModel, name: str, lost: Sequence[str]) -> None:
+    if lost:
+        logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), name, list(lost))
+
+
+def _log_found(model: WordEmbeddingModel, sets: Iterable[EmbeddedSet]) -> None:
+    for part in sets:
+        logger.info(
+            "%s: found %d forms for %d words of %r, lost %d",
+            model.name,
+            len(part),
+            part.n_entries,
+            part.name,
+            len(part.lost),
+        )

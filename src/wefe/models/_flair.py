@@ -1,0 +1,50 @@
+"""Vectors out of flair's classic word embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wefe._checks import found
+from wefe.models._word_embedding_model import ArrayVectors
+
+
+def flair_to_gensim(flair_embedding: Any) -> Any:
+    """Return the vectors that a flair `WordEmbeddings` object holds.
+
+    Parameters
+    ----------
+    flair_embedding : flair.embeddings.WordEmbeddings
+        One of flair's classic (static) word embeddings.
+
+    Returns
+    -------
+    gensim.models.KeyedVectors or ArrayVectors
+        What `WordEmbeddingModel` takes: the gensim object itself where flair (before 0.12) keeps
+        one, otherwise gensim vectors made from its table, or `ArrayVectors` without gensim.
+
+    Raises
+    ------
+    TypeError
+        If the object holds no static vectors (flair's contextual embeddings do not).
+    """
+    kept = getattr(flair_embedding, "precomputed_word_embeddings", None)
+    if kept is not None:
+        return kept
+    # flair 0.12 and newer: a word-to-row table beside a torch embedding layer.
+    vocabulary = getattr(flair_embedding, "vocab", None)
+    layer: Any = getattr(flair_embedding, "embedding", None)
+    if not isinstance(vocabulary, dict) or not hasattr(layer, "weight"):
+        raise TypeError(
+            "flair_to_gensim takes flair's classic WordEmbeddings (static vectors); "
+            f"got {found(flair_embedding)}."
+        )
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    table = layer.weight.detach().cpu().numpy()
+    vectors = table[[vocabulary[word] for word in words]]
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        return ArrayVectors(words, vectors)
+    keyed_vectors = KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
+    keyed_vectors.add_vectors(words, vectors)
+    return keyed_vectors

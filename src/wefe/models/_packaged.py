@@ -1,0 +1,79 @@
+"""The real word vectors that ship with the package."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import resources
+
+import numpy as np
+
+from wefe.models._word_embedding_model import KeyedVectors, WordEmbeddingModel
+
+
+def load_test_model() -> WordEmbeddingModel:
+    """Load the small, real embedding that ships with the package; no network is needed.
+
+    For learning, tests and demonstrations: it holds every word of every packaged word set and
+    shows bias that the metrics find.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        Named 'minilm-words': some 10,600 words, 256 dimensions, float32. A fresh model at each
+        call, so changing one in place leaves the others alone.
+
+    Notes
+    -----
+    *What it is.* Static vectors made from the sentence encoder all-MiniLM-L6-v2 (Apache-2.0): each
+    word was encoded as a sentence of its own, a centred PCA kept 256 of 384 dimensions (95 % of the
+    variance), and the numbers were rounded to float16 (5.5 MB). The words are the 10,000 most
+    frequent English ones by `wordfreq`, most frequent first, then the remaining words of the
+    packaged word sets, sorted, with multi-word ones such as ``Catholic_priest``.
+    ``scripts/build_packaged_vectors.py`` makes the file again, byte for byte.
+
+    *What it is not.* No embedding trained on word co-occurrence, and no model to draw conclusions
+    about other models from. It is not the word2vec subset that older releases carried, so figures
+    differ from those in the older documentation. The encoder folds case: ``Adam`` and ``adam``,
+    where both are there, share one vector. Of a large lexicon such as that of Hu and Liu it knows
+    only the frequent words (one in five).
+
+    Examples
+    --------
+    >>> model = load_test_model()
+    >>> model.name, model.dim
+    ('minilm-words', 256)
+    >>> "Catholic_priest" in model
+    True
+    >>> she_he = model["she"] - model["he"]
+    >>> bool(she_he @ model["nurse"] > she_he @ model["engineer"])
+    True
+    """
+    from safetensors import safe_open
+
+    shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
+    with resources.as_file(shipped) as path, safe_open(path, framework="numpy") as file:
+        vocabulary = file.get_tensor("vocabulary").tobytes().decode().split("\n")
+        embeddings = file.get_tensor("embeddings").astype(np.float32)
+        name = file.metadata()["name"]
+    return WordEmbeddingModel.from_arrays(vocabulary, embeddings, name=name)
+
+
+def load_weat_w2v() -> KeyedVectors:
+    """Load the vectors of :func:`load_test_model` under the name that the oldest releases used.
+
+    Returns
+    -------
+    ArrayVectors
+        A table of vectors, as then, to be wrapped: ``WordEmbeddingModel(load_weat_w2v(), "name")``.
+
+    Warns
+    -----
+    UserWarning
+        Always: despite the name, these are no word2vec vectors.
+    """
+    warnings.warn(
+        "load_weat_w2v() returns the vectors of load_test_model(), which are not the word2vec "
+        "subset of older releases; call load_test_model() instead.",
+        stacklevel=2,
+    )
+    return load_test_model().wv

@@ -1,0 +1,317 @@
+"""Query: named target and attribute sets, their template and their subqueries (seed paper, 3.1)."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from wefe._checks import check_known, check_sequence, check_word_set, found
+
+Cardinality: TypeAlias = int | Literal["n"]
+Template: TypeAlias = tuple[Cardinality, Cardinality]
+WordSet: TypeAlias = tuple[str, ...]
+
+_KEYS = (
+    "target_sets",
+    "attribute_sets",
+    "target_sets_names",
+    "attribute_sets_names",
+    "query_name",
+    "template",
+)
+
+
+class Query:
+    """A bias test: target sets (social groups) and attribute sets (what they may lean to).
+
+    A query never changes after it was made. It is equal to another one if words and names are
+    equal, in the same order.
+
+    Parameters
+    ----------
+    target_sets : sequence of sequences of str
+        Word sets that denote social groups, for example women and men. At least one.
+    attribute_sets : sequence of sequences of str
+        Word sets that denote what may be associated with the groups: traits, occupations.
+    target_sets_names, attribute_sets_names : sequence of str, optional
+        One name per set, all different within the targets and within the attributes. By default
+        'Target set 0', 'Target set 1', ... and 'Attribute set 0', ...
+
+    Raises
+    ------
+    TypeError
+        If a set is not a list (tuple, array), or a word or name is not a string.
+    ValueError
+        If there is no target set, a set is empty, or names are repeated, empty or of the wrong
+        number. The message says which set and which element.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, section 3.1.
+
+    Examples
+    --------
+    >>> query = Query(
+    ...     [["she", "woman"], ["he", "man"]],
+    ...     [["poetry", "dance"], ["math", "physics"]],
+    ...     ["Female terms", "Male terms"],
+    ...     ["Arts", "Science"],
+    ... )
+    >>> query.query_name
+    'Female terms and Male terms wrt Arts and Science'
+    >>> query.template
+    (2, 2)
+    >>> [subquery.query_name for subquery in query.get_subqueries((2, 1))]
+    ['Female terms and Male terms wrt Arts', 'Female terms and Male terms wrt Science']
+    """
+
+    __slots__ = ("_attribute_names", "_attributes", "_target_names", "_targets")
+
+    def __init__(
+        self,
+        target_sets: Sequence[Sequence[str]],
+        attribute_sets: Sequence[Sequence[str]],
+        target_sets_names: Sequence[str] | None = None,
+        attribute_sets_names: Sequence[str] | None = None,
+    ) -> None:
+        if len(check_sequence("target_sets", target_sets)) == 0:
+            raise ValueError("target_sets is empty; a query needs at least one target set.")
+        self._targets, self._target_names = _check_sets("target", target_sets, target_sets_names)
+        self._attributes, self._attribute_names = _check_sets(
+            "attribute", attribute_sets, attribute_sets_names
+        )
+
+    @property
+    def target_sets(self) -> list[list[str]]:
+        """The target sets, as fresh lists."""
+        return [list(words) for words in self._targets]
+
+    @property
+    def attribute_sets(self) -> list[list[str]]:
+        """The attribute sets, as fresh lists."""
+        return [list(words) for words in self._attributes]
+
+    @property
+    def target_sets_names(self) -> list[str]:
+        """The names of the target sets."""
+        return list(self._target_names)
+
+    @property
+    def attribute_sets_names(self) -> list[str]:
+        """The names of the attribute sets."""
+        return list(self._attribute_names)
+
+    @property
+    def template(self) -> tuple[int, int]:
+        """The number of target sets and the number of attribute sets."""
+        return len(self._targets), len(self._attributes)
+
+    @property
+    def query_name(self) -> str:
+        """The name, generated from the names of the sets: 'T1 and T2 wrt A1 and A2'."""
+        targets = _enumerate(self._target_names)
+        if not self._attribute_names:
+            return targets
+        return f"{targets} wrt {_enumerate(self._attribute_names)}"
+
+    @property
+    def content(self) -> tuple[tuple[WordSet, ...], tuple[WordSet, ...]]:
+        """The words alone, hashable: two queries that ask the same thing have the same content."""
+        return self._targets, self._attributes
+
+    def satisfies(self, template: Template, minimum: tuple[int, int] = (1, 1)) -> bool:
+        """Tell whether the query has the shape of a template.
+
+        Parameters
+        ----------
+        template : tuple
+            Wanted number of target and of attribute sets; 'n' stands for any number.
+        minimum : tuple of int, default=(1, 1)
+            The smallest number that 'n' stands for.
+
+        Examples
+        --------
+        >>> Query([["she"], ["he"]], [["math"]]).satisfies(("n", 1), minimum=(2, 1))
+        True
+        """
+        wanted = check_template(template)
+        return all(
+            have >= least if want == "n" else have == want
+            for want, have, least in zip(wanted, self.template, minimum, strict=True)
+        )
+
+    def get_subqueries(
+        self, new_template: Template, minimum: tuple[int, int] = (1, 1)
+    ) -> list[Query]:
+        """Return the subqueries Q(s) that have the given template (seed paper, section 3.1).
+
+        Parameters
+        ----------
+        new_template : tuple
+            Number of target and of attribute sets of each subquery; 'n' keeps all sets of that
+            side.
+        minimum : tuple of int, default=(1, 1)
+            The smallest number that 'n' stands for.
+
+        Returns
+        -------
+        list of Query
+            All C(t, t') C(a, a') combinations in the order of the sets; empty if the query has
+            fewer sets than the template asks for. Combinations with the same words occur once,
+            whatever they are called.
+        """
+        wanted = check_template(new_template)
+        picks = [
+            list(itertools.combinations(range(have), have if want == "n" else want))
+            if want != "n" or have >= least
+            else []
+            for want, have, least in zip(wanted, self.template, minimum, strict=True)
+        ]
+        return unique_queries(
+            [self._select(targets, attributes) for targets, attributes in itertools.product(*picks)]
+        )
+
+    # `Dict`, because inside this class `dict` is the documented method.
+    def dict(self) -> builtins.dict[str, Any]:
+        """Return the query as plain data: sets, names, query name and template."""
+        return {
+            "target_sets": self.target_sets,
+            "attribute_sets": self.attribute_sets,
+            "target_sets_names": self.target_sets_names,
+            "attribute_sets_names": self.attribute_sets_names,
+            "query_name": self.query_name,
+            "template": self.template,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Query:
+        """Make a query from what :meth:`dict` returns; `query_name`, `template` may be absent.
+
+        Examples
+        --------
+        >>> query = Query([["she"], ["he"]], [["math"]])
+        >>> Query.from_dict(query.dict()) == query
+        True
+        """
+        if not isinstance(data, Mapping):
+            raise TypeError(f"a query is read from a dict; got {found(data)}.")
+        check_known("query", data, _KEYS)
+        missing = [key for key in _KEYS[:2] if key not in data]
+        if missing:
+            raise ValueError(f"query: {' and '.join(missing)} missing; found {sorted(data)}.")
+        query = cls(
+            data["target_sets"],
+            data["attribute_sets"],
+            data.get("target_sets_names"),
+            data.get("attribute_sets_names"),
+        )
+        stated = data.get("template")
+        if stated is not None and tuple(stated) != query.template:
+            raise ValueError(
+                f"query: the template says {tuple(stated)}, the sets have {query.template}."
+            )
+        return query
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the query as a JSON text."""
+        return json.dumps(self.dict(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Query:
+        """Make a query from a JSON text written by :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity() == other._identity() if isinstance(other, Query) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Query: {self.query_name}\n"
+            f"- Target sets: {self.target_sets}\n"
+            f"- Attribute sets:{self.attribute_sets}>"
+        )
+
+    def _identity(self) -> tuple[object, ...]:
+        return self._targets, self._attributes, self._target_names, self._attribute_names
+
+    def _select(self, targets: tuple[int, ...], attributes: tuple[int, ...]) -> Query:
+        # Everything was checked when this query was made, so the parts are taken as they are.
+        part = object.__new__(Query)
+        part._targets = tuple(self._targets[i] for i in targets)
+        part._target_names = tuple(self._target_names[i] for i in targets)
+        part._attributes = tuple(self._attributes[i] for i in attributes)
+        part._attribute_names = tuple(self._attribute_names[i] for i in attributes)
+        return part
+
+
+def unique_queries(queries: Sequence[Query]) -> list[Query]:
+    """Return the queries without those that repeat the words of an earlier one."""
+    first: dict[object, Query] = {}
+    for query in queries:
+        first.setdefault(query.content, query)
+    return list(first.values())
+
+
+def check_template(template: object) -> Template:
+    """Return a template: a pair of positive integers or 'n'."""
+    if not isinstance(template, tuple | list) or len(template) != 2:
+        raise TypeError(
+            "a template is a pair (number of target sets, number of attribute sets) "
+            f"such as (2, 1); got {found(template)}."
+        )
+    for cardinality in template:
+        whole = isinstance(cardinality, int) and not isinstance(cardinality, bool)
+        if cardinality != "n" and not (whole and cardinality >= 0):
+            raise ValueError(
+                f"a template holds integers or 'n' (any number); got {found(cardinality)}."
+            )
+    return template[0], template[1]
+
+
+def _check_sets(
+    kind: str, sets: object, names: object
+) -> tuple[tuple[WordSet, ...], tuple[str, ...]]:
+    sequence = check_sequence(f"{kind}_sets", sets)
+    if names is None:
+        checked_names = tuple(f"{kind.capitalize()} set {i}" for i in range(len(sequence)))
+    else:
+        checked_names = _check_names(f"{kind}_sets_names", names, len(sequence))
+    words = tuple(
+        check_word_set(f"{kind} set {i} ({name!r})", word_set)
+        for i, (word_set, name) in enumerate(zip(sequence, checked_names, strict=True))
+    )
+    return words, checked_names
+
+
+def _check_names(what: str, names: object, n_sets: int) -> tuple[str, ...]:
+    sequence = check_sequence(what, names)
+    if len(sequence) != n_sets:
+        raise ValueError(
+            f"{what} must have one name per set: {n_sets} sets, {len(sequence)} names."
+        )
+    seen: dict[str, int] = {}
+    for position, name in enumerate(sequence):
+        if not isinstance(name, str):
+            raise TypeError(f"{what}: element {position} must be a string; got {found(name)}.")
+        if not name:
+            raise ValueError(f"{what}: element {position} is empty; every set needs a name.")
+        if name in seen:
+            raise ValueError(
+                f"{what}: elements {seen[name]} and {position} are both {name!r}; "
+                "results are kept by set name, so give each set its own."
+            )
+        seen[name] = position
+    return tuple(str(name) for name in sequence)
+
+
+def _enumerate(names: tuple[str, ...]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"

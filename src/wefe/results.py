@@ -1,0 +1,95 @@
+"""What a metric returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wefe.embeddings import EmbeddedQuery, EmbeddedSet
+from wefe.query import Query
+
+
+@dataclass(frozen=True)
+class WordUse:
+    """What look-up made of one word set.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    used : tuple of str
+        The forms found in the vocabulary.
+    lost : tuple of str
+        The words, as the query has them, of which no variant was found.
+    n_entries : int
+        Number of entries of the set in the query, repetitions included.
+    lost_share : float
+        Share of the entries that were lost, between 0 and 1.
+    """
+
+    name: str
+    used: tuple[str, ...]
+    lost: tuple[str, ...]
+    n_entries: int
+    lost_share: float
+
+    @classmethod
+    def of(cls, part: EmbeddedSet) -> WordUse:
+        """Summarise an embedded set, without its vectors."""
+        return cls(part.name, part.words, part.lost, part.n_entries, part.lost_share)
+
+
+class MetricResult(dict[str, Any]):
+    """The documented dictionary of a metric, with more on attributes.
+
+    Attributes
+    ----------
+    query : Query
+        What was asked.
+    model_name : str
+        Which model answered.
+    metric_name : str
+        Short name of the metric, as it heads columns: 'WEAT', 'WEAT-ES'.
+    targets, attributes : tuple of WordUse
+        The words used and lost, per set.
+    nan_reason : str or None
+        Why the result is NaN; None if it is a number.
+    details : dict
+        Whatever else the metric knows, for example the permutation test behind a p-value.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import ECT
+    >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
+    >>> result = ECT().run_query(query, load_test_model())
+    >>> result["result"]
+    nan
+    >>> result.nan_reason
+    "'Attribute set 0' lost 33% of its words (xyzzy), more than the 20% allowed"
+    >>> result.attributes[0].used
+    ('math', 'art')
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        embedded: EmbeddedQuery,
+        metric_name: str,
+        nan_reason: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(values)
+        self.query: Query = embedded.query
+        self.model_name = embedded.model_name
+        self.metric_name = metric_name
+        self.targets = tuple(WordUse.of(part) for part in embedded.targets)
+        self.attributes = tuple(WordUse.of(part) for part in embedded.attributes)
+        self.nan_reason = nan_reason
+        self.details = dict(details or {})
+
+    @property
+    def lost_words(self) -> dict[str, list[str]]:
+        """The lost words of every set that lost any."""
+        return {use.name: list(use.lost) for use in self.targets + self.attributes if use.lost}

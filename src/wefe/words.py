@@ -1,0 +1,147 @@
+"""Clean and vary a word before it is looked up; nothing here knows about models.
+
+A *preprocessor* is a dictionary of options applied to a word. A list of preprocessors yields
+the variants of a word, in the order in which they are to be looked up.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from wefe._checks import check_choice, check_known, check_sequence, found
+
+
+class Preprocessor(TypedDict, total=False):
+    """Options of one preprocessor; the empty dictionary leaves words as they are."""
+
+    lowercase: bool
+    uppercase: bool
+    titlecase: bool
+    strip_accents: bool | Literal["ascii", "unicode"]
+    preprocessor: Callable[[str], str]
+
+
+_OPTIONS = ("lowercase", "uppercase", "titlecase", "strip_accents", "preprocessor")
+
+
+def preprocess_word(
+    word: str, options: Preprocessor | None = None, vocab_prefix: str | None = None
+) -> str:
+    """Return the form of a word that is looked up in the vocabulary of a model.
+
+    Parameters
+    ----------
+    word : str
+        The word as a query has it.
+    options : dict, optional
+        Any of the following; the default, ``{}``, changes nothing.
+
+        - ``lowercase``, ``uppercase``, ``titlecase`` : bool. Change the case, in this order if
+          several are on.
+        - ``strip_accents`` : bool or {'ascii', 'unicode'}. 'unicode' (the same as True) removes
+          combining marks, 'ascii' drops in addition whatever has no ASCII form.
+        - ``preprocessor`` : callable. Takes and returns a string; the other options are ignored.
+    vocab_prefix : str, optional
+        Put before the processed word (``"/c/en/"`` for ConceptNet); it is not processed itself.
+
+    Returns
+    -------
+    str
+        The processed word.
+
+    Raises
+    ------
+    TypeError
+        If `word` or what a ``preprocessor`` returns is not a string.
+    ValueError
+        If `options` has an unknown key; the error names the nearest known one.
+
+    Examples
+    --------
+    >>> preprocess_word("José", {"lowercase": True, "strip_accents": True})
+    'jose'
+    >>> preprocess_word("Woman", {"preprocessor": str.upper}, vocab_prefix="/c/en/")
+    '/c/en/WOMAN'
+    """
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string; got {found(word)}.")
+    options = check_preprocessor({} if options is None else options)
+    return (vocab_prefix or "") + _apply(word, options)
+
+
+def check_preprocessor(options: object) -> Preprocessor:
+    """Return one preprocessor; unknown options and wrong values are refused."""
+    if not isinstance(options, dict):
+        raise TypeError(
+            "a preprocessor must be a dict of options such as {'lowercase': True}; "
+            f"got {found(options)}."
+        )
+    check_known("preprocessor", options, _OPTIONS)
+    function = options.get("preprocessor")
+    if function is not None and not callable(function):
+        raise TypeError(f"the option 'preprocessor' must be a callable; got {found(function)}.")
+    accents = options.get("strip_accents", False)
+    if not isinstance(accents, bool):
+        check_choice("strip_accents", accents, ("ascii", "unicode"))
+    return options  # type: ignore[return-value]
+
+
+def check_preprocessors(preprocessors: object) -> tuple[Preprocessor, ...]:
+    """Return a list of preprocessors as a tuple; ``None`` means ``[{}]``."""
+    if preprocessors is None:
+        return ({},)
+    if isinstance(preprocessors, dict):
+        raise TypeError(
+            f"preprocessors must be a list of dicts; got one dict. Write [{preprocessors!r}]."
+        )
+    sequence = check_sequence("preprocessors", preprocessors)
+    if len(sequence) == 0:
+        raise ValueError("preprocessors is empty; [{}] looks words up as they are.")
+    return tuple(check_preprocessor(options) for options in sequence)
+
+
+def variants(
+    word: str, preprocessors: Sequence[Preprocessor], vocab_prefix: str | None = None
+) -> list[str]:
+    """Return the distinct forms of a word, in the order of the (checked) preprocessors.
+
+    Examples
+    --------
+    >>> variants("Ann", [{}, {"lowercase": True}, {"titlecase": True}])
+    ['Ann', 'ann']
+    """
+    prefix = vocab_prefix or ""
+    return list(dict.fromkeys(prefix + _apply(word, options) for options in preprocessors))
+
+
+def _apply(word: str, options: Preprocessor) -> str:
+    if not options:
+        return word
+    function = options.get("preprocessor")
+    if function is not None:
+        processed = function(word)
+        if not isinstance(processed, str):
+            raise TypeError(
+                f"the preprocessor {function!r} must return a string; for {word!r} it returned "
+                f"{found(processed)}."
+            )
+        return processed
+    if options.get("lowercase"):
+        word = word.lower()
+    if options.get("uppercase"):
+        word = word.upper()
+    if options.get("titlecase"):
+        word = word.title()
+    accents = options.get("strip_accents", False)
+    if accents:
+        word = _strip_accents(word, to_ascii=accents == "ascii")
+    return word
+
+
+def _strip_accents(word: str, *, to_ascii: bool) -> str:
+    decomposed = unicodedata.normalize("NFKD", word)
+    if to_ascii:
+        return decomposed.encode("ascii", "ignore").decode("ascii")
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

