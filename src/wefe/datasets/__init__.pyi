@@ -1,0 +1,30 @@
+from ._bingliu import load_bingliu
+from ._catalogue import list_datasets, list_query_sets
+from ._debias_multiclass import fetch_debias_multiclass
+from ._debiaswe import fetch_debiaswe
+from ._eds import fetch_eds
+from ._gn_glove import fetch_gn_glove
+from ._queries import (
+    list_queries_left_out,
+    load_case_study_queries,
+    load_query_set,
+    load_weat_queries,
+)
+from ._rnsb import load_rnsb_identity_terms
+from ._weat import load_weat
+
+__all__ = [
+    "fetch_debias_multiclass",
+    "fetch_debiaswe",
+    "fetch_eds",
+    "fetch_gn_glove",
+    "list_datasets",
+    "list_queries_left_out",
+    "list_query_sets",
+    "load_bingliu",
+    "load_case_study_queries",
+    "load_query_set",
+    "load_rnsb_identity_terms",
+    "load_weat",
+    "load_weat_queries",
+]

@@ -1,0 +1,168 @@
+"""Tables of what there is: datasets and query sets."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from wefe.datasets import _bingliu, _debiaswe, _eds, _gn_glove
+from wefe.datasets._download import FILES, at_hand
+from wefe.datasets._queries import QUERY_SETS, list_queries_left_out, references_to_fetch
+from wefe.datasets._shipped import read_shipped
+
+
+@dataclass(frozen=True)
+class _Dataset:
+    function: str
+    what: str
+    word_sets: int
+    files: tuple[str, ...] = ()
+    citation: str = ""
+    url: str = ""
+
+
+# The citation of a dataset that ships, in whole or in part, stands in its JSON file.
+_DATASETS = {
+    "weat": _Dataset("load_weat", "Targets and attributes of the ten WEAT tests", 32),
+    "rnsb": _Dataset("load_rnsb_identity_terms", "Identity terms: national origins, religions", 2),
+    "bingliu": _Dataset(
+        "load_bingliu",
+        "Opinion lexicon: 2,006 positive and 4,783 negative words",
+        2,
+        _bingliu.FILES,
+        "Minqing Hu and Bing Liu. Mining and Summarizing Customer Reviews. KDD 2004, pages "
+        "168-177.",
+        "https://www.cs.uic.edu/~liub/FBS/sentiment-analysis.html",
+    ),
+    "eds": _Dataset(
+        "fetch_eds",
+        "Gender terms, surnames, adjectives, religions; occupations from census tables (download)",
+        21,
+        _eds.FILES,
+    ),
+    "debiaswe": _Dataset(
+        "fetch_debiaswe",
+        "Gender pairs and seed words; all gender-specific words and professions (download)",
+        8,
+        _debiaswe.FILES,
+    ),
+    "debias_multiclass": _Dataset(
+        "fetch_debias_multiclass",
+        "Definitional sets and stereotypes of gender, ethnicity and religion",
+        25,
+    ),
+    "gn_glove": _Dataset(
+        "fetch_gn_glove",
+        "Paired gender words and the 440 SemBias questions",
+        4,
+        _gn_glove.FILES,
+        "Jieyu Zhao, Yichao Zhou, Zeyu Li, Wei Wang and Kai-Wei Chang. Learning Gender-Neutral "
+        "Word Embeddings. EMNLP 2018, pages 4847-4853.",
+        "https://github.com/uclanlp/gn_glove",
+    ),
+}
+
+
+def list_datasets() -> list[dict[str, Any]]:
+    """List the datasets, for a table; no download is started.
+
+    Returns
+    -------
+    list of dict
+        One per dataset, with the keys
+
+        - `name`, and `function`: the function of :mod:`wefe.datasets` that returns it;
+        - `what`: a line of description;
+        - `word_sets`: number of entries when everything is at hand;
+        - `delivery`: 'shipped', 'fetched' or 'partly fetched';
+        - `download_bytes`: size of the download, 0 for none;
+        - `cached`: whether the download is at hand and verified, in ``WEFE_DATA_DIR`` or the
+          cache; None when there is nothing to download;
+        - `source`, `url`: where the words were published.
+
+    Examples
+    --------
+    >>> from wefe.datasets import list_datasets
+    >>> for row in list_datasets():
+    ...     print(row["name"], row["word_sets"], row["delivery"])
+    weat 32 shipped
+    rnsb 2 shipped
+    bingliu 2 fetched
+    eds 21 partly fetched
+    debiaswe 8 partly fetched
+    debias_multiclass 25 shipped
+    gn_glove 4 fetched
+    """
+    rows = []
+    for name, dataset in _DATASETS.items():
+        ships = not dataset.citation
+        source = (
+            read_shipped(name)["source"]
+            if ships
+            else {"citation": dataset.citation, "url": dataset.url}
+        )
+        rows.append(
+            {
+                "name": name,
+                "function": dataset.function,
+                "what": dataset.what,
+                "word_sets": dataset.word_sets,
+                "delivery": _delivery(some_ships=ships, some_fetched=bool(dataset.files)),
+                "download_bytes": sum(FILES[file].size for file in dataset.files),
+                "cached": at_hand(dataset.files) if dataset.files else None,
+                "source": source["citation"],
+                "url": source["url"],
+            }
+        )
+    return rows
+
+
+def list_query_sets() -> list[dict[str, Any]]:
+    """List the query sets that :func:`load_query_set` knows; no download is started.
+
+    Returns
+    -------
+    list of dict
+        One per query set, with the keys
+
+        - `name`, and `what`: a line of description;
+        - `queries`: number of queries, `queries_offline`: those that need no download;
+        - `delivery`: 'shipped', 'fetched' or 'partly fetched';
+        - `cached`: whether the download is at hand and verified; None when there is nothing to
+          download;
+        - `source`: the study it comes from.
+
+    Examples
+    --------
+    >>> from wefe.datasets import list_query_sets
+    >>> for row in list_query_sets():
+    ...     print(row["name"], row["queries"], row["queries_offline"])
+    weat 10 10
+    gender 7 6
+    ethnicity 9 3
+    religion 9 6
+    case_study 25 15
+    rnsb_national_origin 1 0
+    rnsb_religion 1 0
+    """
+    rows = []
+    for name, query_set in QUERY_SETS.items():
+        left_out, total = len(list_queries_left_out(name)), len(query_set.recipes)
+        datasets = dict.fromkeys(part.split("/")[0] for part in references_to_fetch(name))
+        files = tuple(file for dataset in datasets for file in _DATASETS[dataset].files)
+        rows.append(
+            {
+                "name": name,
+                "what": query_set.what,
+                "queries": total,
+                "queries_offline": total - left_out,
+                "delivery": _delivery(some_ships=left_out < total, some_fetched=bool(left_out)),
+                "cached": at_hand(files) if files else None,
+                "source": query_set.source,
+            }
+        )
+    return rows
+
+
+def _delivery(*, some_ships: bool, some_fetched: bool) -> str:
+    if not some_fetched:
+        return "shipped"
+    return "partly fetched" if some_ships else "fetched"

@@ -1,0 +1,212 @@
+"""Bulk word lists: fetched once, checked always, never carried by the package.
+
+A file is looked for in the folder named by ``WEFE_DATA_DIR``, then in the cache, then at its
+address. The addresses lie on branches that may move, so what is pinned is the content: a file whose
+sha256 differs from the one below is refused, wherever it comes from. Folder and cache have the same
+layout, so a copy of one machine's cache can be the ``WEFE_DATA_DIR`` of another.
+"""
+
+import hashlib
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
+RETRIES = 2
+TIMEOUT_S = 30
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """Where a file is published, and what it must contain."""
+
+    url: str
+    sha256: str
+    size: int
+
+
+_GITHUB = "https://raw.githubusercontent.com"
+_LEXICON = f"{_GITHUB}/dccuchile/wefe/master/wefe/datasets/data"
+_DEBIASWE = f"{_GITHUB}/tolga-b/debiaswe/master/data"
+_EDS = f"{_GITHUB}/nikhgarg/EmbeddingDynamicStereotypes/master/data"
+_GN_GLOVE = f"{_GITHUB}/uclanlp/gn_glove/master"
+
+FILES = {
+    "bingliu/negative-words.txt": RemoteFile(
+        f"{_LEXICON}/negative-words.txt",
+        "9d02f9384eac6ccc9c1ff74f7b6bfbd03ebf4d31f0c46ef637c008170f9af368",
+        50842,
+    ),
+    "bingliu/positive-words.txt": RemoteFile(
+        f"{_LEXICON}/positive-words.txt",
+        "4e4ae30dd8ac3462d3ebca81c1ac903d8c9193cbfd86621a1c1ac23b92a90ed9",
+        22393,
+    ),
+    "debiaswe/gender_specific_full.json": RemoteFile(
+        f"{_DEBIASWE}/gender_specific_full.json",
+        "300068da1885e9dc8bf2235d987fd0cf5d0b08a6877a0a639ee0060a989bac1f",
+        19668,
+    ),
+    "debiaswe/professions.json": RemoteFile(
+        f"{_DEBIASWE}/professions.json",
+        "32cc82c7761e7cfb14e37e06dc1aa9f758bc8441f79ca7288996d3fc7c24639a",
+        8143,
+    ),
+    "eds/occupation_percentages_gender_occ1950.csv": RemoteFile(
+        f"{_EDS}/occupation_percentages_gender_occ1950.csv",
+        "cc861c6bf7f0c0e3a86fe5641a64b08a6becc89bd35eebf2619aa43f62a1d5cd",
+        202521,
+    ),
+    "eds/occupation_percentages_race_occ1950.csv": RemoteFile(
+        f"{_EDS}/occupation_percentages_race_occ1950.csv",
+        "1db12c4d59aaf15ca027372244caf690c589c2f09424fda841c7028184726ca4",
+        424886,
+    ),
+    "gn_glove/SemBias": RemoteFile(
+        f"{_GN_GLOVE}/SemBias/SemBias",
+        "7235254288be2cfaa0d1fa662dff2883e4cd5cb44e03d3d343b7a802790b015d",
+        26452,
+    ),
+    "gn_glove/female_word_file.txt": RemoteFile(
+        f"{_GN_GLOVE}/wordlist/female_word_file.txt",
+        "5f0803f056de3fbc459589bce26272d3c5453112a3a625fb8ee99c0fbbed5b35",
+        1896,
+    ),
+    "gn_glove/male_word_file.txt": RemoteFile(
+        f"{_GN_GLOVE}/wordlist/male_word_file.txt",
+        "d431679ce3ef4134647e22cb5fd89e8dbee3f04636f1c7cbae5f28a369acf60f",
+        1752,
+    ),
+}
+
+
+def fetch_file(name: str) -> Path:
+    """Return the path of a bulk file whose content has been verified.
+
+    Parameters
+    ----------
+    name : str
+        A key of `FILES`.
+
+    Returns
+    -------
+    Path
+        The file, for reading only: it may lie in the user's ``WEFE_DATA_DIR``.
+
+    Raises
+    ------
+    ValueError
+        If the file found is not the one expected (its sha256 differs).
+    ConnectionError
+        If the file is neither at hand nor to be had from its address.
+    """
+    return find_file(name) or _download(name)
+
+
+def find_file(name: str) -> Path | None:
+    """Return the path of a verified bulk file if it is at hand, without using the network.
+
+    Parameters
+    ----------
+    name : str
+        A key of `FILES`.
+
+    Returns
+    -------
+    Path or None
+        None when a download would be needed.
+
+    Raises
+    ------
+    ValueError
+        If the file of that name in ``WEFE_DATA_DIR`` is not the one expected.
+    """
+    folder = os.environ.get(DATA_DIR_VARIABLE)
+    if folder:
+        path = Path(folder).expanduser() / name
+        if path.is_file():
+            _check_sha256(name, path)
+            return path
+        logger.info("%s is not there; looking in the cache", path)
+    path = _cache_dir() / name
+    # A damaged file in the cache counts as absent: the download replaces it.
+    return path if path.is_file() and _sha256(path) == FILES[name].sha256 else None
+
+
+def at_hand(names: tuple[str, ...]) -> bool:
+    """Tell whether all these bulk files can be read without a download.
+
+    Examples
+    --------
+    >>> at_hand(())
+    True
+    """
+    try:
+        return all(find_file(name) for name in names)
+    except ValueError:
+        return False
+
+
+def _check_sha256(name: str, path: Path) -> None:
+    wanted, got = FILES[name].sha256, _sha256(path)
+    if got != wanted:
+        raise ValueError(
+            f"{path} is not the published {name}: its sha256 is {got}, {wanted} was expected. "
+            f"The file was left as it is. Replace it by the one of {FILES[name].url}, or unset "
+            f"{DATA_DIR_VARIABLE}."
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cache_dir() -> Path:
+    import pooch
+
+    return Path(pooch.os_cache("wefe"))
+
+
+def _downloader() -> Any:
+    import pooch
+
+    return pooch.HTTPDownloader(timeout=TIMEOUT_S)
+
+
+def _download(name: str) -> Path:
+    import pooch
+
+    file = FILES[name]
+    cache = _cache_dir()
+    folder = os.environ.get(DATA_DIR_VARIABLE)
+    places = f"{DATA_DIR_VARIABLE} ({folder}) or {cache}" if folder else str(cache)
+    # Writes beside the target and renames it afterwards, once the checksum was found right.
+    store = pooch.create(
+        path=cache,
+        base_url="",
+        registry={name: f"sha256:{file.sha256}"},
+        urls={name: file.url},
+        retry_if_failed=RETRIES,
+    )
+    remedy = (
+        f"set {DATA_DIR_VARIABLE} to a folder that holds the file as {name}, or keep to the words "
+        "that ship with wefe (offline=True, where a function has it)"
+    )
+    try:
+        return Path(store.fetch(name, downloader=_downloader()))
+    except ValueError as error:
+        raise ValueError(
+            f"{file.url} no longer holds the published {name}: sha256 {file.sha256} was expected. "
+            f"Nothing was kept. The address may have moved on; {remedy}."
+        ) from error
+    except OSError as error:
+        raise ConnectionError(
+            f"{name} ({file.size:,} bytes) is needed and not at hand: it is not in {places}, and "
+            f"{file.url} could not be fetched ({type(error).__name__}). Connect to the internet, "
+            f"{remedy}."
+        ) from error

@@ -1,0 +1,75 @@
+"""Gendered word lists and SemBias questions of Zhao et al. (EMNLP 2018), GN-GloVe."""
+
+from typing import Any
+
+from wefe.datasets._download import fetch_file
+
+MALE, FEMALE = "gn_glove/male_word_file.txt", "gn_glove/female_word_file.txt"
+SEMBIAS = "gn_glove/SemBias"
+FILES = (MALE, FEMALE, SEMBIAS)
+
+# Every line of the file keeps this order, although only its contents show it.
+SEMBIAS_LABELS = ("definition", "none", "none", "stereotype")
+
+
+def fetch_gn_glove() -> dict[str, Any]:
+    """Fetch the word lists and the SemBias questions of *Learning Gender-Neutral ...* [1]_.
+
+    All of it is downloaded, by the first call.
+
+    Returns
+    -------
+    dict
+        - `male_terms`, `female_terms`: 222 words each. Word `i` of one list is the counterpart of
+          word `i` of the other, so words with several counterparts are repeated;
+        - `sembias`: 440 questions, each a list of four pairs; where a pair has a gender, the male
+          word comes first. The definition pairs of the last 40 questions occur in no other one:
+          they were kept from the training of GN-GloVe;
+        - `sembias_labels`: what the four pairs of every question are, in their order:
+          ``["definition", "none", "none", "stereotype"]``.
+
+    Raises
+    ------
+    ValueError
+        If a file found is not the one published.
+    ConnectionError
+        If the files are neither at hand nor to be downloaded.
+
+    Notes
+    -----
+    The files (30 kB) are cached. Without internet, the environment variable ``WEFE_DATA_DIR`` may
+    name a folder that holds them under ``gn_glove/``, named as published.
+
+    References
+    ----------
+    .. [1] J. Zhao, Y. Zhou, Z. Li, W. Wang and K.-W. Chang. Learning Gender-Neutral Word
+       Embeddings. EMNLP 2018, pages 4847-4853.
+
+    Examples
+    --------
+    >>> from wefe.datasets import fetch_gn_glove, list_datasets
+    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
+    >>> if cached["gn_glove"]:
+    ...     assert fetch_gn_glove()["sembias"][0][0] == ["priest", "nun"]
+    """
+    return {
+        "male_terms": _read_text(MALE).split(),
+        "female_terms": _read_text(FEMALE).split(),
+        "sembias": parse_sembias(_read_text(SEMBIAS)),
+        "sembias_labels": list(SEMBIAS_LABELS),
+    }
+
+
+def parse_sembias(text: str) -> list[list[list[str]]]:
+    r"""Return the questions of a SemBias file: a question per line, pairs ``a:b`` between tabs.
+
+    Examples
+    --------
+    >>> parse_sembias("priest:nun\tdog:cat\tbook:magazine\tdoctor:nurse\n")
+    [[['priest', 'nun'], ['dog', 'cat'], ['book', 'magazine'], ['doctor', 'nurse']]]
+    """
+    return [[pair.split(":") for pair in line.split()] for line in text.splitlines() if line]
+
+
+def _read_text(name: str) -> str:
+    return fetch_file(name).read_text(encoding="utf-8")

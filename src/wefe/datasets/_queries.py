@@ -1,0 +1,392 @@
+"""The query sets of published studies, declared as references to word sets."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wefe.datasets._bingliu import load_bingliu
+from wefe.datasets._debias_multiclass import fetch_debias_multiclass
+from wefe.datasets._eds import fetch_eds
+from wefe.datasets._rnsb import load_rnsb_identity_terms
+from wefe.datasets._weat import load_weat
+
+if TYPE_CHECKING:
+    from wefe.query import Query
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A query whose sets are named as ``dataset/key``; ``dataset/key/*`` makes each word a set."""
+
+    targets: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Everything the query needs."""
+        return self.targets + self.attributes
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """Recipes that belong together, with the study they come from."""
+
+    what: str
+    source: str
+    recipes: tuple[Recipe, ...]
+
+
+def _recipe(targets: str, attributes: str) -> Recipe:
+    return Recipe(tuple(targets.split()), tuple(attributes.split()))
+
+
+_PLEASANT = "weat/pleasant_5 weat/unpleasant_5"
+_SENTIMENT = "bingliu/positive_words bingliu/negative_words"
+
+_WEAT_TESTS = (
+    _recipe("weat/flowers weat/insects", "weat/pleasant_5 weat/unpleasant_5a"),
+    _recipe("weat/instruments weat/weapons", "weat/pleasant_5 weat/unpleasant_5a"),
+    _recipe(
+        "weat/european_american_names_5 weat/african_american_names_5",
+        "weat/pleasant_5 weat/unpleasant_5b",
+    ),
+    _recipe(
+        "weat/european_american_names_7 weat/african_american_names_7",
+        "weat/pleasant_5 weat/unpleasant_5b",
+    ),
+    _recipe(
+        "weat/european_american_names_7 weat/african_american_names_7",
+        "weat/pleasant_9 weat/unpleasant_9",
+    ),
+    _recipe("weat/male_names weat/female_names", "weat/career weat/family"),
+    _recipe("weat/math weat/arts", "weat/male_terms weat/female_terms"),
+    _recipe("weat/science weat/arts_2", "weat/male_terms_2 weat/female_terms_2"),
+    _recipe("weat/mental_disease weat/physical_disease", "weat/temporary weat/permanent"),
+    _recipe("weat/young_people_names weat/old_people_names", "weat/pleasant_9 weat/unpleasant_9"),
+)
+
+_GENDER = tuple(
+    _recipe("eds/male_terms eds/female_terms", attributes)
+    for attributes in (
+        "weat/career weat/family",
+        "weat/math weat/arts",
+        "weat/science weat/arts",
+        "eds/adjectives_intelligence eds/adjectives_appearance",
+        "eds/adjectives_intelligence eds/adjectives_sensitive",
+        _SENTIMENT,
+        "debias_multiclass/male_roles debias_multiclass/female_roles",
+    )
+)
+
+_ETHNICITY = tuple(
+    _recipe(f"eds/names_white eds/names_{group}", attributes.format(group=group))
+    for attributes in (
+        _PLEASANT,
+        "eds/occupations_white eds/occupations_{group}",
+        _SENTIMENT,
+    )
+    for group in ("black", "asian", "hispanic")
+)
+
+# Each religion with the attribute that Manzini et al. found attached to it.
+_RELIGIONS = (
+    ("christianity", "conservative", "islam", "terrorism"),
+    ("christianity", "conservative", "judaism", "greed"),
+    ("islam", "terrorism", "judaism", "greed"),
+)
+_RELIGION = tuple(
+    _recipe(
+        f"debias_multiclass/{one}_terms debias_multiclass/{other}_terms",
+        attributes or f"debias_multiclass/{stereotype} debias_multiclass/{other_stereotype}",
+    )
+    for attributes in (_PLEASANT, "", _SENTIMENT)
+    for one, stereotype, other, other_stereotype in _RELIGIONS
+)
+
+_WEAT_PAPER = "Caliskan, Bryson & Narayanan (Science 2017)"
+_WEFE_PAPER = "Badilla, Bravo-Marquez & Perez (IJCAI 2020)"
+_RNSB_PAPER = "Sweeney & Najafian (ACL 2019)"
+
+QUERY_SETS = {
+    "weat": QuerySet("The ten WEAT tests", _WEAT_PAPER, _WEAT_TESTS),
+    "gender": QuerySet("Gender queries of the WEFE case study", _WEFE_PAPER, _GENDER),
+    "ethnicity": QuerySet("Ethnicity queries of the WEFE case study", _WEFE_PAPER, _ETHNICITY),
+    "religion": QuerySet("Religion queries of the WEFE case study", _WEFE_PAPER, _RELIGION),
+    "case_study": QuerySet(
+        "All queries of the WEFE case study", _WEFE_PAPER, _GENDER + _ETHNICITY + _RELIGION
+    ),
+    "rnsb_national_origin": QuerySet(
+        "National origins and sentiment",
+        _RNSB_PAPER,
+        (_recipe("rnsb/national_origin_terms/*", _SENTIMENT),),
+    ),
+    "rnsb_religion": QuerySet(
+        "Religious identities and sentiment",
+        _RNSB_PAPER,
+        (_recipe("rnsb/religion_terms/*", _SENTIMENT),),
+    ),
+}
+CRITERIA = ("gender", "ethnicity", "religion")
+
+# Within a query set one name stands for one list. Where the key itself reads well, it is the name.
+_SET_NAMES = {
+    "weat/unpleasant_5": "Unpleasant",
+    "weat/pleasant_5": "Pleasant",
+    "weat/unpleasant_5a": "Unpleasant",
+    "weat/european_american_names_5": "European American names 5",
+    "weat/african_american_names_5": "African American names 5",
+    "weat/european_american_names_7": "European American names 7",
+    "weat/african_american_names_7": "African American names 7",
+    "eds/adjectives_appearance": "Appearance",
+    "eds/adjectives_intelligence": "Intelligence",
+    "eds/adjectives_sensitive": "Sensitive",
+    "eds/names_white": "White names",
+    "eds/names_black": "Black names",
+    "eds/names_asian": "Asian names",
+    "eds/names_hispanic": "Hispanic names",
+    "eds/occupations_white": "White occupations",
+    "eds/occupations_black": "Black occupations",
+    "eds/occupations_asian": "Asian occupations",
+    "eds/occupations_hispanic": "Hispanic occupations",
+}
+
+_AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
+    "weat": load_weat,
+    "rnsb": load_rnsb_identity_terms,
+    "eds": lambda: fetch_eds(offline=True),
+    "debias_multiclass": fetch_debias_multiclass,
+    "bingliu": dict,
+}
+_COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {"eds": fetch_eds, "bingliu": load_bingliu}
+
+
+class _WordSets:
+    """Word sets by reference; a dataset is downloaded only when a set of it has to be."""
+
+    def __init__(self, *, offline: bool) -> None:
+        self._offline = offline
+        self._datasets: dict[str, dict[str, Any]] = {}
+
+    def __contains__(self, reference: str) -> bool:
+        dataset, key = reference.split("/")[:2]
+        if dataset not in self._datasets:
+            self._datasets[dataset] = _AT_HAND[dataset]()
+        if key not in self._datasets[dataset] and not self._offline:
+            self._datasets[dataset] = _COMPLETE[dataset]()
+        return key in self._datasets[dataset]
+
+    def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
+        """Return the words of each set under the set's name."""
+        sets: dict[str, list[str]] = {}
+        for reference in references:
+            if reference not in self:
+                raise KeyError(reference)
+            dataset, key, *each = reference.split("/")
+            words = self._datasets[dataset][key]
+            sets |= {word: [word] for word in words} if each else {_set_name(reference): words}
+        return sets
+
+
+def load_query_set(name: str, offline: bool = False) -> "list[Query]":
+    """Load a published query set.
+
+    Parameters
+    ----------
+    name : str
+        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (the three before, in that order),
+        `rnsb_national_origin` or `rnsb_religion`. :func:`list_query_sets` tells about each.
+    offline : bool, default=False
+        If True, nothing is downloaded and the queries with words that do not ship with the package
+        are left out; :func:`list_queries_left_out` names them.
+
+    Returns
+    -------
+    list of Query
+
+    Raises
+    ------
+    ValueError
+        If there is no query set of that name.
+    ConnectionError
+        If words are needed that are neither at hand nor to be downloaded.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_query_set
+    >>> queries = load_query_set("gender", offline=True)
+    >>> len(queries)
+    6
+    >>> queries[0].query_name
+    'Male terms and Female terms wrt Career and Family'
+    >>> queries[0].target_sets[0][:3]
+    ['he', 'son', 'his']
+    """
+    from wefe.query import Query
+
+    recipes = _query_set(name).recipes
+    word_sets = _WordSets(offline=offline)
+    queries = []
+    for recipe in recipes:
+        if all(part in word_sets for part in recipe.references):
+            targets = word_sets.named_sets(recipe.targets)
+            attributes = word_sets.named_sets(recipe.attributes)
+            queries.append(
+                Query(
+                    list(targets.values()),
+                    list(attributes.values()),
+                    target_sets_names=list(targets),
+                    attribute_sets_names=list(attributes),
+                )
+            )
+    if len(queries) < len(recipes):
+        logger.info(
+            "offline: %d of %d queries of %r left out: %s",
+            len(recipes) - len(queries),
+            len(recipes),
+            name,
+            "; ".join(list_queries_left_out(name)),
+        )
+    return queries
+
+
+def list_queries_left_out(name: str) -> list[str]:
+    """Name the queries that ``load_query_set(name, offline=True)`` leaves out.
+
+    Parameters
+    ----------
+    name : str
+        A query set, as in :func:`load_query_set`.
+
+    Returns
+    -------
+    list of str
+        Names of the queries whose words do not all ship with the package.
+
+    Examples
+    --------
+    >>> from wefe.datasets import list_queries_left_out
+    >>> list_queries_left_out("gender")
+    ['Male terms and Female terms wrt Positive words and Negative words']
+    >>> list_queries_left_out("weat")
+    []
+    """
+    missing = set(references_to_fetch(name))
+    left_out = [
+        recipe for recipe in _query_set(name).recipes if missing.intersection(recipe.references)
+    ]
+    return [_query_name(recipe) for recipe in left_out]
+
+
+def references_to_fetch(name: str) -> list[str]:
+    """Return the references of a query set whose words do not ship with the package.
+
+    Examples
+    --------
+    >>> references_to_fetch("gender")
+    ['bingliu/positive_words', 'bingliu/negative_words']
+    """
+    shipped = _WordSets(offline=True)
+    references = [part for recipe in _query_set(name).recipes for part in recipe.references]
+    return [part for part in dict.fromkeys(references) if part not in shipped]
+
+
+def load_weat_queries() -> "list[Query]":
+    """Load the ten WEAT tests of Caliskan et al. [1]_, in their order.
+
+    Returns
+    -------
+    list of Query
+        Ten queries with two target and two attribute sets each, of :func:`load_weat`.
+
+    References
+    ----------
+    .. [1] A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from language
+       corpora contain human-like biases. Science 356(6334):183-186, 2017.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_weat_queries
+    >>> load_weat_queries()[0].query_name
+    'Flowers and Insects wrt Pleasant and Unpleasant'
+    """
+    return load_query_set("weat")
+
+
+def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Query]":
+    """Load the queries with which the WEFE paper [1]_ compared seven models.
+
+    Parameters
+    ----------
+    criterion : {"gender", "ethnicity", "religion"}
+        Seven, nine and nine queries with two target and two attribute sets each.
+    offline : bool, default=False
+        If True, nothing is downloaded and the queries with words that do not ship with the package
+        are left out: one, six and three. :func:`list_queries_left_out` names them.
+
+    Returns
+    -------
+    list of Query
+        In the order of the case study.
+
+    Raises
+    ------
+    ValueError
+        If there is no such criterion.
+    ConnectionError
+        If words are needed that are neither at hand nor to be downloaded.
+
+    References
+    ----------
+    .. [1] P. Badilla, F. Bravo-Marquez and J. Perez. WEFE: The Word Embeddings Fairness Evaluation
+       Framework. IJCAI 2020, pages 430-436.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_case_study_queries
+    >>> for query in load_case_study_queries("ethnicity", offline=True):
+    ...     print(query.query_name)
+    White names and Black names wrt Pleasant and Unpleasant
+    White names and Asian names wrt Pleasant and Unpleasant
+    White names and Hispanic names wrt Pleasant and Unpleasant
+    """
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
+    return load_query_set(criterion, offline=offline)
+
+
+def _query_set(name: str) -> QuerySet:
+    if name not in QUERY_SETS:
+        raise ValueError(
+            f"There is no query set {name!r}; the query sets are {', '.join(QUERY_SETS)}."
+        )
+    return QUERY_SETS[name]
+
+
+def _set_name(reference: str) -> str:
+    key = reference.split("/")[1]
+    return _SET_NAMES.get(reference, key.replace("_", " ").capitalize())
+
+
+def _query_name(recipe: Recipe) -> str:
+    from wefe.query import Query
+
+    shipped = _WordSets(offline=True)
+
+    def names(references: tuple[str, ...]) -> list[str]:
+        sets: dict[str, list[str]] = {}
+        for part in references:
+            sets |= shipped.named_sets((part,)) if part in shipped else {_set_name(part): []}
+        return list(sets)
+
+    targets, attributes = names(recipe.targets), names(recipe.attributes)
+    # The words play no part in the name, so any will do.
+    any_words = [["word"]]
+    return Query(
+        any_words * len(targets),
+        any_words * len(attributes),
+        target_sets_names=targets,
+        attribute_sets_names=attributes,
+    ).query_name

@@ -1,0 +1,170 @@
+"""Cache, mirror and checksums, with a small file of the tests' own."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from wefe import datasets
+from wefe.datasets import _download
+from wefe.datasets._download import RemoteFile, at_hand, fetch_file, find_file
+
+CONTENT = b"good\nbetter\n"
+NAME = "toy/words.txt"
+
+
+@pytest.fixture(autouse=True)
+def toy_file(cache, monkeypatch):
+    file = RemoteFile(
+        "http://127.0.0.1:9/words.txt", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT)
+    )
+    monkeypatch.setitem(_download.FILES, NAME, file)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """What the address answers, and how often it was asked."""
+
+    class Server:
+        content = CONTENT
+        requests = 0
+
+        def __call__(self, url, output_file, pooch):
+            self.requests += 1
+            Path(output_file).write_bytes(self.content)
+
+    server = Server()
+    monkeypatch.setattr(_download, "_downloader", lambda: server)
+    return server
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A mirror that holds the file."""
+    path = tmp_path / "mirror" / NAME
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CONTENT)
+    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "mirror"))
+    return tmp_path / "mirror"
+
+
+def files_below(path):
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def test_a_file_is_downloaded_once(server, cache):
+    assert find_file(NAME) is None
+    assert fetch_file(NAME) == cache / NAME
+    assert fetch_file(NAME).read_bytes() == CONTENT
+    assert server.requests == 1
+    assert files_below(cache) == [cache / NAME]
+
+
+def test_a_download_with_another_checksum_is_refused_and_not_kept(server, cache):
+    server.content = b"changed\n"
+    with pytest.raises(ValueError, match=r"no longer holds the published toy/words\.txt") as error:
+        fetch_file(NAME)
+    assert _download.FILES[NAME].sha256 in str(error.value)
+    assert "WEFE_DATA_DIR" in str(error.value)
+    assert files_below(cache) == []
+
+
+def test_a_damaged_file_in_the_cache_is_replaced(server, cache):
+    (cache / NAME).parent.mkdir(parents=True)
+    (cache / NAME).write_bytes(CONTENT[:4])
+    assert not at_hand((NAME,))
+    assert fetch_file(NAME).read_bytes() == CONTENT
+
+
+def test_the_mirror_is_read_in_place(folder, server, cache):
+    assert fetch_file(NAME) == folder / NAME
+    assert server.requests == 0
+    assert not cache.exists()
+
+
+def test_a_changed_file_in_the_mirror_is_refused_and_left_alone(folder, server):
+    (folder / NAME).write_bytes(b"changed\n")
+    with pytest.raises(ValueError, match="is not the published") as error:
+        fetch_file(NAME)
+    assert str(folder / NAME) in str(error.value)
+    assert not at_hand((NAME,))
+    assert server.requests == 0
+    assert (folder / NAME).read_bytes() == b"changed\n"
+
+
+def test_a_file_that_the_mirror_lacks_is_downloaded_to_the_cache(folder, server, cache):
+    (folder / NAME).unlink()
+    assert fetch_file(NAME) == cache / NAME
+    assert files_below(folder) == []
+
+
+def test_a_copy_of_the_cache_is_a_mirror(server, cache, monkeypatch):
+    fetch_file(NAME)
+    moved = cache.rename(cache.with_name("copy"))
+    monkeypatch.setenv("WEFE_DATA_DIR", str(moved))
+    assert fetch_file(NAME) == moved / NAME
+    assert server.requests == 1
+
+
+def test_an_empty_data_dir_variable_counts_as_unset(server, cache, monkeypatch):
+    monkeypatch.setenv("WEFE_DATA_DIR", "")
+    assert fetch_file(NAME) == cache / NAME
+
+
+def test_without_network_the_error_says_what_from_where_and_what_to_do(cache):
+    with pytest.raises(ConnectionError) as error:
+        datasets.load_bingliu()
+    message = str(error.value)
+    for part in (
+        "bingliu/positive-words.txt (22,393 bytes)",
+        str(cache),
+        "http://127.0.0.1:9/bingliu/positive-words.txt",
+        "Connect to the internet",
+        "set WEFE_DATA_DIR to a folder that holds the file as bingliu/positive-words.txt",
+        "offline=True",
+    ):
+        assert part in message
+
+
+def test_without_network_the_error_names_a_mirror_that_lacks_the_file(folder):
+    with pytest.raises(ConnectionError, match="WEFE_DATA_DIR") as error:
+        datasets.fetch_gn_glove()
+    assert str(folder) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "fetch",
+    [
+        datasets.fetch_eds,
+        datasets.fetch_debiaswe,
+        lambda: datasets.load_query_set("gender"),
+        lambda: datasets.load_case_study_queries("ethnicity"),
+    ],
+)
+def test_bulk_parts_are_an_error_and_not_left_out_silently(fetch):
+    with pytest.raises(ConnectionError):
+        fetch()
+
+
+def test_offline_never_asks_the_network(server, cache):
+    datasets.fetch_eds(offline=True)
+    datasets.fetch_debiaswe(offline=True)
+    for row in datasets.list_query_sets():
+        datasets.load_query_set(row["name"], offline=True)
+        datasets.list_queries_left_out(row["name"])
+    datasets.list_datasets()
+    assert server.requests == 0
+    assert not cache.exists()
+
+
+def test_a_corrupted_bulk_file_is_refused_by_its_loader(mirror, tmp_path, monkeypatch):
+    for name in ("positive-words.txt", "negative-words.txt"):
+        copy = tmp_path / "copy" / "bingliu" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((mirror / "bingliu" / name).read_bytes())
+    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "copy"))
+    datasets.load_bingliu()
+    with copy.open("ab") as file:
+        file.write(b"she\n")
+    with pytest.raises(ValueError, match=r"negative-words\.txt is not the published"):
+        datasets.load_bingliu()

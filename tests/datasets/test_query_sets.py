@@ -1,0 +1,216 @@
+"""The query sets of published studies, and the tables of what there is."""
+
+import logging
+import shutil
+
+import pytest
+
+from wefe import datasets
+
+# Targets and attributes of the ten tests, as the paper lists them.
+WEAT_TESTS = """
+flowers insects pleasant_5 unpleasant_5a
+instruments weapons pleasant_5 unpleasant_5a
+european_american_names_5 african_american_names_5 pleasant_5 unpleasant_5b
+european_american_names_7 african_american_names_7 pleasant_5 unpleasant_5b
+european_american_names_7 african_american_names_7 pleasant_9 unpleasant_9
+male_names female_names career family
+math arts male_terms female_terms
+science arts_2 male_terms_2 female_terms_2
+mental_disease physical_disease temporary permanent
+young_people_names old_people_names pleasant_9 unpleasant_9
+"""
+CRITERIA = ["gender", "ethnicity", "religion"]
+OFFLINE = {"gender": 6, "ethnicity": 3, "religion": 6}
+COMPLETE = {"gender": 7, "ethnicity": 9, "religion": 9}
+
+
+def word_lists(query):
+    return [list(words) for words in [*query.target_sets, *query.attribute_sets]]
+
+
+def names(queries):
+    return [query.query_name for query in queries]
+
+
+def test_the_ten_weat_tests_have_the_published_words():
+    word_sets = datasets.load_weat()
+    expected = [
+        [word_sets[key] for key in line.split()] for line in WEAT_TESTS.strip().splitlines()
+    ]
+    assert [word_lists(query) for query in datasets.load_weat_queries()] == expected
+
+
+@pytest.mark.parametrize("name", ["weat", "case_study", *CRITERIA])
+@pytest.mark.parametrize("offline", [True, False])
+def test_queries_have_two_targets_two_attributes_and_names_of_their_own(name, offline, request):
+    if not offline:
+        request.getfixturevalue("mirror")
+    queries = datasets.load_query_set(name, offline=offline)
+    assert {query.template for query in queries} == {(2, 2)}
+    assert len(set(names(queries))) == len(queries)
+
+
+@pytest.mark.parametrize("name", ["weat", "case_study", *CRITERIA])
+def test_within_a_query_set_a_name_stands_for_one_list(name, mirror):
+    lists = {}
+    for query in datasets.load_query_set(name):
+        labels = [*query.target_sets_names, *query.attribute_sets_names]
+        for label, words in zip(labels, word_lists(query), strict=True):
+            assert lists.setdefault(label, words) == words
+
+
+def test_gender_queries_are_those_of_the_case_study(mirror):
+    weat, eds, roles, lexicon = (
+        datasets.load_weat(),
+        datasets.fetch_eds(offline=True),
+        datasets.fetch_debias_multiclass(),
+        datasets.load_bingliu(),
+    )
+    attributes = [
+        [weat["career"], weat["family"]],
+        [weat["math"], weat["arts"]],
+        [weat["science"], weat["arts"]],
+        [eds["adjectives_intelligence"], eds["adjectives_appearance"]],
+        [eds["adjectives_intelligence"], eds["adjectives_sensitive"]],
+        [lexicon["positive_words"], lexicon["negative_words"]],
+        [roles["male_roles"], roles["female_roles"]],
+    ]
+    queries = datasets.load_case_study_queries("gender")
+    assert [word_lists(query) for query in queries] == [
+        [eds["male_terms"], eds["female_terms"], *pair] for pair in attributes
+    ]
+
+
+def test_ethnicity_queries_are_those_of_the_case_study(mirror):
+    weat, eds, lexicon = datasets.load_weat(), datasets.fetch_eds(2015, 10), datasets.load_bingliu()
+    groups = ["black", "asian", "hispanic"]
+    expected = [
+        [eds["names_white"], eds[f"names_{group}"], *pair(group)]
+        for pair in (
+            lambda _: [weat["pleasant_5"], weat["unpleasant_5"]],
+            lambda group: [eds["occupations_white"], eds[f"occupations_{group}"]],
+            lambda _: [lexicon["positive_words"], lexicon["negative_words"]],
+        )
+        for group in groups
+    ]
+    queries = datasets.load_case_study_queries("ethnicity")
+    assert [word_lists(query) for query in queries] == expected
+
+
+def test_religion_queries_are_those_of_the_case_study(mirror):
+    weat, sets, lexicon = (
+        datasets.load_weat(),
+        datasets.fetch_debias_multiclass(),
+        datasets.load_bingliu(),
+    )
+    pleasant = [weat["pleasant_5"], weat["unpleasant_5"]]
+    sentiment = [lexicon["positive_words"], lexicon["negative_words"]]
+    pairs = [("christianity", "islam"), ("christianity", "judaism"), ("islam", "judaism")]
+    stereotypes = [("conservative", "terrorism"), ("conservative", "greed"), ("terrorism", "greed")]
+    attributes = [
+        *[pleasant] * 3,
+        *[[sets[one], sets[other]] for one, other in stereotypes],
+        *[sentiment] * 3,
+    ]
+    expected = [
+        [sets[f"{one}_terms"], sets[f"{other}_terms"], *attribute]
+        for (one, other), attribute in zip(pairs * 3, attributes, strict=True)
+    ]
+    queries = datasets.load_case_study_queries("religion")
+    assert [word_lists(query) for query in queries] == expected
+
+
+def test_case_study_has_25_queries_in_the_order_of_its_criteria(mirror):
+    together = [query for name in CRITERIA for query in datasets.load_case_study_queries(name)]
+    assert names(datasets.load_query_set("case_study")) == names(together)
+    assert len(together) == 25
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
+    complete = names(datasets.load_case_study_queries(criterion))
+    offline = names(datasets.load_case_study_queries(criterion, offline=True))
+    left_out = datasets.list_queries_left_out(criterion)
+    assert (len(complete), len(offline)) == (COMPLETE[criterion], OFFLINE[criterion])
+    assert [name for name in complete if name not in left_out] == offline
+    assert set(left_out) == set(complete) - set(offline)
+
+
+def test_what_offline_leaves_out_is_logged(caplog):
+    with caplog.at_level(logging.INFO, logger="wefe.datasets"):
+        datasets.load_query_set("gender", offline=True)
+    (record,) = caplog.records
+    assert "1 of 7 queries of 'gender' left out: Male terms and" in record.getMessage()
+
+
+def test_complete_query_sets_log_nothing(caplog):
+    with caplog.at_level(logging.INFO, logger="wefe.datasets"):
+        datasets.load_query_set("weat", offline=True)
+    assert caplog.records == []
+
+
+def test_gender_queries_do_not_need_the_census(mirror, tmp_path, monkeypatch):
+    shutil.copytree(mirror / "bingliu", tmp_path / "lexicon_only" / "bingliu")
+    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "lexicon_only"))
+    assert len(datasets.load_query_set("gender")) == 7
+    rows = {row["name"]: row["cached"] for row in datasets.list_query_sets()}
+    assert rows["gender"] is True
+    assert rows["ethnicity"] is False
+
+
+def test_rnsb_queries_make_each_term_a_target_set(mirror):
+    (query,) = datasets.load_query_set("rnsb_national_origin")
+    terms = datasets.load_rnsb_identity_terms()["national_origin_terms"]
+    assert query.template == (15, 2)
+    assert [list(words) for words in query.target_sets] == [[term] for term in terms]
+    assert query.target_sets_names == terms
+    assert query.attribute_sets_names == ["Positive words", "Negative words"]
+    (query,) = datasets.load_query_set("rnsb_religion")
+    assert query.template == (17, 2)
+
+
+@pytest.mark.parametrize("name", ["gendr", "", None, 3])
+def test_unknown_query_set_lists_the_known_ones(name):
+    for function in (datasets.load_query_set, datasets.list_queries_left_out):
+        with pytest.raises(ValueError, match="weat, gender, ethnicity, religion, case_study"):
+            function(name)
+
+
+@pytest.mark.parametrize("criterion", ["weat", "Gender", None])
+def test_unknown_criterion_lists_the_known_ones(criterion):
+    with pytest.raises(ValueError, match="one of gender, ethnicity, religion; got"):
+        datasets.load_case_study_queries(criterion)
+
+
+def test_table_of_query_sets_agrees_with_the_query_sets(mirror):
+    for row in datasets.list_query_sets():
+        assert len(datasets.load_query_set(row["name"])) == row["queries"]
+        offline = datasets.load_query_set(row["name"], offline=True)
+        assert len(offline) == row["queries_offline"]
+        assert (row["cached"] is None) == (row["delivery"] == "shipped")
+
+
+def test_table_of_datasets_agrees_with_the_datasets(mirror):
+    for row in datasets.list_datasets():
+        assert len(getattr(datasets, row["function"])()) == row["word_sets"]
+        assert (row["cached"] is None) == (row["delivery"] == "shipped")
+        assert (row["download_bytes"] == 0) == (row["delivery"] == "shipped")
+        assert row["source"]
+        assert row["url"].startswith("https://")
+
+
+def test_tables_tell_what_is_at_hand(mirror, monkeypatch):
+    tables = (datasets.list_datasets, datasets.list_query_sets)
+    assert {row["cached"] for table in tables for row in table()} == {True, None}
+    monkeypatch.delenv("WEFE_DATA_DIR")
+    assert {row["cached"] for table in tables for row in table()} == {False, None}
+
+
+def test_every_loader_is_in_the_table():
+    loaders = {
+        name
+        for name in datasets.__all__
+        if name.startswith(("load_", "fetch_")) and "quer" not in name
+    }
+    assert {row["function"] for row in datasets.list_datasets()} == loaders

@@ -1,0 +1,280 @@
+"""The JSON files of the package, and the loaders that need nothing else."""
+
+import json
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+
+from wefe import datasets
+from wefe.datasets._shipped import read_shipped
+
+DATA = resources.files("wefe.datasets") / "data"
+NAMES = ["debias_multiclass", "debiaswe", "eds", "rnsb", "weat"]
+
+# key: (number of words, first, last), as listed with the published stimuli.
+WEAT = {
+    "flowers": (25, "aster", "zinnia"),
+    "insects": (25, "ant", "weevil"),
+    "pleasant_5": (25, "caress", "vacation"),
+    "unpleasant_5": (25, "abuse", "prison"),
+    "unpleasant_5a": (25, "abuse", "prison"),
+    "unpleasant_5b": (25, "abuse", "vomit"),
+    "instruments": (25, "bagpipe", "violin"),
+    "weapons": (25, "arrow", "whip"),
+    "european_american_names_5": (32, "Adam", "Rachel"),
+    "african_american_names_5": (32, "Alonzo", "Yvette"),
+    "european_american_names_7": (18, "Brad", "Sarah"),
+    "african_american_names_7": (18, "Darnell", "Tanisha"),
+    "pleasant_9": (8, "joy", "happy"),
+    "unpleasant_9": (8, "agony", "failure"),
+    "male_names": (8, "John", "Bill"),
+    "female_names": (8, "Amy", "Donna"),
+    "career": (8, "executive", "career"),
+    "family": (8, "home", "relatives"),
+    "math": (8, "math", "addition"),
+    "arts": (8, "poetry", "sculpture"),
+    "male_terms": (8, "male", "son"),
+    "female_terms": (8, "female", "daughter"),
+    "science": (8, "science", "astronomy"),
+    "arts_2": (8, "poetry", "drama"),
+    "male_terms_2": (8, "brother", "him"),
+    "female_terms_2": (8, "sister", "her"),
+    "mental_disease": (6, "sad", "depressed"),
+    "physical_disease": (6, "sick", "cancer"),
+    "temporary": (7, "impermanent", "occasional"),
+    "permanent": (7, "stable", "forever"),
+    "young_people_names": (8, "Tiffany", "Bill"),
+    "old_people_names": (8, "Ethel", "Edgar"),
+}
+EDS = {
+    "adjectives_appearance": (25, "alluring", "strong"),
+    "adjectives_intelligence": (28, "precocious", "wise"),
+    "adjectives_otherization": (20, "devious", "monstrous"),
+    "adjectives_sensitive": (20, "inhibited", "working"),
+    "female_terms": (20, "she", "nieces"),
+    "male_terms": (20, "he", "nephews"),
+    "names_asian": (20, "cho", "hong"),
+    "names_black": (20, "harris", "johnson"),
+    "names_chinese": (17, "chung", "li"),
+    "names_hispanic": (20, "ruiz", "cruz"),
+    "names_russian": (20, "gurin", "agin"),
+    "names_white": (20, "harris", "johnson"),
+    "words_christianity": (15, "baptism", "church"),
+    "words_islam": (18, "allah", "muhammad"),
+    "words_terrorism": (48, "terror", "shoot"),
+}
+SHIPPED_LOADERS = {
+    "weat": datasets.load_weat,
+    "rnsb": datasets.load_rnsb_identity_terms,
+    "eds": lambda: datasets.fetch_eds(offline=True),
+    "debiaswe": lambda: datasets.fetch_debiaswe(offline=True),
+    "debias_multiclass": datasets.fetch_debias_multiclass,
+}
+
+
+def summary(word_sets):
+    return {key: (len(words), words[0], words[-1]) for key, words in word_sets.items()}
+
+
+def words_in(value):
+    """All words below a list or dict, in their order."""
+    if isinstance(value, str):
+        return [value]
+    return [word for item in getattr(value, "values", lambda: value)() for word in words_in(item)]
+
+
+def test_weat_has_the_published_sets():
+    assert summary(datasets.load_weat()) == WEAT
+
+
+def test_weat_keeps_the_published_case():
+    word_sets = datasets.load_weat()
+    assert {"Einstein", "NASA"} <= set(word_sets["science"])
+    assert "Shakespeare" in word_sets["arts_2"]
+
+
+def test_the_two_unpleasant_lists_differ_as_published():
+    word_sets = datasets.load_weat()
+    a, b = set(word_sets["unpleasant_5a"]), set(word_sets["unpleasant_5b"])
+    assert (a - b, b - a) == ({"agony", "prison"}, {"bomb", "evil"})
+    assert word_sets["unpleasant_5"] == word_sets["unpleasant_5a"]
+
+
+def test_eds_offline_has_the_published_sets_and_no_occupations():
+    assert summary(datasets.fetch_eds(offline=True)) == EDS
+
+
+def test_eds_keeps_words_that_the_published_lists_repeat():
+    word_sets = datasets.fetch_eds(offline=True)
+    assert word_sets["adjectives_otherization"].count("monstrous") == 2
+    assert word_sets["words_terrorism"].count("violence") == 2
+
+
+def test_rnsb_terms():
+    terms = datasets.load_rnsb_identity_terms()
+    assert summary(terms) == {
+        "national_origin_terms": (15, "swedish", "italian"),
+        "religion_terms": (17, "Zionist", "Paganist"),
+    }
+
+
+def test_debiaswe_offline_has_pairs_and_seed_only():
+    word_sets = datasets.fetch_debiaswe(offline=True)
+    assert {key: len(words) for key, words in word_sets.items()} == {
+        "definitional_pairs": 10,
+        "equalize_pairs": 52,
+        "gender_specific_seed": 218,
+        "female_terms": 10,
+        "male_terms": 10,
+    }
+    assert word_sets["gender_specific_seed"][:2] == ["actress", "actresses"]
+    assert word_sets["equalize_pairs"][-1] == ["twin_brother", "twin_sister"]
+
+
+def test_debiaswe_pairs_begin_with_the_female_word():
+    word_sets = datasets.fetch_debiaswe(offline=True)
+    female, male = word_sets["female_terms"], word_sets["male_terms"]
+    assert [list(pair) for pair in zip(female, male, strict=True)] == word_sets[
+        "definitional_pairs"
+    ]
+    assert " ".join(female) == "woman girl she mother daughter gal female her herself Mary"
+    assert " ".join(male) == "man boy he father son guy male his himself John"
+
+
+def test_multiclass_word_sets_come_from_columns_and_templates():
+    word_sets = datasets.fetch_debias_multiclass()
+    originals = {
+        f"{criterion}_{kind}"
+        for criterion in ("gender", "ethnicity", "religion")
+        for kind in ("definitional_sets", "analogy_templates", "eval_target")
+    }
+    derived = {key: words for key, words in word_sets.items() if key not in originals}
+    assert originals < set(word_sets)
+    assert {key: " ".join(words) for key, words in derived.items()} == {
+        "male_terms": "he his son father male boy uncle",
+        "female_terms": "she hers daughter mother female girl aunt",
+        "male_roles": "manager executive doctor lawyer programmer scientist soldier supervisor "
+        "rancher janitor firefighter officer",
+        "female_roles": "secretary nurse clerk artist homemaker dancer singer librarian maid "
+        "hairdresser stylist receptionist counselor",
+        "black_terms": "africa african black",
+        "white_terms": "america caucasian europe white",
+        "asian_terms": "asia asian china",
+        "black_biased_words": "slave musician runner criminal homeless",
+        "white_biased_words": "manager executive redneck hillbilly leader farmer",
+        "asian_biased_words": "doctor engineer laborer teacher",
+        "judaism_terms": "jew judaism rabbi synagogue torah",
+        "christianity_terms": "bible christian christianity church priest",
+        "islam_terms": "imam islam mosque muslim quran",
+        "greed": "greedy cheap hairy liberal",
+        "conservative": "judgemental conservative familial",
+        "terrorism": "violent terrorist dirty uneducated",
+    }
+
+
+def test_multiclass_originals_have_the_published_shape():
+    word_sets = datasets.fetch_debias_multiclass()
+    for criterion, n_sets, n_groups, n_eval in [
+        ("gender", 7, 2, 7),
+        ("ethnicity", 6, 3, 2),
+        ("religion", 5, 3, 5),
+    ]:
+        sets = word_sets[f"{criterion}_definitional_sets"]
+        assert (len(sets), {len(words) for words in sets}) == (n_sets, {n_groups})
+        assert len(word_sets[f"{criterion}_eval_target"]) == n_eval
+    # The order in which the documentation hands the templates to the debiasing method.
+    assert list(word_sets["ethnicity_analogy_templates"]) == ["caucasian", "asian", "black"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_changing_a_result_does_not_change_the_next_one(name):
+    load = SHIPPED_LOADERS[name]
+    before = json.dumps(load())
+    changed = load()
+    for value in changed.values():
+        for inner in value.values() if isinstance(value, dict) else [value]:
+            inner.clear()
+    changed.clear()
+    assert json.dumps(load()) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_list_of_a_result_is_shared_with_another_one(name):
+    word_sets = SHIPPED_LOADERS[name]()
+    lists = [value for value in word_sets.values() if isinstance(value, list)]
+    lists += [
+        inner for value in word_sets.values() if isinstance(value, dict) for inner in value.values()
+    ]
+    assert len({id(words) for words in lists}) == len(lists)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_file_is_ascii_json_with_its_source(name):
+    text = (DATA / f"{name}.json").read_text("utf-8")
+    assert text.isascii()
+    assert list(json.loads(text))[:3] == ["name", "source", "word_sets"]
+    content = read_shipped(name)
+    assert content["name"] == name
+    assert {"citation", "url", "note"} <= set(content["source"])
+    assert content["source"]["url"].startswith("https://")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_words_are_clean(name):
+    words = words_in(read_shipped(name)["word_sets"])
+    assert words
+    assert all(word and word == word.strip() and " " not in word for word in words)
+
+
+def test_the_package_carries_no_bulk_list():
+    assert sorted(file.name for file in DATA.iterdir()) == [f"{name}.json" for name in NAMES]
+    for name in NAMES:
+        word_sets = read_shipped(name)["word_sets"]
+        # The longest list that ships is the seed list of debiaswe.
+        assert max(len(words) for words in word_sets.values()) <= 218
+        assert {"gender_specific", "professions", "positive_words"}.isdisjoint(word_sets)
+
+
+def test_shipped_words_equal_the_published_files(mirror):
+    eds = datasets.fetch_eds(offline=True)
+    renamed = {
+        "male_terms": "male_pairs",
+        "female_terms": "female_pairs",
+        "adjectives_intelligence": "adjectives_intelligencegeneral",
+    }
+    for key, words in eds.items():
+        assert (mirror / "eds" / f"{renamed.get(key, key)}.txt").read_text().split() == words
+    debiaswe = datasets.fetch_debiaswe(offline=True)
+    for key in ("definitional_pairs", "equalize_pairs", "gender_specific_seed"):
+        assert json.loads((mirror / "debiaswe" / f"{key}.json").read_text()) == debiaswe[key]
+    multiclass = datasets.fetch_debias_multiclass()
+    for file, criterion in [
+        ("gender", "gender"),
+        ("race", "ethnicity"),
+        ("religion", "religion"),
+    ]:
+        published = json.loads((mirror / "multiclass" / f"{file}_attributes_optm.json").read_text())
+        (templates,) = published["analogy_templates"].values()
+        assert published["definite_sets"] == multiclass[f"{criterion}_definitional_sets"]
+        assert published["eval_targets"] == multiclass[f"{criterion}_eval_target"]
+        assert templates == multiclass[f"{criterion}_analogy_templates"]
+
+
+def test_import_and_shipped_words_need_no_heavy_library():
+    code = (
+        "import sys, wefe.datasets as d; d.load_weat(); d.fetch_eds(offline=True); "
+        "print(sorted({'pooch', 'requests', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_star_import_gives_every_public_name():
+    namespace = {}
+    exec("from wefe.datasets import *", namespace)
+    assert set(datasets.__all__) <= set(namespace)
+    assert {"load_weat", "fetch_eds", "load_query_set", "list_datasets"} <= set(datasets.__all__)
