@@ -1,0 +1,270 @@
+"""From tables of scores to ranks, an overall table and correlations (seed paper, 3.2 and 4.2)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from wefe._checks import check_choice, check_sequence, found
+
+logger = logging.getLogger(__name__)
+
+TieMethod: TypeAlias = Literal["average", "min", "max", "first", "dense"]
+Correlation: TypeAlias = (
+    Literal["pearson", "kendall", "spearman"]
+    | Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
+)
+
+_TIE_METHODS = ("average", "min", "max", "first", "dense")
+_CORRELATIONS = ("pearson", "kendall", "spearman")
+
+
+def score_column(
+    scores: Mapping[str, float] | pd.Series,
+    name: str,
+    best: Literal["higher", "lower"] | float,
+) -> pd.DataFrame:
+    """Make an external score (a quality benchmark, say) fit to be ranked beside bias scores.
+
+    Parameters
+    ----------
+    scores : mapping or Series
+        Model name -> score.
+    name : str
+        What heads the column.
+    best : {'higher', 'lower'} or float
+        Which scores are better: higher, lower, or nearer to a value.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, 1)
+        What `create_ranking` takes beside the tables of `run_queries`.
+
+    Examples
+    --------
+    >>> quality = score_column({"w2v": 0.61, "glove": 0.58}, "WEB", best="higher")
+    >>> create_ranking([quality])["WEB"].to_dict()
+    {'w2v': 1.0, 'glove': 2.0}
+    """
+    if isinstance(best, str):
+        check_choice("best", best, ("higher", "lower"))
+    elif not isinstance(best, int | float):
+        raise TypeError(f"best must be 'higher', 'lower' or a number; got {found(best)}.")
+    column = pd.Series(scores, dtype=np.float64).to_frame(name)
+    column.index.name = "model_name"
+    column.attrs = {"metric": name, "best": best, "aggregated": True}
+    return column
+
+
+def create_ranking(
+    results_dataframes: Sequence[pd.DataFrame],
+    method: TieMethod = "first",
+    ascending: bool | None = None,
+) -> pd.DataFrame:
+    """Rank models by the last column of each table: 1 is the least biased.
+
+    Parameters
+    ----------
+    results_dataframes : sequence of DataFrame
+        Tables of `run_queries` with an aggregated (last) column, or of :func:`score_column`.
+    method : {'first', 'average', 'min', 'max', 'dense'}, default='first'
+        What ties get: ranks in order of the models, or the average, lowest, highest or dense rank.
+        Prefer 'average' for a ranking that is to be correlated.
+    ascending : bool or None, default=None
+        None ranks by the order of each metric: by the distance from its value for no bias (so ECT
+        is better when higher, MAC when nearer to 1, WEAT when nearer to 0). True or False ranks
+        all plain scores in that direction.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_tables)
+        Ranks. A model that has no score in a table has no rank (NaN) there.
+
+    Raises
+    ------
+    TypeError
+        If an element is no DataFrame.
+    ValueError
+        If a table has no aggregated column.
+
+    Examples
+    --------
+    >>> table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "WEAT: Gender", best=0)
+    >>> create_ranking([table])["WEAT: Gender"].to_dict()
+    {'a': 2.0, 'b': 1.0, 'c': 3.0}
+    """
+    check_choice("method", method, _TIE_METHODS)
+    tables = check_sequence("results_dataframes", results_dataframes)
+    if len(tables) == 0:
+        raise ValueError("results_dataframes is empty; there is nothing to rank.")
+    columns = [_last_column(table, position) for position, table in enumerate(tables)]
+    models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
+    ranks: dict[str, pd.Series] = {}
+    for column, best in columns:
+        aligned = column.reindex(models)
+        if ascending is None:
+            ranked = _badness(aligned, best).rank(method=method)
+        else:
+            ranked = aligned.rank(method=method, ascending=ascending)
+        ranks[_new_name(str(column.name), ranks)] = ranked
+    ranking = pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
+    missing = ranking.columns[ranking.isna().any()]
+    if len(missing):
+        logger.warning("some models have no score, so no rank, in: %s", ", ".join(missing))
+    return ranking
+
+
+def overall_scores(
+    results_dataframes: Sequence[pd.DataFrame],
+    name: str = "Overall",
+    weights: Sequence[float] | None = None,
+) -> pd.DataFrame:
+    """Combine the aggregated scores of one metric over several query sets.
+
+    Parameters
+    ----------
+    results_dataframes : sequence of DataFrame
+        Tables of `run_queries` with an aggregated column: the same metric and aggregation, one
+        table per query set.
+    name : str, default='Overall'
+        What the combination is called.
+    weights : sequence of float, optional
+        Weight of each table; by default the number of queries that were aggregated in it, as in
+        section 4.2 of the seed paper.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, 1)
+        Weighted mean per model; NaN for a model that lacks one of the scores.
+
+    Examples
+    --------
+    >>> gender = score_column({"w2v": 0.2}, "WEAT", best=0)
+    >>> religion = score_column({"w2v": 0.4}, "WEAT", best=0)
+    >>> overall_scores([gender, religion], weights=[7, 9]).loc["w2v"].round(4).tolist()
+    [0.3125]
+    """
+    tables = check_sequence("results_dataframes", results_dataframes)
+    if len(tables) == 0:
+        raise ValueError("results_dataframes is empty; there is nothing to combine.")
+    columns = [_last_column(table, position) for position, table in enumerate(tables)]
+    labels = {str(table.attrs.get("metric", "")) for table in tables}
+    ways = {str(table.attrs.get("aggregation", "")) for table in tables}
+    if len(labels) > 1 or len(ways) > 1:
+        raise ValueError(
+            "overall_scores combines query sets of one metric and aggregation; got metrics "
+            f"{sorted(labels)} and aggregations {sorted(ways)}."
+        )
+    if weights is None:
+        counts = [table.attrs.get("n_queries") for table in tables]
+        if None in counts:
+            raise ValueError(
+                "a table does not know its number of queries (only those of run_queries do); "
+                "pass weights."
+            )
+        weights = [float(count) for count in counts if count is not None]
+    if len(weights) != len(tables) or not sum(weights) > 0 or min(weights) < 0:
+        raise ValueError(
+            f"weights must be {len(tables)} non-negative numbers, not all 0; got {list(weights)}."
+        )
+    scores = pd.concat([column for column, _ in columns], axis=1)
+    combined = scores.mul(list(weights), axis=1).sum(axis=1, skipna=False) / sum(weights)
+    combined.index.name = "model_name"
+    label = labels.pop()
+    table = combined.to_frame(f"{label}: {name} weighted average score" if label else name)
+    table.attrs = {
+        "metric": label,
+        "queries_set_name": name,
+        "best": columns[0][1],
+        "aggregated": True,
+        "aggregation": "weighted average",
+        "weights": list(weights),
+    }
+    return table
+
+
+def calculate_ranking_correlations(
+    rankings: pd.DataFrame, method: Correlation = "spearman"
+) -> pd.DataFrame:
+    """Correlate the columns of a ranking.
+
+    Parameters
+    ----------
+    rankings : DataFrame of shape (n_models, n_rankings)
+        What `create_ranking` returns.
+    method : {'spearman', 'kendall', 'pearson'} or callable, default='spearman'
+        As in `pandas.DataFrame.corr`; 'kendall' is tau-b.
+
+    Returns
+    -------
+    DataFrame of shape (n_rankings, n_rankings)
+        In [-1, 1]. With few models even a high correlation may be chance: `attrs['n_models']` says
+        how many there are; for 7 models 0.75 has p = 0.052.
+
+    Examples
+    --------
+    >>> ranks = pd.DataFrame({"WEAT": [2, 3, 4, 1], "RND": [3, 1, 4, 2]})
+    >>> calculate_ranking_correlations(ranks).loc["WEAT", "RND"].round(2)
+    0.4
+    """
+    if not isinstance(rankings, pd.DataFrame):
+        raise TypeError(f"rankings must be a DataFrame of create_ranking; got {found(rankings)}.")
+    if not callable(method):
+        check_choice("method", method, _CORRELATIONS)
+    correlations = rankings.corr(method=method)  # type: ignore[arg-type]
+    correlations.attrs = {"n_models": len(rankings), "method": str(method)}
+    return correlations
+
+
+def _last_column(table: object, position: int) -> tuple[pd.Series, Any]:
+    """Return the scores to be ranked, and what is best: a number, 'higher' or 'lower'."""
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            "results_dataframes must hold DataFrames, as run_queries returns them; element "
+            f"{position} is {found(table)}. (score_column makes one of external scores.)"
+        )
+    if table.shape[1] == 0:
+        raise ValueError(f"results_dataframes: element {position} has no column.")
+    if table.attrs.get("aggregated") is False and table.shape[1] > 1:
+        raise ValueError(
+            f"results_dataframes: element {position} has no aggregated column; call run_queries "
+            "with aggregate_results=True."
+        )
+    column = table.iloc[:, -1]
+    if not column.index.is_unique:
+        repeated = sorted(set(column.index[column.index.duplicated()].astype(str)))
+        raise ValueError(f"results_dataframes: element {position} repeats models {repeated}.")
+    best = table.attrs.get("best")
+    return column, _guess_best(str(column.name)) if best is None else best
+
+
+def _guess_best(name: str) -> Any:
+    """Tell by its heading what is best for a table that lost its `attrs` (a CSV file, say)."""
+    from wefe.metrics import list_metrics
+
+    label = name.partition(":")[0]
+    for metric in list_metrics():
+        if metric.metric_short_name == label.removesuffix("-ES"):
+            return metric.no_bias_value
+    return "lower"
+
+
+def _badness(scores: pd.Series, best: Any) -> pd.Series:
+    if best == "lower":
+        return scores
+    if best == "higher":
+        return -scores
+    return (scores - float(best)).abs()
+
+
+def _new_name(name: str, taken: Mapping[str, object]) -> str:
+    number, label = 1, name
+    while label in taken:
+        number += 1
+        label = f"{name} ({number})"
+    return label
