@@ -26,5 +26,6 @@ from .ranking import overall_scores as overall_scores
 from .ranking import score_column as score_column
 from .results import MetricResult as MetricResult
 from .running import run_queries as run_queries
+from .running import tidy_results as tidy_results
 
 __version__: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from wefe.embeddings import UnusableVectorError
 from wefe.metrics._base import BaseMetric, Scale, get_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, unique_queries
+from wefe.results import MetricResult
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,17 @@ _AGGREGATIONS: dict[str, str] = {
     "abs_avg": "average of abs values",
     "bias_avg": "average distance from no bias",
 }
+
+_TIDY_COLUMNS = [
+    "model_name",
+    "query_name",
+    "metric",
+    "score",
+    "p_value",
+    "words_used",
+    "words_lost",
+    "nan_reason",
+]
 
 # A progress bar appears once a run has taken this many seconds.
 _PROGRESS_DELAY_S = 2.0
@@ -91,7 +103,8 @@ def run_queries(
         Scores; rows are models ('model_name'), columns queries. Names that occur twice are
         numbered, 'name (2)', so that nothing is mixed up. `attrs` holds what later steps need:
         'metric', 'queries_set_name', 'no_bias_value', 'value_range', 'n_queries', 'best' (what the
-        last column is ranked by) and 'nan_reasons' (model -> query -> why it is NaN).
+        last column is ranked by), 'nan_reasons' (model -> query -> why it is NaN) and 'records',
+        which :func:`tidy_results` turns into a table with p-values and words used and lost.
 
     Raises
     ------
@@ -141,6 +154,7 @@ def run_queries(
     answers = _run_all(instance, checked_queries, checked_models, options, n_jobs, progress)
     scale = instance.scale(None, **params)
     results = _tabulate(answers, checked_queries, checked_models)
+    records = _records(answers, results, scale.label)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
@@ -149,7 +163,8 @@ def run_queries(
         "n_queries": len(checked_queries),
         "best": scale.no_bias_value,
         "aggregated": False,
-        "nan_reasons": _reasons(answers, results),
+        "nan_reasons": _nan_reasons(records),
+        "records": records,
     }
     if not (aggregate or only_aggregation):
         return results
@@ -219,8 +234,46 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
     return labels
 
 
-# One answer: the score and, if it is NaN, why.
-_Answer: TypeAlias = tuple[float, str | None]
+def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model and query: the score and all that is known about it.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What `run_queries` returned.
+
+    Returns
+    -------
+    DataFrame
+        Columns 'model_name', 'query_name', 'metric', 'score', 'p_value' (NaN unless the metric
+        was asked for one), 'words_used' and 'words_lost' (numbers over all sets of the query; NA
+        for a metric that does not tell) and 'nan_reason'.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> table = run_queries("weat", load_weat_queries()[:1], [load_test_model()])
+    >>> tidy_results(table)[["words_used", "words_lost"]].values.tolist()
+    [[100, 0]]
+    """
+    if not isinstance(results, pd.DataFrame) or "records" not in results.attrs:
+        raise TypeError(
+            "results must be a DataFrame of run_queries, with its attrs (a file does not keep "
+            f"them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
+        )
+    tidy = pd.DataFrame(results.attrs["records"], columns=_TIDY_COLUMNS)
+    return tidy.astype({"words_used": "Int64", "words_lost": "Int64"})
+
+
+class _Answer(NamedTuple):
+    """What one model answered to one query."""
+
+    score: float
+    p_value: float
+    words_used: int | None
+    words_lost: int | None
+    nan_reason: str | None
 
 
 def _answer(
@@ -230,11 +283,17 @@ def _answer(
         result = metric.run_query(query, model, **options)
     except UnusableVectorError as error:
         logger.warning("%s is NaN for %s: %s", query.query_name, model.name, error)
-        return math.nan, str(error)
+        return _Answer(math.nan, math.nan, None, None, str(error))
     score = float(result["result"])
-    if not math.isnan(score):
-        return score, None
-    return score, getattr(result, "nan_reason", None) or "the metric returned NaN"
+    reason = None
+    if math.isnan(score):
+        reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
+    used = lost = None
+    # A metric with a run_query of its own may return a plain dictionary.
+    if isinstance(result, MetricResult):
+        uses = result.targets + result.attributes
+        used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
+    return _Answer(score, float(result.get("p_value", math.nan)), used, lost, reason)
 
 
 def _answer_all(
@@ -298,23 +357,30 @@ def _tabulate(
     answers: list[list[_Answer]], queries: Sequence[Query], models: Sequence[WordEmbeddingModel]
 ) -> pd.DataFrame:
     return pd.DataFrame(
-        [[score for score, _ in row] for row in answers],
+        [[answer.score for answer in row] for row in answers],
         index=pd.Index(unique_labels([m.name for m in models], "models"), name="model_name"),
         columns=unique_labels([query.query_name for query in queries], "queries"),
         dtype=np.float64,
     )
 
 
-def _reasons(answers: list[list[_Answer]], results: pd.DataFrame) -> dict[str, dict[str, str]]:
-    by_model = {
-        str(model): {
-            str(query): reason
-            for query, (_, reason) in zip(results.columns, row, strict=True)
-            if reason is not None
-        }
+def _records(
+    answers: list[list[_Answer]], results: pd.DataFrame, label: str
+) -> list[dict[str, Any]]:
+    return [
+        {"model_name": model, "query_name": query, "metric": label, **answer._asdict()}
         for model, row in zip(results.index, answers, strict=True)
-    }
-    return {model: reasons for model, reasons in by_model.items() if reasons}
+        for query, answer in zip(results.columns, row, strict=True)
+    ]
+
+
+def _nan_reasons(records: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    reasons: dict[str, dict[str, str]] = {}
+    for record in records:
+        if record["nan_reason"] is not None:
+            of_model = reasons.setdefault(record["model_name"], {})
+            of_model[record["query_name"]] = record["nan_reason"]
+    return reasons
 
 
 def _aggregate(
