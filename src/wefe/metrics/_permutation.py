@@ -1,0 +1,347 @@
+"""Permutation test of WEAT (Caliskan, Bryson & Narayanan, 2017): exact, bounded or random."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe.metrics._split_counting import count_at_least
+
+Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
+Method: TypeAlias = Literal["exact", "approximate"]
+Associations: TypeAlias = npt.NDArray[np.float64]
+
+# Statistics that differ by less than this, relative to max(1, |S|), are ties: their words are the
+# same or interchangeable, and only the order of the additions differs.
+_TIE_TOLERANCE = 1e-12
+# Values held at once while drawing random splits (8 bytes each).
+_CHUNK = 2**20
+_Z_99 = 2.5758293035489004
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Result of :func:`permutation_test`."""
+
+    statistic: float
+    """Sum of `x` minus sum of `y`."""
+    p_value: float
+    """Share of splits at least as extreme as the observed one, in (0, 1]: the exact share for
+    ``"exact"``, its upper bound for ``"bounds"``, (r + 1) / (n + 1) for ``"approximate"``."""
+    p_value_bounds: tuple[float, float]
+    """Numbers between which the exact p-value lies: equal for ``"exact"``, guaranteed for
+    ``"bounds"``, and a 99 % confidence interval (Wilson score) for ``"approximate"``."""
+    method: Literal["exact", "bounds", "approximate"]
+    """How the p-value was obtained; ``"bounds"`` is what ``method="exact"`` gives where the splits
+    are too many to count."""
+    alternative: Alternative
+    """Side that counts as extreme."""
+    n_splits: int
+    """Number of possible splits C(n_x + n_y, n_x), or of random splits for ``"approximate"``."""
+
+
+def permutation_test(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    alternative: Alternative = "greater",
+    method: Method = "approximate",
+    n_iterations: int = 10_000,
+    random_state: int | np.random.Generator | None = None,
+    relative_gap: float = 0.01,
+) -> PermutationTest:
+    """Test whether two sets of words differ in their associations more than random splits do.
+
+    The words of both sets are pooled and split again into sets of the original sizes; S_i is the
+    sum over the first set minus the sum over the second, S its observed value. The p-value is the
+    share of splits with S_i >= S (``"greater"``), S_i <= S (``"less"``) or abs(S_i) >= abs(S)
+    (``"two-sided"``). The observed split is one of them, so that p is never 0.
+
+    Parameters
+    ----------
+    x, y : array-like of shape (n_x,) and (n_y,)
+        Association s(w, A, B) of each word of the two target sets, a difference of mean cosines and
+        hence between -2 and 2. The sizes may differ. Every entry counts, also when a word is in
+        both sets.
+    alternative : {"greater", "less", "two-sided"}, default="greater"
+        Side that counts as extreme.
+    method : {"approximate", "exact"}, default="approximate"
+        ``"approximate"`` draws random splits. ``"exact"`` counts all of them when there are up to
+        40 words in total, few different associations, or few splits (or all but few) as extreme as
+        the observed one; otherwise it encloses the share between two guaranteed bounds.
+    n_iterations : int, default=10_000
+        Number of random splits, at least 1. Not used by ``"exact"``.
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed or source of the random splits; the same seed gives the same p-value. NumPy's global
+        generator is neither used nor changed. Not used by ``"exact"``.
+    relative_gap : float, default=0.01
+        For ``"exact"``: bounds are accepted once their distance is at most this share of the upper
+        one; from 0 (as narrow as some 200 MB of memory allow) to below 1. With more than about 100
+        words in total a tiny p-value may keep wider bounds; with more than about 1,000 words they
+        are trivial, unless the splits can be counted.
+
+    Returns
+    -------
+    PermutationTest
+        Statistic, p-value, bounds for it, and how they were obtained.
+
+    Raises
+    ------
+    TypeError
+        If `x` or `y` does not hold real numbers, or an option has the wrong type.
+    ValueError
+        If `x` or `y` is empty, not one-dimensional or not finite, or an option has no such value.
+
+    See Also
+    --------
+    scipy.stats.permutation_test : Any statistic; exact only while all splits can be listed.
+
+    Notes
+    -----
+    Statistics tie with S when they differ from it by at most 1e-12 max(1, abs(S)), or by the
+    rounding error of a sum of that many values of that size where this is larger. So that the order
+    of additions cannot matter, values are first converted to integers, in units of their common
+    step (0.01 where all have two decimals) or else of about 1e-16 of the largest one.
+
+    Published implementations differ: a strict ``>`` lets p become 0, drawing words with replacement
+    is a bootstrap and no permutation, and comparing abs(S_i) with the signed S makes a two-sided
+    test depend on the order of the sets. :mod:`wefe.metrics._split_counting` tells how splits are
+    counted that are too many to be listed.
+
+    References
+    ----------
+    .. [1] Caliskan, A., Bryson, J. J. & Narayanan, A. (2017). Semantics derived automatically from
+       language corpora contain human-like biases. Science 356(6334), 183-186.
+       https://doi.org/10.1126/science.aal4230
+    .. [2] Phipson, B. & Smyth, G. K. (2010). Permutation p-values should never be zero. Statistical
+       Applications in Genetics and Molecular Biology 9(1). https://doi.org/10.2202/1544-6115.1585
+
+    Examples
+    --------
+    One of the six splits of two and two words is as extreme as the observed one:
+
+    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value
+    0.16666666666666666
+    >>> test = permutation_test([0.9, 0.8], [-1.0, -0.7], alternative="two-sided", random_state=0)
+    >>> round(test.p_value, 1), test.n_splits
+    (0.3, 10000)
+    """
+    x, y = _check_associations(x, "x"), _check_associations(y, "y")
+    _check_option(alternative, "alternative", get_args(Alternative))
+    _check_option(method, "method", get_args(Method))
+    n_iterations = _check_n_iterations(n_iterations)
+    generator = _check_random_state(random_state)
+    relative_gap = _check_gap(relative_gap)
+
+    statistic = math.fsum(x) - math.fsum(y)
+    # P(S_i <= S) for (x, y) is P(S_i >= S) for (y, x). A two-sided test may as well start from
+    # S >= 0; then the order of the sets cannot matter.
+    if alternative == "less" or (alternative == "two-sided" and statistic < 0):
+        x, y = y, x
+    values, tolerance = _as_integers(np.concatenate([x, y]), statistic)
+    total, observed = int(values.sum()), int(values[: len(x)].sum())
+    # In units of `values`, S_i = 2 V_i - total, where V_i is the sum over the first set.
+    extreme = 2 * observed - total - tolerance
+    # Splits with V_i >= high or V_i <= low are at least as extreme as the observed one.
+    high = -((-extreme - total) // 2)
+    low = (total - extreme) // 2 if alternative == "two-sided" else None
+
+    p_value: float
+    bounds: tuple[float, float]
+    kind: Literal["exact", "bounds", "approximate"]
+    if method == "approximate":
+        n_splits = n_iterations
+        hits = _count_random_splits(values, len(x), low, high, n_splits, generator)
+        # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
+        p_value = (hits + 1) / (n_splits + 1)
+        bounds, kind = _wilson_interval(hits, n_splits), "approximate"
+    else:
+        n_splits = math.comb(len(values), len(x))
+        fewest, most = _count_splits(values, len(x), low, high, relative_gap)
+        bounds, kind = _as_shares(fewest, most, n_splits)
+        p_value = bounds[1]
+    return PermutationTest(statistic, p_value, bounds, kind, alternative, n_splits)
+
+
+def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np.int64], int]:
+    """Values, and the tolerance for ties of the statistic, as multiples of a common unit."""
+    largest = float(np.abs(values).max())
+    rounding = 4 * len(values) * np.finfo(np.float64).eps * largest
+    tolerance = max(_TIE_TOLERANCE * max(1.0, abs(statistic)), rounding)
+    # What may be done to each value without moving a statistic by more than a quarter of that.
+    negligible = tolerance / (4 * len(values))
+
+    step = _common_step(values, negligible)
+    if step > tolerance:
+        return np.rint(values / step).astype(np.int64), int(tolerance / step)
+
+    # The sum of all absolute values stays below 2**62, as the counting asks.
+    bits = min(53, 61 - len(values).bit_length())
+    unit = math.ldexp(1.0, math.frexp(max(largest, tolerance))[1] - bits)
+    integers = np.rint(values / unit).astype(np.int64)
+    # Equal associations that were computed in another order differ in their last digits; made equal
+    # they need to be counted only once.
+    previous: int | None = None
+    for i in np.argsort(integers):
+        if previous is not None and integers[i] - previous <= negligible / unit:
+            integers[i] = previous
+        previous = int(integers[i])
+    return integers, int(tolerance / unit)
+
+
+def _common_step(values: Associations, error: float) -> float:
+    """Step of which all values are multiples up to `error`, or 0.0 if there is no coarse one.
+
+    Rounded associations have one; it keeps the integers small and the count of splits exact.
+    """
+    magnitudes = np.abs(values)
+    largest = float(magnitudes.max())
+    step = 0.0
+    # Euclid's algorithm; remainders this small are rounding errors, or else the check below fails.
+    for magnitude in magnitudes.tolist():
+        remainder = magnitude
+        while remainder > 1e-9 * largest:
+            step, remainder = remainder, step % remainder
+        if 0 < step < 1e-6 * largest:
+            return 0.0
+    if step <= 0:
+        return 0.0
+    step = largest / round(largest / step)
+    exact = bool(np.abs(values - step * np.rint(values / step)).max() <= error)
+    return step if exact else 0.0
+
+
+def _count_random_splits(
+    values: npt.NDArray[np.int64],
+    size: int,
+    low: int | None,
+    high: int,
+    n_iterations: int,
+    generator: np.random.Generator,
+) -> int:
+    """Draw random splits, and count those whose first set sums to >= `high` or <= `low`."""
+    n_rows = min(n_iterations, max(1, _CHUNK // len(values)))
+    table = np.tile(values, (n_rows, 1))
+    hits = 0
+    for start in range(0, n_iterations, n_rows):
+        # Shuffling rows that are shuffled already is as good as starting afresh.
+        generator.permuted(table, axis=1, out=table)
+        sums = table[: n_iterations - start, :size].sum(axis=1)
+        is_extreme = sums >= high
+        if low is not None:
+            is_extreme |= sums <= low
+        hits += int(np.count_nonzero(is_extreme))
+    return hits
+
+
+def _count_splits(
+    values: npt.NDArray[np.int64], size: int, low: int | None, high: int, relative_gap: float
+) -> tuple[int, int]:
+    """Bound, among all splits, the number of those that :func:`_count_random_splits` looks for."""
+    if low is not None and low >= high - 1:
+        n_splits = math.comb(len(values), size)
+        return n_splits, n_splits
+    fewest, most = count_at_least(values, size, high, relative_gap=relative_gap)
+    if low is not None:
+        if 2 * size == len(values):
+            # Exchanging the sets of a split changes the sign of its statistic.
+            fewest, most = 2 * fewest, 2 * most
+        else:
+            # What the first tail leaves of the permitted gap, the second may use. (Not as floats:
+            # they end at 1e308 splits.)
+            slack = max(0, math.floor(Fraction(relative_gap) * most) - (most - fewest))
+            others = count_at_least(-values, size, -low, relative_gap=relative_gap, slack=slack)
+            fewest, most = fewest + others[0], most + others[1]
+    # The observed split is one of them.
+    return max(fewest, 1), most
+
+
+def _as_shares(
+    fewest: int, most: int, n_splits: int
+) -> tuple[tuple[float, float], Literal["exact", "bounds"]]:
+    if fewest == most:
+        # More than 10**323 splits: 1 / n_splits would be rounded to 0.
+        share = max(fewest / n_splits, math.ulp(0.0))
+        return (share, share), "exact"
+    lower = math.nextafter(fewest / n_splits, 0.0)
+    upper = min(math.nextafter(most / n_splits, math.inf), 1.0)
+    return (lower, upper), "bounds"
+
+
+def _wilson_interval(hits: int, n: int) -> tuple[float, float]:
+    """99 % score interval for a share that `hits` of `n` random draws estimate (Wilson 1927)."""
+    share, z2 = hits / n, _Z_99**2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z_99 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one association per word; its shape is "
+            f"{array.shape}. Compute s(w, A, B) of every word first, and do not pass vectors."
+        )
+    if array.size == 0:
+        raise ValueError(
+            f"{name} must hold at least one association; it is empty. Check that the words of this "
+            "target set are in the vocabulary of the model."
+        )
+    if array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{name} must hold real numbers; its dtype is {array.dtype}. Pass an array of floats."
+        )
+    array = array.astype(np.float64)
+    n_bad = int(np.count_nonzero(~np.isfinite(array)))
+    if n_bad or math.isinf(4.0 * array.size * float(np.abs(array).max())):
+        found = f"{n_bad} of {array.size} are NaN or infinite" if n_bad else "their sum is infinite"
+        raise ValueError(
+            f"{name} must hold finite associations; {found}. Look for zero vectors or NaN in the "
+            "model, and leave those words out."
+        )
+    return array
+
+
+def _check_option(value: object, name: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+
+
+def _check_gap(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"relative_gap must be a number; got {value!r}. Use for example 0.01.")
+    if not 0 <= float(value) < 1:
+        raise ValueError(
+            f"relative_gap must be at least 0 and below 1; got {value!r}. Use for example 0.01."
+        )
+    return float(value)
+
+
+def _check_n_iterations(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"n_iterations must be an integer; got {value!r}. Use for example 10_000.")
+    if value < 1:
+        raise ValueError(f"n_iterations must be at least 1; got {value!r}. Use for example 10_000.")
+    return int(value)
+
+
+def _check_random_state(value: object) -> np.random.Generator:
+    if isinstance(value, np.random.Generator):
+        return value
+    if value is None:
+        return np.random.default_rng()
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"random_state must be an integer, a numpy.random.Generator or None; got {value!r}. "
+            "Use for example numpy.random.default_rng(42)."
+        )
+    if value < 0:
+        raise ValueError(f"random_state must not be negative; got {value!r}. Use for example 42.")
+    return np.random.default_rng(int(value))
