@@ -209,7 +209,7 @@ def calculate_ranking_correlations(
     Examples
     --------
     >>> ranks = pd.DataFrame({"WEAT": [2, 3, 4, 1], "RND": [3, 1, 4, 2]})
-    >>> calculate_ranking_correlations(ranks).loc["WEAT", "RND"].round(2)
+    >>> float(calculate_ranking_correlations(ranks).loc["WEAT", "RND"])
     0.4
     """
     if not isinstance(rankings, pd.DataFrame):

@@ -1,0 +1,42 @@
+"""The command line: parse, call public functions, print. One file per command."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+
+def main() -> None:
+    """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
+    import typer
+
+    from wefe.cli import _datasets, _demo, _measure
+
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    app = typer.Typer(
+        name="wefe",
+        help="Measure how biased word embeddings are, and how they rank.\n\n"
+        "Start with 'wefe demo'; it needs no files and no network. Then 'wefe measure --model "
+        "FILE' asks published queries of your own vectors.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.command("demo")(_demo.demo)
+    app.command("measure")(_measure.measure)
+    app.command("datasets")(_datasets.datasets)
+    app.callback(invoke_without_command=True)(_version)
+    try:
+        app()
+    except (ValueError, FileNotFoundError, ConnectionError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _version(version: bool = False) -> None:
+    if version:
+        import wefe
+
+        print(f"wefe {wefe.__version__}")
+        sys.exit(0)

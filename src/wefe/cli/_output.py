@@ -1,0 +1,56 @@
+"""Tables for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+
+import pandas as pd
+
+# Longer texts are cut in tables for people; CSV and JSON keep them whole.
+_LONGEST_TEXT = 62
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
+    """Return a table for people: aligned, four decimals, nothing where there is no value."""
+    if index:
+        frame = frame.rename_axis("").reset_index()
+    columns = [_column_as_text(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
+    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+
+
+def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return named tables as one JSON object of lists of records; NaN becomes null."""
+    records = {
+        name: json.loads(table.to_json(orient="records", double_precision=15))
+        for name, table in tables.items()
+    }
+    return json.dumps(records, indent=2, ensure_ascii=False)
+
+
+def _column_as_text(name: str, column: pd.Series) -> list[str]:
+    """Return heading and cells, padded to one width: numbers to the right, texts to the left."""
+    is_number = pd.api.types.is_numeric_dtype(column)
+    if name == "p_value":
+        cells = [f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in column.astype(float)]
+    elif pd.api.types.is_float_dtype(column):
+        cells = [f"{x:.4f}" for x in column]
+    else:
+        cells = [_cut(str(x)) for x in column]
+    shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
+    shown.insert(0, name.replace("_", " "))
+    width = max(map(len, shown))
+    return [cell.rjust(width) if is_number else cell.ljust(width) for cell in shown]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,133 @@
+"""The command line as a user calls it: in a process of its own."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from wefe import Query, __version__
+
+
+def wefe(*arguments, expect=0, **environment):
+    """Run the command without network, mirror or cache."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from wefe.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100", **environment},
+        timeout=120,
+    )
+    assert done.returncode == expect, done.stderr + done.stdout
+    return done
+
+
+def test_demo_prints_a_table_and_a_ranking():
+    output = wefe("demo").stdout
+    assert "Flowers and Insects wrt Pleasant and Unpleasant" in output
+    assert "Ranks (1: least bias measured)" in output
+    assert "shuffled control" in output
+    # A low score is less association measured; nothing is ever called free of bias.
+    assert "unbiased" not in output
+
+
+def test_help_teaches():
+    for command in ([], ["demo"], ["measure"], ["datasets"]):
+        assert "Usage:" in wefe(*command, "--help").stdout
+    text = wefe("measure", "--help").stdout
+    assert "Example: wefe measure --model demo" in text
+
+
+def test_version():
+    assert wefe("--version").stdout.strip() == f"wefe {__version__}"
+
+
+def test_measure_as_table():
+    output = wefe("measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es").stdout
+    assert output.splitlines()[0].split()[:3] == ["model", "name", "query"]
+    assert "1.2195" in output
+
+
+def test_measure_as_csv_and_json_agree():
+    call = ["measure", "--model", "demo", "--model", "b=demo", "--queries", "gender", "--offline"]
+    call += ["--metric", "weat-es", "--metric", "rnsb"]
+    rows = list(csv.DictReader(io.StringIO(wefe(*call, "--format", "csv").stdout)))
+    data = json.loads(wefe(*call, "--format", "json").stdout)
+    assert len(rows) == len(data["results"]) == 2 * 2 * 6
+    for row, record in zip(rows, data["results"], strict=True):
+        assert float(row["score"]) == pytest.approx(record["score"], rel=1e-12)
+        assert row["query_name"] == record["query_name"]
+    assert {entry["model_name"] for entry in data["ranking"]} == {"minilm-words", "b"}
+
+
+def test_measure_reads_files_of_vectors_and_queries(tmp_path, toy_model, toy_query):
+    vectors = tmp_path / "toy=1.txt"
+    lines = [f"{w} {' '.join(map(str, toy_model[w]))}\n" for w in toy_model.vocab]
+    vectors.write_text("".join(lines))
+    questions = tmp_path / "mine.json"
+    lost = Query([["she"], ["he"]], [["home"], ["nowhere"]], ["F", "M"], ["H", "N"])
+    questions.write_text(json.dumps([toy_query.dict(), lost.dict()]))
+    output = wefe(
+        "measure", "--model", str(vectors), "--queries", str(questions), "--format", "json"
+    )
+    records = json.loads(output.stdout)["results"]
+    assert records[0]["score"] == pytest.approx(3.3510866, abs=1e-6)
+    assert records[0]["p_value"] == pytest.approx(1 / 6)
+    assert (records[0]["model_name"], records[0]["queries"]) == ("toy=1", "mine")
+    assert records[1]["score"] is None
+    assert "nowhere" in records[1]["nan_reason"]
+
+
+def test_exit_code_tells_when_nothing_could_be_answered(tmp_path):
+    questions = tmp_path / "q.json"
+    questions.write_text(Query([["zzz"], ["yyy"]], [["xxx"], ["www"]]).to_json())
+    done = wefe("measure", "--model", "demo", "--queries", str(questions), expect=1)
+    assert "lost 100%" in done.stdout
+
+
+def test_parameters_of_a_metric_are_passed_on():
+    call = ["measure", "--model", "demo", "--queries", "gender", "--offline", "--metric", "rnd"]
+    norm = json.loads(wefe(*call, "--format", "json").stdout)["results"]
+    cosine = json.loads(wefe(*call, "--param", 'rnd.distance="cos"', "--format", "json").stdout)
+    assert norm[0]["score"] != cosine["results"][0]["score"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--model", "nofile", "--queries", "gender"], "no file 'nofile'"),
+        (["--model", "demo", "--queries", "gendr"], "neither a published query set"),
+        (["--model", "demo", "--queries", "no.json"], "no such file"),
+        (["--model", "demo", "--queries", "weat", "--metric", "weet"], "Did you mean 'weat'"),
+        (["--model", "demo", "--queries", "weat", "--param", "x"], "METRIC.NAME=VALUE"),
+        (["--model", "demo", "--queries", "weat", "--param", "rnd.x=1"], "not measured"),
+        (["--model", "demo", "--queries", "weat", "--param", "weat.x=y"], "is no JSON"),
+        (
+            ["--model", "demo", "--queries", "weat", "--lost-vocabulary-threshold", "2"],
+            "between 0 and 1",
+        ),
+        (["--model", "demo", "--queries", "rnsb_religion", "--offline"], "can be asked offline"),
+    ],
+)
+def test_wrong_input_ends_with_a_message_and_no_traceback(arguments, text):
+    done = wefe("measure", *arguments, expect=2)
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_wrong_queries_file_says_which_query(tmp_path):
+    questions = tmp_path / "q.json"
+    questions.write_text('[{"target_sets": [["a"]], "attribute_sets": [["b", 3]]}]')
+    done = wefe("measure", "--model", "demo", "--queries", str(questions), expect=2)
+    assert "query 0: attribute set 0 ('Attribute set 0'): element 1" in done.stderr
+
+
+def test_datasets_lists_what_there_is():
+    assert "rnsb_national_origin" in wefe("datasets").stdout
+    data = json.loads(wefe("datasets", "--format", "json").stdout)
+    assert {"query_sets", "datasets"} == set(data)
+    assert wefe("datasets", "--format", "csv").stdout.startswith("name,")

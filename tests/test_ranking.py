@@ -1,0 +1,283 @@
+"""Rankings, overall scores and correlations: the paper's printed table and worked examples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wefe import (
+    Query,
+    WordEmbeddingModel,
+    calculate_ranking_correlations,
+    create_ranking,
+    overall_scores,
+    run_queries,
+    score_column,
+)
+from wefe.metrics import ECT, MAC, WEAT
+
+# Seed paper, Table 1: printed ranks. Columns WEAT and WEAT-ES are exchanged there, which does not
+# matter for correlations of the columns in printed order.
+MODELS = ["conceptnet", "fasttext", "glove-twitter", "glove-wiki", "lexvec", "w2v-hd", "w2v"]
+# One string per column, one digit per model.
+PRINTED_RANKS = {
+    "gender": ["2534617", "2437516", "2356714", "1256734"],
+    "ethnicity": ["1367245", "1567234", "2356714", "1254736"],
+    "religion": ["4127365", "1327654", "2365714", "2153647"],
+    "overall": ["2347516", "1347526", "2356714", "2154736"],
+}
+WEB = [1, 2, 7, 6, 4, 5, 3]
+SPEARMAN = {
+    "gender": [0.785714, 0.607143, 0.428571, 0.75, 0.607143, 0.892857],
+    "ethnicity": [0.892857, 0.321429, 0.321429, 0.357143, 0.142857, 0.75],
+    "religion": [0.571429, -0.25, 0.178571, 0.321429, 0.285714, 0.5],
+    "overall": [0.964286, 0.821429, 0.607143, 0.785714, 0.642857, 0.714286],
+}
+KENDALL = {
+    "gender": [0.714286, 0.523810, 0.333333, 0.619048, 0.428571, 0.809524],
+    "overall": [0.904762, 0.714286, 0.333333, 0.619048, 0.428571, 0.428571],
+}
+
+
+def ranks_of(criterion):
+    columns = [[int(rank) for rank in column] for column in PRINTED_RANKS[criterion]]
+    return pd.DataFrame(dict(zip("WEDS", columns, strict=True)), index=MODELS)
+
+
+def pairs(matrix):
+    return matrix.to_numpy()[np.triu_indices(len(matrix), 1)]
+
+
+@pytest.mark.parametrize("criterion", SPEARMAN)
+def test_spearman_correlations_of_the_papers_table(criterion):
+    matrix = calculate_ranking_correlations(ranks_of(criterion))
+    np.testing.assert_allclose(pairs(matrix), SPEARMAN[criterion], atol=1e-6)
+    assert matrix.attrs["n_models"] == 7
+
+
+@pytest.mark.parametrize("criterion", KENDALL)
+def test_kendall_correlations_of_the_papers_table(criterion):
+    matrix = calculate_ranking_correlations(ranks_of(criterion), method="kendall")
+    np.testing.assert_allclose(pairs(matrix), KENDALL[criterion], atol=1e-6)
+
+
+def test_quality_benchmark_joins_the_ranking_as_a_column():
+    """Seed paper, section 4.2: WEB is better when higher, the bias metrics when lower."""
+    quality = score_column(dict(zip(MODELS, [-rank for rank in WEB], strict=True)), "WEB", "higher")
+    ranks = ranks_of("overall")
+    bias = [score_column(ranks[name], name, "lower") for name in ranks]
+    ranking = create_ranking([*bias, quality])
+    assert ranking["WEB"].tolist() == WEB
+    assert ranking.sum(axis=1).tolist() == [8, 12, 25, 30, 28, 12, 25]
+    correlations = calculate_ranking_correlations(ranking)["WEB"].iloc[:4]
+    np.testing.assert_allclose(correlations, [0.321429, 0.464286, 0.428571, 0.428571], atol=1e-6)
+
+
+M1 = {"a": 0.2, "b": 0.5, "c": 0.5, "d": 0.1}
+M2 = {"a": 0.3, "b": 0.1, "c": 0.4, "d": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("first", [2, 3, 4, 1]),
+        ("average", [2, 3.5, 3.5, 1]),
+        ("min", [2, 3, 3, 1]),
+        ("dense", [2, 3, 3, 1]),
+        ("max", [2, 4, 4, 1]),
+    ],
+)
+def test_ties_are_ranked_as_asked(method, expected):
+    ranking = create_ranking([score_column(M1, "m1", 0), score_column(M2, "m2", 0)], method=method)
+    assert ranking["m1"].tolist() == expected
+    assert ranking["m2"].tolist() == [3, 1, 4, 2]
+
+
+def test_correlation_of_the_worked_example_depends_on_how_ties_were_broken():
+    tables = [score_column(M1, "m1", 0), score_column(M2, "m2", 0)]
+    average = create_ranking(tables, method="average")
+    assert calculate_ranking_correlations(average).iloc[0, 1] == pytest.approx(0.105409, abs=1e-6)
+    kendall = calculate_ranking_correlations(average, method="kendall")
+    assert kendall.iloc[0, 1] == pytest.approx(0.182574, abs=1e-6)
+    first = create_ranking(tables)
+    assert calculate_ranking_correlations(first).iloc[0, 1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("best", "expected"),
+    [(0, [2, 1, 3]), (1, [2, 3, 1]), ("higher", [2, 3, 1]), ("lower", [2, 1, 3])],
+)
+def test_best_decides_the_order(best, expected):
+    table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "x", best)
+    assert create_ranking([table])["x"].tolist() == expected
+
+
+@pytest.fixture
+def three_models(toy_model):
+    """Less and less association: the toy model, with its first axis shrunk."""
+    words, vectors = list(toy_model.vocab), toy_model.vectors
+    shrunk = [
+        WordEmbeddingModel.from_arrays(words, vectors * [s, 1, 1], f"x{s}") for s in (0.3, 0.05)
+    ]
+    return [toy_model, *shrunk]
+
+
+@pytest.mark.parametrize("metric", [WEAT, ECT, MAC])
+def test_metrics_are_ranked_by_their_own_order(three_models, metric):
+    """ECT is better when higher and MAC when nearer to 1; ascending would put the worst first."""
+    q = Query(
+        [["she", "woman"], ["he", "man"]],
+        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
+    )
+    table = run_queries(
+        metric,
+        [q],
+        three_models,
+        aggregate_results=True,
+        aggregation_function="avg",
+        generate_subqueries=True,
+    )
+    scale = metric().scale()
+    by_hand = scipy.stats.rankdata(scale.bias(table.iloc[:, -1]), method="ordinal")
+    assert create_ranking([table]).iloc[:, 0].tolist() == by_hand.tolist()
+
+
+def test_documented_ascending_still_overrides():
+    table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "x", best="higher")
+    assert create_ranking([table], ascending=True)["x"].tolist() == [2, 1, 3]
+    assert create_ranking([table], ascending=False)["x"].tolist() == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [("ECT: G average score", [1, 2]), ("WEAT-ES: G average score", [2, 1]), ("other", [2, 1])],
+)
+def test_order_is_known_from_the_heading_when_attrs_are_lost(heading, expected):
+    """A table that was read from a file has no attrs."""
+    table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
+    assert create_ranking([table])[heading].tolist() == expected
+
+
+def test_equal_headings_stay_apart():
+    table = score_column(M1, "x", 0)
+    assert list(create_ranking([table, table]).columns) == ["x", "x (2)"]
+
+
+def test_model_without_score_has_no_rank(caplog):
+    tables = [
+        score_column({"a": 1.0, "b": 2.0}, "x", 0),
+        score_column({"b": 1.0, "c": 0.5}, "y", 0),
+    ]
+    ranking = create_ranking(tables)
+    assert list(ranking.index) == ["a", "b", "c"]
+    assert np.isnan(ranking.loc["a", "y"])
+    assert ranking.loc["c", "y"] == 1
+    assert "no rank" in caplog.text
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
+def test_ranking_is_a_permutation(scores):
+    table = score_column({f"m{i}": score for i, score in enumerate(scores)}, "x", 0)
+    assert sorted(create_ranking([table])["x"]) == list(range(1, len(scores) + 1))
+
+
+def test_overall_score_weighs_query_sets_by_their_queries():
+    tables = [score_column({"m": x}, "WEAT", 0) for x in (0.2, 0.3, 0.1)]
+    for table, n_queries in zip(tables, (7, 9, 9), strict=True):
+        table.attrs["n_queries"] = n_queries
+    assert overall_scores(tables).iloc[0, 0] == pytest.approx(0.2)
+    assert overall_scores(tables, weights=[1, 1, 1]).iloc[0, 0] == pytest.approx(0.2)
+    assert overall_scores(tables, weights=[1, 0, 0]).iloc[0, 0] == pytest.approx(0.2)
+
+
+def test_overall_score_is_the_mean_over_all_queries(packaged_model):
+    """METHODS 5.6: for the mean of absolute values, weights are the numbers of queries."""
+    from wefe.datasets import load_weat_queries
+
+    queries = load_weat_queries()
+    parts = [queries[:3], queries[3:]]
+    tables = [run_queries(WEAT, part, [packaged_model], aggregate_results=True) for part in parts]
+    together = run_queries(WEAT, queries, [packaged_model], aggregate_results=True)
+    assert overall_scores(tables).iloc[0, 0] == pytest.approx(together.iloc[0, -1])
+    overall = overall_scores(tables, name="All")
+    assert overall.columns[0] == "WEAT: All weighted average score"
+    assert create_ranking([overall]).iloc[0, 0] == 1
+
+
+def test_overall_columns_of_the_papers_table_are_weighted_means():
+    """RNSB columns of Table 1: gender, ethnicity, religion -> overall, within rounding."""
+    gender = [0.02, 0.02, 0.23, 0.29, 0.32, 0.03, 0.14]
+    ethnicity = [0.03, 0.04, 0.07, 0.07, 0.17, 0.05, 0.12]
+    religion = [0.07, 0.04, 0.18, 0.10, 0.22, 0.17, 0.31]
+    printed = [0.04, 0.03, 0.15, 0.14, 0.23, 0.09, 0.19]
+    tables = [
+        score_column(dict(zip(MODELS, column, strict=True)), "RNSB", 0)
+        for column in (gender, ethnicity, religion)
+    ]
+    overall = overall_scores(tables, weights=[7, 9, 9]).iloc[:, 0]
+    np.testing.assert_allclose(overall, printed, atol=0.0051)
+
+
+def test_overall_score_of_a_model_that_lacks_a_set_is_nan():
+    tables = [score_column({"a": 1.0, "b": 1.0}, "x", 0), score_column({"a": 1.0}, "x", 0)]
+    overall = overall_scores(tables, weights=[1, 1])
+    assert overall.iloc[:, 0].isna().tolist() == [False, True]
+
+
+def test_overall_score_does_not_mix_metrics(toy_model, toy_query):
+    weat = run_queries(WEAT, [toy_query], [toy_model], aggregate_results=True)
+    mac = run_queries(MAC, [toy_query], [toy_model], aggregate_results=True)
+    with pytest.raises(ValueError, match="one metric"):
+        overall_scores([weat, mac])
+
+
+def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
+    other = Query([["she"], ["he"]], [["home"], ["job"]], ["F", "M"], ["H", "J"])
+    table = run_queries(WEAT, [toy_query, other], [toy_model])
+    with pytest.raises(ValueError, match="aggregate_results=True"):
+        create_ranking([table])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: create_ranking([{"a": 1}]), TypeError, "DataFrames.*element 0"),
+        (lambda: create_ranking([]), ValueError, "empty"),
+        (lambda: create_ranking(None), TypeError, "list"),
+        (lambda: create_ranking([score_column(M1, "x", 0)], method="best"), ValueError, "method"),
+        (lambda: create_ranking([pd.DataFrame(index=["a"])]), ValueError, "no column"),
+        (
+            lambda: create_ranking([pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"])]),
+            ValueError,
+            "repeats models",
+        ),
+        (lambda: score_column(M1, "x", "best"), ValueError, "higher"),
+        (lambda: score_column(M1, "x", None), TypeError, "higher"),
+        (lambda: calculate_ranking_correlations([1]), TypeError, "DataFrame"),
+        (
+            lambda: calculate_ranking_correlations(ranks_of("gender"), method="cosine"),
+            ValueError,
+            "method must be one of",
+        ),
+        (lambda: overall_scores([score_column(M1, "x", 0)]), ValueError, "pass weights"),
+        (
+            lambda: overall_scores([score_column(M1, "x", 0)], weights=[-1]),
+            ValueError,
+            "non-negative",
+        ),
+    ],
+)
+def test_wrong_arguments_say_what_is_wanted(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_inputs_are_not_changed():
+    table = score_column(M1, "x", 0)
+    before, attrs = table.copy(), dict(table.attrs)
+    create_ranking([table])
+    overall_scores([table], weights=[1])
+    pd.testing.assert_frame_equal(table, before)
+    assert table.attrs == attrs

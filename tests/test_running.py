@@ -1,0 +1,355 @@
+"""run_queries: many queries, many models, one table."""
+
+import json
+import logging
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
+from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric
+from wefe.running import generate_subqueries_from_queries_list, unique_labels
+
+FEMALE, MALE = ["she", "woman"], ["he", "man"]
+HOME, WORK, NATURE = ["home", "kids"], ["boss", "job"], ["tree", "nurse"]
+
+
+def query(*attributes, names=None, targets=(FEMALE, MALE)):
+    return Query(list(targets), list(attributes), ["Female", "Male"][: len(targets)], names)
+
+
+@pytest.fixture
+def models(toy_model):
+    """The toy model, a rotated copy (same biases) and one without 'kids' and 'tree'."""
+    words, vectors = list(toy_model.vocab), toy_model.vectors
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    keep = [i for i, word in enumerate(words) if word not in ("kids", "tree")]
+    return [
+        toy_model,
+        WordEmbeddingModel.from_arrays(words, vectors @ rotation, "rotated"),
+        WordEmbeddingModel.from_arrays([words[i] for i in keep], vectors[keep], "gaps"),
+    ]
+
+
+@pytest.fixture
+def queries():
+    return [
+        query(HOME, WORK, names=["Home", "Work"]),
+        query(WORK, ["folk", "they"], names=["Work", "Folk"]),
+    ]
+
+
+def test_table_has_models_as_rows_and_queries_as_columns(models, queries):
+    table = run_queries(WEAT, queries, models[:2])
+    assert list(table.index) == ["toy", "rotated"]
+    assert table.index.name == "model_name"
+    assert list(table.columns) == [q.query_name for q in queries]
+    assert table.iloc[0, 0] == pytest.approx(3.3510866)
+    assert table.iloc[1, 0] == pytest.approx(3.3510866)
+
+
+def test_every_cell_is_what_run_query_returns(models, queries):
+    table = run_queries(MAC, queries, models)
+    for model in models:
+        for q in queries:
+            alone = MAC().run_query(q, model)["result"]
+            np.testing.assert_equal(table.loc[model.name, q.query_name], alone)
+
+
+def test_unanswered_query_keeps_its_column_and_its_reason(models, queries):
+    table = run_queries(WEAT, queries, models)
+    assert np.isnan(table.loc["gaps", queries[0].query_name])
+    assert "kids" in table.attrs["nan_reasons"]["gaps"][queries[0].query_name]
+    nowhere = query(["zzz"], ["yyy"])
+    assert run_queries(WEAT, [nowhere], models).shape == (3, 1)
+
+
+def test_zero_vector_of_one_model_does_not_stop_the_others(toy_model, queries):
+    vectors = toy_model.vectors.copy()
+    vectors[toy_model.vocab["boss"]] = 0
+    broken = WordEmbeddingModel.from_arrays(list(toy_model.vocab), vectors, "broken")
+    table = run_queries(WEAT, queries, [broken, toy_model])
+    assert table.loc["toy"].notna().all()
+    assert table.loc["broken"].isna().all()
+    assert "boss" in table.attrs["nan_reasons"]["broken"][queries[0].query_name]
+
+
+def test_queries_of_one_name_and_different_words_stay_apart(toy_model, caplog):
+    first, second = query(HOME, WORK), query(NATURE, WORK)
+    assert first.query_name == second.query_name
+    table = run_queries(WEAT, [first, second], [toy_model])
+    assert list(table.columns) == [first.query_name, f"{first.query_name} (2)"]
+    assert table.iloc[0, 0] != table.iloc[0, 1]
+    assert "queries are called" in caplog.text
+
+
+def test_models_of_one_name_stay_apart(toy_model, models, queries):
+    models[2].name = "toy"
+    table = run_queries(WEAT, queries[1:], [toy_model, models[2]])
+    assert list(table.index) == ["toy", "toy (2)"]
+
+
+def test_query_that_is_asked_twice_is_run_once(toy_model):
+    same_words = [query(HOME, WORK), query(HOME, WORK, names=["H", "W"])]
+    assert run_queries(WEAT, same_words, [toy_model]).shape == (1, 1)
+
+
+def test_labels_stay_unique_when_a_numbered_name_exists_already():
+    assert unique_labels(["a", "a", "a (2)"], "models") == ["a", "a (3)", "a (2)"]
+
+
+@pytest.mark.parametrize(
+    ("function", "heading", "expected"),
+    [
+        ("sum", "sum", lambda a, b: a + b),
+        ("abs_sum", "sum of abs values", lambda a, b: abs(a) + abs(b)),
+        ("avg", "average", lambda a, b: (a + b) / 2),
+        ("abs_avg", "average of abs values", lambda a, b: (abs(a) + abs(b)) / 2),
+        ("bias_avg", "average distance from no bias", lambda a, b: (abs(a) + abs(b)) / 2),
+        (lambda scores: scores.max(axis=1), "custom aggregation", max),
+    ],
+)
+def test_aggregated_column_is_named_and_computed_as_documented(
+    toy_model, queries, function, heading, expected
+):
+    table = run_queries(
+        WEAT,
+        queries,
+        [toy_model],
+        queries_set_name="Gender",
+        aggregate_results=True,
+        aggregation_function=function,
+    )
+    assert table.columns[-1] == f"WEAT: Gender {heading} score"
+    assert table.iloc[0, -1] == pytest.approx(expected(*table.iloc[0, :2]))
+    only = run_queries(
+        WEAT,
+        queries,
+        [toy_model],
+        queries_set_name="Gender",
+        aggregate_results=True,
+        aggregation_function=function,
+        return_only_aggregation=True,
+    )
+    assert list(only.columns) == [table.columns[-1]]
+    assert only.iloc[0, 0] == table.iloc[0, -1]
+
+
+def test_models_are_aggregated_over_the_same_queries(models, queries, caplog):
+    table = run_queries(WEAT, queries, models, aggregate_results=True)
+    # "gaps" cannot answer the first query, so it counts for nobody.
+    for name in table.index:
+        assert table.loc[name].iloc[-1] == pytest.approx(abs(table.loc[name].iloc[1]))
+    assert table.attrs["left_out"] == [queries[0].query_name]
+    assert table.attrs["n_queries"] == 1
+    assert queries[0].query_name in caplog.text
+
+
+def test_aggregate_of_nothing_is_nan(models, queries):
+    table = run_queries(WEAT, queries[:1], models, aggregate_results=True)
+    assert table.iloc[:, -1].isna().all()
+
+
+def test_bias_avg_respects_the_order_of_every_metric():
+    """The paper's monotonicity: less biased scores never aggregate to more bias (METHODS 5.3)."""
+    rng = np.random.default_rng(0)
+    for metric in (WEAT, ECT, MAC, RNSB):
+        scale = metric().scale()
+        low, high = np.clip(scale.value_range, -2, 2)
+        x, y = np.sort(scale.bias(rng.uniform(low, high, (2, 500))), axis=0)
+        x2, y2 = np.sort(scale.bias(rng.uniform(low, high, (2, 500))), axis=0)
+        assert ((x + x2) / 2 <= (y + y2) / 2).all()
+
+
+@pytest.mark.parametrize(
+    ("metric", "function", "warns"),
+    [
+        (WEAT, "abs_avg", False),
+        (WEAT, "avg", True),
+        (RNSB, "avg", False),
+        (ECT, "avg", False),
+        (ECT, "abs_avg", True),
+        (MAC, "abs_avg", True),
+        (MAC, "bias_avg", False),
+    ],
+)
+def test_aggregation_against_the_order_of_a_metric_is_logged(
+    toy_model, metric, function, warns, caplog
+):
+    four = [query(HOME + NATURE, [*WORK, "folk", "they"])]
+    run_queries(
+        metric,
+        four,
+        [toy_model],
+        generate_subqueries=True,
+        aggregate_results=True,
+        aggregation_function=function,
+        metric_params={"holdout": False} if metric is RNSB else {},
+    )
+    assert ("bias_avg" in caplog.text) is warns
+
+
+def test_custom_aggregation_must_return_one_number_per_model(toy_model, queries):
+    with pytest.raises(TypeError, match="one number per model"):
+        run_queries(
+            WEAT,
+            queries,
+            [toy_model],
+            aggregate_results=True,
+            aggregation_function=lambda scores: 1.0,
+        )
+
+
+def test_subqueries_fit_the_metric_and_occur_once(toy_model):
+    shared = [query(HOME, WORK, names=["Home", "Work"]), query(HOME, NATURE, names=["Home", "N"])]
+    table = run_queries(RND, shared, [toy_model], generate_subqueries=True)
+    # Female and Male wrt Home is a subquery of both.
+    assert [name.split("wrt ")[1] for name in table.columns] == ["Home", "Work", "N"]
+
+
+def test_subqueries_of_unnamed_sets_do_not_vanish(toy_model):
+    parts = generate_subqueries_from_queries_list(RND, [query(HOME, WORK), query(NATURE, WORK)])
+    assert len(parts) == 3
+
+
+@pytest.mark.parametrize("metric", [MAC, RNSB])
+def test_metrics_of_any_number_of_sets_keep_their_queries(metric):
+    """A published implementation drops all of them when subqueries are generated."""
+    whole = query(HOME, WORK)
+    assert generate_subqueries_from_queries_list(metric, [whole]) == [whole]
+
+
+def test_three_targets_give_all_pairs():
+    q = Query([FEMALE, MALE, ["they", "folk"]], [HOME, WORK])
+    assert len(generate_subqueries_from_queries_list(WEAT, [q])) == 3
+    assert len(generate_subqueries_from_queries_list(RND, [q])) == 6
+
+
+def test_query_without_fitting_subquery_is_named(caplog):
+    small = Query([FEMALE], [HOME])
+    assert generate_subqueries_from_queries_list(WEAT, [small]) == []
+    assert small.query_name in caplog.text
+
+
+def test_too_large_query_is_refused_without_subqueries(toy_model, queries):
+    with pytest.raises(ValueError, match="generate_subqueries=True"):
+        run_queries(RND, queries, [toy_model])
+
+
+@pytest.mark.parametrize("metric", [WEAT, MAC, RND, RNSB])
+def test_result_does_not_depend_on_n_jobs(models, queries, metric):
+    params = {"random_state": 1, "holdout": False} if metric is RNSB else {}
+    if metric is WEAT:
+        params = {"calculate_p_value": True, "p_value_iterations": 50, "random_state": 1}
+    alone = run_queries(metric, queries, models, metric_params=params, generate_subqueries=True)
+    for workers in (2, 3):
+        together = run_queries(
+            metric, queries, models, metric_params=params, generate_subqueries=True, n_jobs=workers
+        )
+        pd.testing.assert_frame_equal(alone, together)
+        pd.testing.assert_frame_equal(tidy_results(alone), tidy_results(together))
+
+
+def test_joblib_backend_is_the_users_choice(models, queries):
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        together = run_queries(WEAT, queries, models)
+    pd.testing.assert_frame_equal(together, run_queries(WEAT, queries, models))
+
+
+def test_tidy_results_have_one_row_per_answer(models, queries):
+    table = run_queries(
+        WEAT,
+        queries,
+        models,
+        metric_params={"calculate_p_value": True, "p_value_method": "exact"},
+    )
+    tidy = tidy_results(table)
+    assert len(tidy) == 6
+    first = tidy.iloc[0]
+    assert first["p_value"] == pytest.approx(1 / 6)
+    assert (first["words_used"], first["words_lost"]) == (8, 0)
+    lost = tidy[(tidy.model_name == "gaps") & tidy.score.isna()].iloc[0]
+    assert lost["words_lost"] == 1
+    assert "kids" in lost["nan_reason"]
+
+
+def test_tidy_results_need_the_attrs():
+    with pytest.raises(TypeError, match="run_queries"):
+        tidy_results(pd.DataFrame({"a": [1.0]}))
+
+
+def test_attrs_survive_pickle_and_parquet_like_json(models, queries):
+    table = run_queries(WEAT, queries, models, aggregate_results=True)
+    assert pickle.loads(pickle.dumps(table)).attrs == table.attrs
+    assert json.loads(json.dumps(table.attrs)) == table.attrs
+
+
+def test_arguments_are_not_changed(models, queries):
+    params = {"preprocessors": [{}], "return_effect_size": True}
+    run_queries(WEAT, queries, models, metric_params=params)
+    assert params == {"preprocessors": [{}], "return_effect_size": True}
+    assert len(models) == 3
+    assert len(queries) == 2
+
+
+def test_metric_may_be_a_class_an_instance_or_a_name(toy_model, queries):
+    frames = [run_queries(metric, queries, [toy_model]) for metric in (WEAT, WEAT(), "weat")]
+    pd.testing.assert_frame_equal(frames[0], frames[1])
+    pd.testing.assert_frame_equal(frames[0], frames[2])
+
+
+def test_metric_with_its_own_run_query_may_return_a_plain_dict(toy_model):
+    class Size(BaseMetric):
+        metric_template = (1, 1)
+        metric_name = "Size"
+        metric_short_name = "SZ"
+
+        def run_query(self, query, model, factor=1, **lookup):
+            return {"query_name": query.query_name, "result": factor * len(query.target_sets[0])}
+
+    q = Query([FEMALE], [HOME])
+    table = run_queries(Size, [q], [toy_model], metric_params={"factor": 3})
+    assert table.iloc[0, 0] == 6
+    assert tidy_results(table)["words_used"].isna().all()
+
+
+def test_lost_vocabulary_threshold_is_passed_on(models, queries):
+    table = run_queries(WEAT, queries, models, lost_vocabulary_threshold=0.5)
+    assert table.notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"metric": "nope"}, ValueError, "metric must be one of"),
+        ({"metric": 3}, TypeError, "metric class such as WEAT"),
+        ({"queries": []}, ValueError, "queries is empty"),
+        ({"queries": ["q"]}, TypeError, "query must be a Query"),
+        ({"queries": None}, TypeError, "queries must be a list"),
+        ({"models": []}, ValueError, "models is empty"),
+        ({"models": [1]}, TypeError, "model must be a WordEmbeddingModel"),
+        ({"metric_params": ["x"]}, TypeError, "metric_params must be a dict"),
+        ({"metric_params": {"typo": 1}}, TypeError, "typo"),
+        ({"aggregation_function": "mean"}, ValueError, "aggregation_function must be one of"),
+        ({"aggregate_results": "yes"}, TypeError, "True or False"),
+    ],
+)
+def test_wrong_arguments_say_what_is_wanted(toy_model, queries, change, error, text):
+    arguments = {"metric": WEAT, "queries": queries, "models": [toy_model], **change}
+    with pytest.raises(error, match=text):
+        run_queries(**arguments)
+
+
+def test_paired_metric_refuses_unequal_sets_by_name(toy_model):
+    q = Query([["she"], ["he", "man"]], [HOME])
+    with pytest.raises(ValueError, match="paired by position"):
+        run_queries(RIPA, [q], [toy_model])
+
+
+def test_log_names_unanswerable_queries(models, queries, caplog):
+    with caplog.at_level(logging.WARNING, logger="wefe"):
+        run_queries(WEAT, queries, models)
+    assert any("gaps" in record.message for record in caplog.records)
