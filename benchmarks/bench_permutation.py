@@ -9,25 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from _timing import best_time
 
 from wefe.metrics._permutation import permutation_test
 
 N_ITERATIONS = 10_000
-
-
-def best_time(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Shortest of several runs in seconds, and what the function returned."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - start)
-    return min(times), result
 
 
 def words(n_x: int, n_y: int, shift: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
