@@ -199,7 +199,7 @@ def test_script_keeps_the_leading_directions_and_fixes_their_signs(script):
     expected = centred @ rows[:3].T
     np.testing.assert_allclose(np.abs(reduced), np.abs(expected))
     assert explained == pytest.approx((singular[:3] ** 2).sum() / (singular**2).sum())
-    components = np.linalg.lstsq(centred, reduced)[0]
+    components = np.linalg.lstsq(centred, reduced, rcond=None)[0]
     assert (components.max(axis=0) == np.abs(components).max(axis=0)).all()
 
 
