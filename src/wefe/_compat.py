@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +18,10 @@ _METRICS = ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA")
 # Older module -> where its names live now, in the order in which they are looked up.
 _TABLE: dict[str, tuple[str, ...]] = {
     "wefe.word_embedding_model": ("wefe.models", "wefe.embeddings"),
+    "wefe.word_embedding": ("wefe.models", "wefe.embeddings"),
     "wefe.preprocessing": ("wefe.words", "wefe.embeddings"),
-    "wefe.utils": ("wefe.running", "wefe.ranking", "wefe.plotting", "wefe.models"),
+    # `wefe.models` is the quickest to import, `wefe.plotting` the slowest.
+    "wefe.utils": ("wefe.models", "wefe.running", "wefe.ranking", "wefe.plotting"),
     "wefe.datasets.datasets": ("wefe.datasets",),
     "wefe.metrics.base_metric": ("wefe.metrics",),
     **{f"wefe.metrics.{name}": ("wefe.metrics",) for name in _METRICS},
@@ -42,8 +45,10 @@ def install() -> None:
     for old, places in _TABLE.items():
         module = _Moved(old, f"Moved: see {', '.join(places)}.")
         module.__path__ = []
+        # Without a spec `importlib.util.find_spec` raises.
+        module.__spec__ = ModuleSpec(old, None, is_package=True)
         sys.modules.setdefault(old, module)
         parent, _, child = old.rpartition(".")
-        # `wefe.utils` is an attribute of `wefe`; `wefe.metrics.WEAT` stays the class.
-        if parent == "wefe":
-            setattr(sys.modules[parent], child, module)
+        # `wefe.datasets.datasets` is an attribute too; `wefe.metrics.WEAT` stays the class.
+        if child not in _METRICS:
+            setattr(importlib.import_module(parent), child, module)

@@ -1,0 +1,645 @@
+"""The API that older releases documented: import paths, parameters, defaults, result keys, errors.
+
+`tests/documentation/` runs the listings of the documentation itself, where it is at hand. This
+file says the same in our own words and needs nothing.
+"""
+
+import importlib
+import inspect
+import math
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import wefe.metrics
+from wefe import Query, WordEmbeddingModel
+
+# Every documented import path, and the names documented under it.
+PATHS = {
+    "wefe": ["Query", "WordEmbeddingModel"],
+    "wefe.query": ["Query"],
+    "wefe.word_embedding_model": ["WordEmbeddingModel"],
+    "wefe.word_embedding": ["WordEmbeddingModel"],
+    "wefe.metrics": ["WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA", "BaseMetric"],
+    "wefe.metrics.base_metric": ["BaseMetric"],
+    **{f"wefe.metrics.{name}": [name] for name in ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA")},
+    "wefe.datasets": [
+        "load_weat",
+        "load_bingliu",
+        "fetch_eds",
+        "fetch_debiaswe",
+        "fetch_debias_multiclass",
+    ],
+    "wefe.datasets.datasets": ["load_weat", "load_bingliu", "fetch_eds"],
+    "wefe.preprocessing": [
+        "preprocess_word",
+        "get_embeddings_from_set",
+        "get_embeddings_from_sets",
+        "get_embeddings_from_tuples",
+        "get_embeddings_from_query",
+    ],
+    "wefe.utils": [
+        "load_test_model",
+        "load_weat_w2v",
+        "run_queries",
+        "generate_subqueries_from_queries_list",
+        "create_ranking",
+        "calculate_ranking_correlations",
+        "plot_queries_results",
+        "plot_ranking",
+        "plot_ranking_correlations",
+        "flair_to_gensim",
+    ],
+}
+STATEMENTS = [f"from {path} import {', '.join(names)}" for path, names in PATHS.items()]
+
+# Beyond what every import of a class needs: the metric paths lead to classes, never to modules.
+CHECKS = """
+import sys, types, wefe, wefe.metrics
+for name in ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA"):
+    assert isinstance(getattr(wefe.metrics, name), type), name
+    assert getattr(sys.modules["wefe.metrics." + name], name) is getattr(wefe.metrics, name), name
+assert wefe.utils.load_test_model is wefe.load_test_model
+assert wefe.word_embedding_model.WordEmbeddingModel is wefe.WordEmbeddingModel
+assert wefe.query.Query is wefe.Query
+"""
+
+
+def run_python(code):
+    """Run code in a fresh interpreter and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# Import paths
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_path_is_importable_on_its_own(path):
+    run_python(f"from {path} import {', '.join(PATHS[path])}" + CHECKS)
+
+
+@pytest.mark.parametrize("order", ["as listed", "backwards", 1, 2])
+def test_paths_are_importable_in_every_order(order):
+    statements = list(STATEMENTS)
+    if order == "backwards":
+        statements.reverse()
+    elif order != "as listed":
+        random.Random(order).shuffle(statements)
+    run_python("\n".join(statements) + CHECKS)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import wefe.metrics.WEAT",
+        "import importlib; importlib.import_module('wefe.metrics.WEAT')",
+        "from wefe.metrics import WEAT; from wefe.metrics.WEAT import WEAT as again",
+        "from wefe.metrics.WEAT import WEAT; import wefe.metrics.WEAT; import wefe.metrics.RND",
+    ],
+)
+def test_importing_a_metric_as_a_module_leaves_the_class(statement):
+    run_python(statement + CHECKS)
+
+
+def test_star_import_gives_the_classes_and_functions():
+    run_python(
+        "from wefe import *\n"
+        "assert isinstance(WEAT, type) and isinstance(Query, type)\n"
+        "assert WEAT().run_query and load_test_model and run_queries and create_ranking\n" + CHECKS
+    )
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_names_are_the_same_objects_under_every_path(path):
+    everywhere = {}
+    for other, names in PATHS.items():
+        for name in names:
+            everywhere.setdefault(name, getattr(importlib.import_module(other), name))
+    for name in PATHS[path]:
+        assert getattr(importlib.import_module(path), name) is everywhere[name]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_imported_path_is_an_attribute_and_has_a_specification(path):
+    names = [name for name in PATHS[path] if not path.endswith(name)]
+    code = f"import importlib.util, {path}; assert importlib.util.find_spec({path!r})\n"
+    run_python(code + "\n".join(f"assert {path}.{name}" for name in names))
+
+
+def test_unknown_name_under_an_older_path_is_an_import_error():
+    with pytest.raises(ImportError):
+        from wefe.utils import no_such_name  # noqa: F401
+
+
+HEAVY = ("pandas", "scipy", "sklearn", "plotly", "gensim", "joblib")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import wefe",
+        "from wefe.metrics import WEAT",
+        "from wefe.metrics.WEAT import WEAT",
+        "from wefe import Query, WordEmbeddingModel, WEAT, RNSB, RIPA",
+        "from wefe.datasets import load_weat; load_weat()",
+        "from wefe.utils import load_test_model; load_test_model()",
+    ],
+)
+def test_import_loads_nothing_that_is_not_needed(statement):
+    loaded = run_python(
+        f"import sys; {statement}; print(*[name for name in {HEAVY} if name in sys.modules])"
+    )
+    assert loaded.split() == []
+
+
+# Parameters and defaults
+
+REQUIRED = inspect.Parameter.empty
+LOOKUP = {
+    "lost_vocabulary_threshold": 0.2,
+    "preprocessors": None,  # documented as [{}], which None stands for
+    "strategy": "first",
+    "normalize": False,
+    "warn_not_found_words": False,
+}
+
+METRIC_PARAMETERS = {
+    "WEAT": {
+        "return_effect_size": False,
+        "calculate_p_value": False,
+        "p_value_test_type": "right-sided",
+        "p_value_method": "approximate",
+        "p_value_iterations": 10_000,
+        "p_value_verbose": False,
+    },
+    "RND": {"distance": "norm"},
+    "RNSB": {
+        "estimator": None,  # documented as LogisticRegression, which None stands for
+        "estimator_params": None,
+        "n_iterations": 1,
+        "random_state": None,
+        "holdout": True,
+        "print_model_evaluation": False,
+    },
+    "MAC": {},
+    "ECT": {},
+    "RIPA": {},
+}
+
+FUNCTION_PARAMETERS = {
+    "wefe.preprocessing.preprocess_word": {
+        "word": REQUIRED,
+        "options": None,  # documented as {}
+        "vocab_prefix": None,
+    },
+    "wefe.preprocessing.get_embeddings_from_set": {
+        "model": REQUIRED,
+        "word_set": REQUIRED,
+        "preprocessors": None,
+        "strategy": "first",
+        "normalize": False,
+        "verbose": False,
+    },
+    "wefe.preprocessing.get_embeddings_from_tuples": {
+        "model": REQUIRED,
+        "sets": REQUIRED,
+        "sets_name": None,
+        "preprocessors": None,
+        "strategy": "first",
+        "normalize": False,
+        "discard_incomplete_sets": True,
+        "warn_lost_sets": True,
+        "verbose": False,
+    },
+    "wefe.preprocessing.get_embeddings_from_query": {
+        "model": REQUIRED,
+        "query": REQUIRED,
+        **LOOKUP,
+        "verbose": False,
+    },
+    "wefe.utils.generate_subqueries_from_queries_list": {"metric": REQUIRED, "queries": REQUIRED},
+    "wefe.utils.run_queries": {
+        "metric": REQUIRED,
+        "queries": REQUIRED,
+        "models": REQUIRED,
+        "queries_set_name": "Unnamed queries set",
+        "lost_vocabulary_threshold": 0.2,
+        "metric_params": None,  # documented as {}
+        "generate_subqueries": False,
+        "aggregate_results": False,
+        "aggregation_function": "abs_avg",
+        "return_only_aggregation": False,
+        "warn_not_found_words": False,
+    },
+    "wefe.utils.plot_queries_results": {"results": REQUIRED, "by": "query"},
+    "wefe.utils.create_ranking": {
+        "results_dataframes": REQUIRED,
+        "method": "first",
+        "ascending": None,  # documented as True; None is the order of each metric
+    },
+    "wefe.utils.plot_ranking": {"ranking": REQUIRED, "use_metric_as_facet": False},
+    "wefe.utils.calculate_ranking_correlations": {"rankings": REQUIRED, "method": "spearman"},
+    "wefe.utils.plot_ranking_correlations": {"correlation_matrix": REQUIRED, "title": ""},
+    "wefe.utils.flair_to_gensim": {"flair_embedding": REQUIRED},
+    "wefe.utils.load_test_model": {},
+    "wefe.datasets.load_weat": {},
+    "wefe.datasets.load_bingliu": {},
+    "wefe.datasets.fetch_eds": {"occupations_year": 2015, "top_n_race_occupations": 10},
+    "wefe.word_embedding_model.WordEmbeddingModel": {
+        "wv": REQUIRED,
+        "name": None,
+        "vocab_prefix": None,
+    },
+    "wefe.query.Query": {
+        "target_sets": REQUIRED,
+        "attribute_sets": REQUIRED,
+        "target_sets_names": None,
+        "attribute_sets_names": None,
+    },
+}
+
+
+def defaults(function):
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
+
+
+@pytest.mark.parametrize("name", FUNCTION_PARAMETERS)
+def test_function_takes_the_documented_parameters_in_order(name):
+    path, _, attribute = name.rpartition(".")
+    documented = FUNCTION_PARAMETERS[name]
+    ours = defaults(getattr(importlib.import_module(path), attribute))
+    assert list(ours)[: len(documented)] == list(documented)
+    assert {parameter: ours[parameter] for parameter in documented} == documented
+
+
+@pytest.mark.parametrize("name", METRIC_PARAMETERS)
+def test_run_query_takes_the_documented_parameters(name):
+    ours = defaults(getattr(wefe.metrics, name).run_query)
+    documented = {"query": REQUIRED, "model": REQUIRED, **METRIC_PARAMETERS[name]}
+    assert list(ours)[1 : len(documented) + 1] == list(documented)
+    assert {parameter: ours[parameter] for parameter in documented} == documented
+
+
+def test_lookup_options_are_declared_once_with_the_documented_defaults():
+    from wefe.embeddings import Lookup, embed_query
+
+    ours = defaults(embed_query)
+    assert list(Lookup.__annotations__) == list(LOOKUP)
+    assert {parameter: ours[parameter] for parameter in LOOKUP} == LOOKUP
+
+
+# Results
+
+# Of a query of two target sets and one or two attribute sets, in the documented order.
+KEYS = {
+    "WEAT": ["result", "weat", "effect_size", "p_value"],
+    "RND": ["result", "rnd", "distance_by_word"],
+    "RNSB": [
+        "result",
+        "rnsb",
+        "negative_sentiment_probabilities",
+        "negative_sentiment_distribution",
+    ],
+    "MAC": ["result", "mac", "targets_eval"],
+    "ECT": ["result", "ect"],
+    "RIPA": ["result", "ripa", "word_values"],
+}
+WORDS = [f"{kind}{i}" for kind in "tuab" for i in range(8)]
+
+
+@pytest.fixture
+def model():
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
+    return WordEmbeddingModel.from_arrays(WORDS, vectors, name="random")
+
+
+def query_for(metric, lost=()):
+    sets = [[word for word in WORDS if word[0] == kind] for kind in "tuab"]
+    n_attributes = metric.metric_template[1]
+    attributes = sets[2:] if n_attributes == "n" else sets[2:][:n_attributes]
+    return Query([*sets[:1], [*sets[1], *lost]], attributes)
+
+
+@pytest.fixture(params=KEYS)
+def metric(request):
+    return getattr(wefe.metrics, request.param)
+
+
+def test_result_has_the_documented_keys_in_order(metric, model):
+    query = query_for(metric)
+    result = metric().run_query(query, model)
+    assert isinstance(result, dict)
+    assert list(result) == ["query_name", *KEYS[metric.__name__]]
+    assert result["query_name"] == query.query_name
+    assert result["result"] == result[metric.metric_short_name.lower()]
+
+
+def test_result_of_lost_words_has_the_same_keys(metric, model):
+    result = metric().run_query(query_for(metric, lost=["x", "y", "z"]), model)
+    assert list(result) == ["query_name", *KEYS[metric.__name__]]
+    assert math.isnan(result["result"])
+    assert math.isnan(result[metric.metric_short_name.lower()])
+
+
+def test_every_metric_takes_every_lookup_option(metric, model):
+    result = metric().run_query(
+        query_for(metric),
+        model,
+        lost_vocabulary_threshold=0,
+        preprocessors=[{}, {"uppercase": True}],
+        strategy="all",
+        normalize=True,
+        warn_not_found_words=True,
+    )
+    assert math.isfinite(result["result"])
+
+
+def test_results_by_word_are_nested_as_documented(model):
+    def run(name):
+        metric = getattr(wefe.metrics, name)
+        return metric().run_query(query_for(metric), model)
+
+    targets = [word for word in WORDS if word[0] in "tu"]
+    attributes = [word for word in WORDS if word[0] == "a"]
+    assert sorted(run("RND")["distance_by_word"]) == attributes
+    assert list(run("RNSB")["negative_sentiment_probabilities"]) == targets
+    assert list(run("RNSB")["negative_sentiment_distribution"]) == targets
+    by_set = run("MAC")["targets_eval"]
+    assert list(by_set) == ["Target set 0", "Target set 1"]
+    assert [word for words in by_set.values() for word in words] == targets
+    assert list(by_set["Target set 0"]["t0"]) == ["Attribute set 0", "Attribute set 1"]
+    by_word = run("RIPA")["word_values"]
+    assert list(by_word) == attributes
+    assert list(by_word["a0"]) == ["mean", "std"]
+
+
+def test_effect_size_becomes_the_result_on_request(model):
+    weat = wefe.metrics.WEAT()
+    result = weat.run_query(query_for(wefe.metrics.WEAT), model, return_effect_size=True)
+    assert result["result"] == result["effect_size"] != result["weat"]
+
+
+def test_template_of_each_metric_is_the_documented_one():
+    templates = {name: getattr(wefe.metrics, name).metric_template for name in KEYS}
+    assert templates == {
+        "WEAT": (2, 2),
+        "RND": (2, 1),
+        "RNSB": ("n", 2),
+        "MAC": ("n", "n"),
+        "ECT": (2, 1),
+        "RIPA": (2, 1),
+    }
+
+
+# WordEmbeddingModel and Query
+
+
+def test_model_has_the_documented_attributes(model):
+    prefixed = WordEmbeddingModel(model.wv, "named", vocab_prefix="/en/")
+    assert (prefixed.name, prefixed.model_name, prefixed.vocab_prefix) == ("named", "named", "/en/")
+    assert list(prefixed.vocab) == WORDS
+    assert prefixed.wv is model.wv
+
+
+def test_model_is_updated_in_place(model):
+    zeros = np.zeros(5, dtype=np.float32)
+    model.update("t0", zeros)
+    model.batch_update(["t1", "t2"], [zeros, zeros])
+    model.batch_update(("t3",), zeros[None])
+    assert not model.vectors[:4].any()
+    model.normalize()
+    assert np.linalg.norm(model.vectors[4:], axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("error", "word", "embedding"),
+    [
+        (TypeError, 1, np.zeros(5, dtype=np.float32)),
+        (TypeError, "t0", [0.0] * 5),
+        (ValueError, "unknown", np.zeros(5, dtype=np.float32)),
+        (ValueError, "t0", np.zeros(4, dtype=np.float32)),
+        (ValueError, "t0", np.zeros(5, dtype=np.float64)),
+    ],
+)
+def test_wrong_update_is_refused_as_documented(model, error, word, embedding):
+    with pytest.raises(error):
+        model.update(word, embedding)
+
+
+def test_wrong_batch_update_is_refused_as_documented(model):
+    zeros = np.zeros((2, 5), dtype=np.float32)
+    with pytest.raises(TypeError):
+        model.batch_update("t0", zeros)
+    with pytest.raises(TypeError):
+        model.batch_update(["t0"], "zeros")
+    with pytest.raises(ValueError, match="same length"):
+        model.batch_update(["t0"], zeros)
+
+
+@pytest.mark.parametrize(
+    "arguments", [({},), (["t0"],), (None, "name"), ({"wv": 1}, 3), ("path/to/file",)]
+)
+def test_model_of_anything_but_vectors_is_a_type_error(arguments):
+    with pytest.raises(TypeError):
+        WordEmbeddingModel(*arguments)
+
+
+def test_name_and_prefix_must_be_strings(model):
+    with pytest.raises(TypeError):
+        WordEmbeddingModel(model.wv, 3)
+    with pytest.raises(TypeError):
+        WordEmbeddingModel(model.wv, "name", vocab_prefix=3)
+
+
+def test_query_has_the_documented_attributes():
+    query = Query([["a"], ["b"]], [["c"]], ["A", "B"], ["C"])
+    assert query.target_sets == [["a"], ["b"]]
+    assert query.attribute_sets == [["c"]]
+    assert query.target_sets_names == ["A", "B"]
+    assert query.attribute_sets_names == ["C"]
+    assert query.template == (2, 1)
+    assert query.query_name == "A and B wrt C"
+    assert set(query.dict()) == {
+        "target_sets",
+        "attribute_sets",
+        "target_sets_names",
+        "attribute_sets_names",
+        "query_name",
+        "template",
+    }
+    assert [part.template for part in query.get_subqueries((1, 1))] == [(1, 1), (1, 1)]
+
+
+def test_unnamed_sets_get_the_documented_names():
+    query = Query([["a"], ["b"], ["c"]], [["d"]])
+    assert query.query_name == "Target set 0, Target set 1 and Target set 2 wrt Attribute set 0"
+
+
+@pytest.mark.parametrize(
+    ("error", "targets", "attributes"),
+    [
+        (TypeError, "ab", [["c"]]),
+        (TypeError, [["a"]], "c"),
+        (ValueError, [], [["c"]]),
+        (TypeError, ["a"], [["c"]]),
+        (TypeError, [["a", 1]], [["c"]]),
+        (TypeError, [["a"]], ["c"]),
+        (TypeError, [["a"]], [["c", None]]),
+    ],
+)
+def test_wrong_query_is_refused_as_documented(error, targets, attributes):
+    with pytest.raises(error):
+        Query(targets, attributes)
+
+
+# Word sets
+
+
+def test_weat_word_sets_have_the_documented_names():
+    from wefe.datasets import load_weat
+
+    assert set(load_weat()) >= {
+        "male_terms",
+        "female_terms",
+        "career",
+        "family",
+        "science",
+        "arts",
+        "math",
+        "arts_2",
+        "flowers",
+        "weapons",
+        "european_american_names_5",
+        "african_american_names_5",
+        "european_american_names_7",
+        "african_american_names_7",
+        "pleasant_5",
+        "unpleasant_5",
+        "pleasant_9",
+        "unpleasant_9",
+    }
+
+
+# Tables, rankings, figures
+
+
+@pytest.fixture
+def tables(model):
+    from wefe.utils import run_queries
+
+    query = query_for(wefe.metrics.WEAT)
+    other = Query(query.target_sets[::-1], query.attribute_sets, ["U", "T"])
+    second = WordEmbeddingModel.from_arrays(WORDS, model.vectors[::-1].copy(), name="other")
+    return [
+        run_queries(
+            wefe.metrics.WEAT,
+            [query, other],
+            [model, second],
+            queries_set_name="Sets",
+            metric_params={"return_effect_size": effect_size},
+            aggregate_results=True,
+            aggregation_function="abs_avg",
+            return_only_aggregation=only,
+        )
+        for effect_size, only in ((False, False), (True, True))
+    ]
+
+
+def test_table_has_models_as_rows_and_queries_as_columns(tables):
+    table, only = tables
+    assert list(table.index) == ["random", "other"]
+    assert table.index.name == "model_name"
+    assert table.shape == (2, 3)
+    assert table.columns[-1] == "WEAT: Sets average of abs values score"
+    assert only.shape == (2, 1)
+
+
+def test_ranking_and_correlation_have_the_documented_shape(tables):
+    from wefe.utils import calculate_ranking_correlations, create_ranking
+
+    ranking = create_ranking(tables)
+    assert ranking.shape == (2, 2)
+    assert all(sorted(ranking[column]) == [1, 2] for column in ranking)
+    for method in ("pearson", "spearman", "kendall"):
+        correlations = calculate_ranking_correlations(ranking, method=method)
+        assert list(correlations.index) == list(correlations.columns) == list(ranking.columns)
+
+
+def test_plot_functions_return_figures(tables):
+    import plotly.graph_objects as go
+    from wefe.utils import (
+        calculate_ranking_correlations,
+        create_ranking,
+        plot_queries_results,
+        plot_ranking,
+        plot_ranking_correlations,
+    )
+
+    ranking = create_ranking(tables)
+    figures = [
+        plot_queries_results(tables[0]),
+        plot_queries_results(tables[0], by="model"),
+        plot_ranking(ranking),
+        plot_ranking(ranking, use_metric_as_facet=True),
+        plot_ranking_correlations(calculate_ranking_correlations(ranking)),
+        plot_ranking_correlations(calculate_ranking_correlations(ranking), title="Agreement"),
+    ]
+    assert all(isinstance(figure, go.Figure) for figure in figures)
+    assert all(figure.data for figure in figures)
+
+
+def test_what_is_no_table_is_refused_as_documented(tables):
+    from wefe.utils import create_ranking, plot_queries_results
+
+    with pytest.raises(TypeError):
+        plot_queries_results([[1.0]])
+    with pytest.raises(TypeError):
+        create_ranking([tables[0], "table"])
+    plain = tables[0].iloc[:, :2]
+    plain.attrs = {**tables[0].attrs, "aggregated": False}
+    with pytest.raises(ValueError, match="aggregat"):
+        create_ranking([plain])
+
+
+# A metric of one's own
+
+
+def test_own_metric_is_written_as_documented(model):
+    from wefe.metrics.base_metric import BaseMetric
+    from wefe.preprocessing import get_embeddings_from_query
+    from wefe.utils import run_queries
+
+    class Spread(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = "Spread"
+        metric_short_name = "S"
+
+        def run_query(self, query, model, scale=1.0, **lookup):
+            self._check_input(query, model)
+            embeddings = get_embeddings_from_query(model=model, query=query, **lookup)
+            if embeddings is None:
+                return {"query_name": query.query_name, "result": np.nan}
+            targets, attributes = embeddings
+            first, second = (np.mean(list(part.values()), axis=0) for part in targets.values())
+            assert list(attributes) == query.attribute_sets_names
+            return {
+                "query_name": query.query_name,
+                "result": scale * float(np.abs(first - second).sum()),
+            }
+
+    query = query_for(Spread)
+    once = Spread().run_query(query, model)["result"]
+    table = run_queries(Spread, [query], [model], metric_params={"scale": 2.0})
+    assert table.iloc[0, 0] == pytest.approx(2 * once)
+    with pytest.raises(ValueError, match="2 target and 1 attribute"):
+        Spread().run_query(query_for(wefe.metrics.WEAT), model)
+    lost = run_queries(Spread, [query_for(Spread, lost=["x", "y", "z"])], [model])
+    assert math.isnan(lost.iloc[0, 0])
