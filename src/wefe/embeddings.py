@@ -59,7 +59,7 @@ class UnusableVectorError(ValueError):
     """A word of a query has a zero or non-finite vector."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EmbeddedSet:
     """One word set after look-up.
 
@@ -98,7 +98,7 @@ class EmbeddedSet:
         return len(self.words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EmbeddedQuery:
     """A query after look-up in one model.
 
@@ -159,6 +159,7 @@ def embed_query(
     checked = check_preprocessors(preprocessors)
     check_strategy(strategy)
     check_bool("normalize", normalize)
+    check_bool("warn_not_found_words", warn_not_found_words)
     targets, attributes = query.content
     embedded = [
         _embed_set(model, name, words, checked, strategy, normalize=normalize)
@@ -337,6 +338,8 @@ def get_embeddings_from_tuples(
     checked = check_preprocessors(preprocessors)
     check_strategy(strategy)
     check_bool("normalize", normalize)
+    check_bool("discard_incomplete_sets", discard_incomplete_sets)
+    check_bool("warn_lost_sets", warn_lost_sets)
     embedded = [
         _embed_set(
             model,
@@ -380,10 +383,13 @@ def _embed_set(
     lost: dict[str, None] = {}
     first_row: list[int | None] = []
     plain = preprocessors == ({},)
-    prefix = model.vocab_prefix
+    prefix, vocab = model.vocab_prefix, model.vocab
     for word in words:
         forms = [(prefix or "") + word] if plain else variants(word, preprocessors, prefix)
-        hits = [form for form in forms if form in model]
+        hits = [form for form in forms if form in vocab]
+        if not hits and model.use_subwords:
+            # Built only if the vocabulary has no variant: subwords make a vector of any form.
+            hits = [form for form in forms if form in model][:1]
         if strategy == "first":
             hits = hits[:1]
         for form in hits:

@@ -175,7 +175,7 @@ class Query:
             [self._select(targets, attributes) for targets, attributes in itertools.product(*picks)]
         )
 
-    # `Dict`, because inside this class `dict` is the documented method.
+    # `builtins.dict`, because inside this class `dict` is the documented method.
     def dict(self) -> builtins.dict[str, Any]:
         """Return the query as plain data: sets, names, query name and template."""
         return {
@@ -210,7 +210,7 @@ class Query:
             data.get("attribute_sets_names"),
         )
         stated = data.get("template")
-        if stated is not None and tuple(stated) != query.template:
+        if stated is not None and check_template(stated) != query.template:
             raise ValueError(
                 f"query: the template says {tuple(stated)}, the sets have {query.template}."
             )
@@ -260,7 +260,7 @@ def unique_queries(queries: Sequence[Query]) -> list[Query]:
 
 
 def check_template(template: object) -> Template:
-    """Return a template: a pair of positive integers or 'n'."""
+    """Return a template: a pair of integers or 'n', with at least one target set."""
     if not isinstance(template, tuple | list) or len(template) != 2:
         raise TypeError(
             "a template is a pair (number of target sets, number of attribute sets) "
@@ -272,6 +272,8 @@ def check_template(template: object) -> Template:
             raise ValueError(
                 f"a template holds integers or 'n' (any number); got {found(cardinality)}."
             )
+    if template[0] == 0:
+        raise ValueError(f"a query has at least one target set; got the template {template}.")
     return template[0], template[1]
 
 

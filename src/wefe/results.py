@@ -92,4 +92,9 @@ class MetricResult(dict[str, Any]):
     @property
     def lost_words(self) -> dict[str, list[str]]:
         """The lost words of every set that lost any."""
-        return {use.name: list(use.lost) for use in self.targets + self.attributes if use.lost}
+        lost: dict[str, list[str]] = {}
+        for use in self.targets + self.attributes:
+            if use.lost:
+                # A target set and an attribute set may have one name.
+                lost.setdefault(use.name, []).extend(use.lost)
+        return lost

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-from wefe._checks import check_choice, check_known, check_sequence, found
+from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
 
 class Preprocessor(TypedDict, total=False):
@@ -23,7 +23,8 @@ class Preprocessor(TypedDict, total=False):
     preprocessor: Callable[[str], str]
 
 
-_OPTIONS = ("lowercase", "uppercase", "titlecase", "strip_accents", "preprocessor")
+_CASES = ("lowercase", "uppercase", "titlecase")
+_OPTIONS = (*_CASES, "strip_accents", "preprocessor")
 
 
 def preprocess_word(
@@ -79,6 +80,8 @@ def check_preprocessor(options: object) -> Preprocessor:
             f"got {found(options)}."
         )
     check_known("preprocessor", options, _OPTIONS)
+    for case in _CASES:
+        check_bool(f"the option {case!r}", options.get(case, False))
     function = options.get("preprocessor")
     if function is not None and not callable(function):
         raise TypeError(f"the option 'preprocessor' must be a callable; got {found(function)}.")
@@ -107,13 +110,16 @@ def variants(
 ) -> list[str]:
     """Return the distinct forms of a word, in the order of the (checked) preprocessors.
 
+    A form of which processing left nothing is none, as of a Greek word stripped to ASCII.
+
     Examples
     --------
     >>> variants("Ann", [{}, {"lowercase": True}, {"titlecase": True}])
     ['Ann', 'ann']
     """
     prefix = vocab_prefix or ""
-    return list(dict.fromkeys(prefix + _apply(word, options) for options in preprocessors))
+    forms = dict.fromkeys(_apply(word, options) for options in preprocessors)
+    return [prefix + form for form in forms if form or not word]
 
 
 def _apply(word: str, options: Preprocessor) -> str:
@@ -144,4 +150,6 @@ def _strip_accents(word: str, *, to_ascii: bool) -> str:
     decomposed = unicodedata.normalize("NFKD", word)
     if to_ascii:
         return decomposed.encode("ascii", "ignore").decode("ascii")
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    # A Hangul syllable decomposes into letters that are no accents; put it together again.
+    return unicodedata.normalize("NFC", bare)

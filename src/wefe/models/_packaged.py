@@ -76,4 +76,5 @@ def load_weat_w2v() -> KeyedVectors:
         "subset of older releases; call load_test_model() instead.",
         stacklevel=2,
     )
-    return load_test_model().wv
+    vectors: KeyedVectors = load_test_model().wv
+    return vectors

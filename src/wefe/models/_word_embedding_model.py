@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found
+from wefe._checks import check_bool, check_sequence, found
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
@@ -48,18 +48,8 @@ class ArrayVectors:
     """
 
     def __init__(self, vocabulary: Sequence[str], vectors: npt.ArrayLike) -> None:
-        array = np.asarray(vectors)
-        if array.ndim != 2:
-            raise ValueError(
-                f"vectors must be 2-d, one row per word; got {array.ndim} dimensions, "
-                f"shape {array.shape}."
-            )
-        if not np.issubdtype(array.dtype, np.floating):
-            raise TypeError(
-                f"vectors must hold floating-point numbers; got {array.dtype}. "
-                "Convert them, for example with .astype('float32')."
-            )
-        if len(vocabulary) != len(array):
+        array = _check_vectors(vectors)
+        if len(check_sequence("vocabulary", vocabulary)) != len(array):
             raise ValueError(
                 f"vocabulary and vectors must have the same length; got {len(vocabulary)} words "
                 f"and {len(array)} rows."
@@ -68,7 +58,8 @@ class ArrayVectors:
         for row, word in enumerate(vocabulary):
             if not isinstance(word, str):
                 raise TypeError(f"vocabulary: element {row} must be a string; got {found(word)}.")
-            if index.setdefault(word, row) != row:
+            # A plain string, also where an array of words holds numpy's.
+            if index.setdefault(str(word), row) != row:
                 raise ValueError(
                     f"vocabulary: {word!r} stands at {index[word]} and again at {row}; "
                     "every word has one vector."
@@ -121,7 +112,7 @@ class WordEmbeddingModel:
     Raises
     ------
     TypeError
-        If `wv` is no table of vectors, or a name or prefix is not a string.
+        If `wv` is no table of floating-point vectors, or a name or prefix is not a string.
 
     Examples
     --------
@@ -152,10 +143,11 @@ class WordEmbeddingModel:
                 "wv must be a gensim KeyedVectors (version 4 or newer) or a pair "
                 f"(vocabulary, 2-d array); got {found(wv)}.{hint}"
             )
+        _check_vectors(wv.vectors)
         for what, text in (("name", name), ("vocab_prefix", vocab_prefix)):
             if text is not None and not isinstance(text, str):
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
-        if use_subwords and not hasattr(wv, "vectors_ngrams"):
+        if check_bool("use_subwords", use_subwords) and not _knows_subwords(wv):
             raise TypeError(
                 "use_subwords=True needs vectors that know subwords (gensim's "
                 f"FastTextKeyedVectors); got {type(wv).__name__}."
@@ -202,15 +194,21 @@ class WordEmbeddingModel:
     def __contains__(self, word: object) -> bool:
         if word in self.vocab:
             return True
-        return self.use_subwords and isinstance(word, str) and word in self.wv
+        return self.use_subwords and isinstance(word, str) and _has_subwords(self.wv, word)
 
     def __getitem__(self, word: str) -> FloatArray:
-        """Return the vector of a word, exactly as written (the prefix is not added)."""
+        """Return the vector of a word, exactly as written (the prefix is not added).
+
+        It is read-only, as gensim's are: :meth:`update` is the way to change a vector.
+        """
         row = self.vocab.get(word)
         if row is not None:
-            return self.vectors[row]  # type: ignore[no-any-return]
+            vector: FloatArray = self.vectors[row]
+            vector.flags.writeable = False
+            return vector
         if word in self:
-            return np.asarray(self.wv.get_vector(word))
+            # gensim builds it in float32, whatever the model has.
+            return np.asarray(self.wv.get_vector(word), dtype=self.vectors.dtype)
         raise KeyError(f"{word!r} is not in the vocabulary of {self.name} ({len(self):,} words)")
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
@@ -242,17 +240,23 @@ class WordEmbeddingModel:
     def normalize(self) -> None:
         """Scale every vector to unit (L2) length, in place.
 
-        Zero vectors have no direction and stay as they are. The dtype stays; lengths are computed
-        in at least float32.
+        Vectors without a direction (zero, or with NaN or infinity) stay as they are. The dtype
+        stays; lengths are computed in at least float64.
+
+        Raises
+        ------
+        ValueError
+            If the vectors are read-only.
         """
-        vectors = self.vectors
-        width = np.promote_types(vectors.dtype, np.float32)
-        for start in range(0, len(vectors), _CHUNK_ROWS):
-            rows = vectors[start : start + _CHUNK_ROWS].astype(width)
+        self._check_writeable()
+        # float32 cannot square its large numbers: a length of inf would turn a vector into zeros.
+        width = np.promote_types(self.vectors.dtype, np.float64)
+        for start in range(0, len(self.vectors), _CHUNK_ROWS):
+            chunk = slice(start, start + _CHUNK_ROWS)
+            rows = self.vectors[chunk].astype(width)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            lengths[lengths == 0] = 1
-            vectors[start : start + _CHUNK_ROWS] = rows / lengths
-        self._forget_norms()
+            lengths[(lengths == 0) | ~np.isfinite(lengths)] = 1
+            self._write(range(start, start + len(rows)), rows / lengths)
 
     def update(self, word: str, embedding: FloatArray) -> None:
         """Replace the vector of one word of the vocabulary.
@@ -269,8 +273,8 @@ class WordEmbeddingModel:
         TypeError
             If `word` is not a string or `embedding` not an array.
         ValueError
-            If the model lacks the word, or shape or dtype are not those of the model. Nothing is
-            changed then.
+            If the model lacks the word, shape or dtype are not those of the model, or its vectors
+            are read-only. Nothing is changed then.
         """
         if not isinstance(word, str):
             raise TypeError(f"word must be a string; got {found(word)}.")
@@ -295,7 +299,12 @@ class WordEmbeddingModel:
         TypeError
             If `words` or `embeddings` are of another type.
         ValueError
-            If the numbers differ, a word is missing, or a shape or dtype is not the model's.
+            If the numbers differ, a word is missing, a shape or dtype is not the model's, or the
+            vectors of the model are read-only.
+
+        Notes
+        -----
+        Of a word that occurs twice, the last vector stays.
         """
         if not isinstance(words, list | tuple | np.ndarray):
             raise TypeError(f"words must be a list, tuple or array; got {found(words)}.")
@@ -312,8 +321,8 @@ class WordEmbeddingModel:
         for word, embedding in zip(words, embeddings, strict=True):
             self._check_embedding(word, embedding)
         if rows:
-            self.vectors[rows] = np.asarray(embeddings)
-            self._forget_norms()
+            self._check_writeable()
+            self._write(rows, np.asarray(embeddings))
 
     def _row_to_update(self, word: str) -> int:
         if not isinstance(word, str):
@@ -336,10 +345,28 @@ class WordEmbeddingModel:
                 f"got {embedding.dtype}."
             )
 
-    def _forget_norms(self) -> None:
+    def _check_writeable(self) -> None:
+        if not self.vectors.flags.writeable:
+            raise ValueError(
+                f"the vectors of {self.name} are read-only; nothing changed. Wrap a copy of them "
+                "(what gensim loads with mmap='r' cannot be changed either)."
+            )
+
+    def _write(self, rows: Sequence[int], vectors: FloatArray) -> None:
+        """Replace rows, and with them what gensim derives them from or caches of them."""
+        self.vectors[rows] = vectors
         # gensim caches the lengths of its vectors for `most_similar`.
         if getattr(self.wv, "norms", None) is not None:
             self.wv.norms = None
+        if len(getattr(self.wv, "buckets_word", None) or ()) != len(self.vectors):
+            return
+        # gensim's fastText saves no vectors; it makes them again when loaded, each as the mean of
+        # the word's own vector and those of its n-grams. So the change goes into the former.
+        if not self.wv.vectors_vocab.flags.writeable:
+            self.wv.vectors_vocab = np.array(self.wv.vectors_vocab)
+        for row in rows:
+            ngrams = self.wv.vectors_ngrams[self.wv.buckets_word[row]]
+            self.wv.vectors_vocab[row] = self.vectors[row] * (len(ngrams) + 1) - ngrams.sum(axis=0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordEmbeddingModel):
@@ -347,10 +374,15 @@ class WordEmbeddingModel:
         return (
             self.name == other.name
             and self.vocab_prefix == other.vocab_prefix
+            and self.use_subwords == other.use_subwords
             and self.vectors.shape == other.vectors.shape
             and self.vectors.dtype == other.vectors.dtype
             and self.vocab == other.vocab
             and np.array_equal(self.vectors, other.vectors, equal_nan=True)
+            and (
+                not self.use_subwords
+                or np.array_equal(self.wv.vectors_ngrams, other.wv.vectors_ngrams, equal_nan=True)
+            )
         )
 
     # Vectors change in place, so a model is no dictionary key.
@@ -363,3 +395,31 @@ class WordEmbeddingModel:
             f"<WordEmbeddingModel {named}{self.name!r} with {len(self)} word embeddings "
             f"of {self.dim} dims{prefix}>"
         )
+
+
+def _check_vectors(vectors: npt.ArrayLike) -> FloatArray:
+    array = np.asarray(vectors)
+    if array.ndim != 2:
+        raise ValueError(
+            f"vectors must be 2-d, one row per word; got {array.ndim} dimensions, "
+            f"shape {array.shape}."
+        )
+    if not np.issubdtype(array.dtype, np.floating):
+        raise TypeError(
+            f"vectors must hold floating-point numbers; got {array.dtype}. "
+            "Convert them, for example with .astype('float32')."
+        )
+    return array
+
+
+def _knows_subwords(wv: Any) -> bool:
+    return getattr(wv, "vectors_ngrams", None) is not None
+
+
+def _has_subwords(wv: Any, word: str) -> bool:
+    """Tell whether gensim's fastText can build a vector; its own `in` says yes to every word."""
+    # Of a word too short for n-grams it makes a zero vector. It delimits words with < and >,
+    # which are no n-grams themselves.
+    length = len(word) + 2
+    shortest = max(wv.min_n, 1 if word else 2)
+    return bool(wv.bucket > 0 and shortest <= min(wv.max_n, length))

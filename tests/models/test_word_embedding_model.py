@@ -1,0 +1,757 @@
+"""WordEmbeddingModel: gensim's vectors of every kind, and plain arrays, behind one face."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from wefe.models import WordEmbeddingModel
+from wefe.models._word_embedding_model import ArrayVectors, KeyedVectors
+
+WORDS = ["she", "he", "woman", "man", "math", "art"]
+SENTENCES = [["she", "woman", "art"], ["he", "man", "math"]]
+DIM = 4
+WIDTHS = [np.float16, np.float32, np.float64]
+GENSIM = ["KeyedVectors", "Word2Vec", "FastText", "FastText without n-grams"]
+KINDS = ["arrays", *GENSIM]
+
+
+def random_vectors(n_words=6, dtype=np.float32):
+    return np.random.default_rng(0).normal(size=(n_words, DIM)).astype(dtype)
+
+
+def make_vectors(kind, dtype=np.float32):
+    """A table of the six words, of any kind."""
+    if kind == "arrays":
+        return ArrayVectors(WORDS, random_vectors(dtype=dtype))
+    models = pytest.importorskip("gensim").models
+    if kind == "KeyedVectors":
+        wv = models.KeyedVectors(DIM, dtype=dtype)
+        wv.add_vectors(WORDS, random_vectors(dtype=dtype))
+        return wv
+    options = {"vector_size": DIM, "min_count": 1, "epochs": 1, "workers": 1, "seed": 1}
+    if kind == "Word2Vec":
+        return models.Word2Vec(SENTENCES, **options).wv
+    n_grams = {"min_n": 3, "max_n": 4} if kind == "FastText" else {"max_n": 0}
+    return models.FastText(SENTENCES, bucket=32, **n_grams, **options).wv
+
+
+@pytest.fixture(params=KINDS)
+def wv(request):
+    return make_vectors(request.param)
+
+
+@pytest.fixture(params=GENSIM)
+def gensim_wv(request):
+    return make_vectors(request.param)
+
+
+@pytest.fixture
+def subword_model():
+    return WordEmbeddingModel(make_vectors("FastText"), "subwords", use_subwords=True)
+
+
+def toy(**changes):
+    arguments = {"wv": (WORDS, random_vectors()), "name": "toy"} | changes
+    return WordEmbeddingModel(**arguments)
+
+
+def bits(model):
+    """Everything that a refused update must leave as it is."""
+    wv = model.wv
+    arrays = [model.vectors, getattr(wv, "norms", None), getattr(wv, "vectors_vocab", None)]
+    kept = [None if array is None else (array.dtype, array.tobytes()) for array in arrays]
+    return [*kept, dict(model.vocab), model.name, model.vocab_prefix]
+
+
+# What it holds
+
+
+def test_every_kind_of_vectors_can_be_wrapped(wv):
+    model = WordEmbeddingModel(wv, "name")
+    assert model.wv is wv
+    assert model.vectors is wv.vectors
+    assert set(model.vocab) == set(WORDS)
+    assert len(model) == 6
+    assert model.dim == DIM
+    for word, row in model.vocab.items():
+        assert word in model
+        np.testing.assert_array_equal(model[word], wv.vectors[row])
+        np.testing.assert_array_equal(model[word], wv[word])
+
+
+def test_documented_example():
+    models = pytest.importorskip("gensim.models")
+    texts = pytest.importorskip("gensim.test.utils").common_texts
+    wv = models.Word2Vec(texts, window=5, min_count=1, workers=1).wv
+    model = WordEmbeddingModel(wv, "Dummy model dim=10", vocab_prefix="/en/")
+    assert model.name == model.model_name == "Dummy model dim=10"
+    assert model.vocab_prefix == "/en/"
+    assert "computer" in model.vocab
+
+
+def test_words_and_an_array_need_no_gensim():
+    code = (
+        "import sys; sys.modules['gensim'] = None; import numpy as np; import wefe;"
+        "model = wefe.WordEmbeddingModel((['she', 'he'], np.eye(2)), 'toy');"
+        "model.normalize(); model.update('she', np.array([3.0, 4.0])); print(model['she'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (run.stdout, run.stderr) == ("[3. 4.]\n", "")
+
+
+def test_a_pair_a_table_and_from_arrays_give_equal_models():
+    vectors = random_vectors()
+    models = [
+        WordEmbeddingModel((WORDS, vectors), "toy", "/en/"),
+        WordEmbeddingModel((tuple(WORDS), vectors.tolist()), "toy", "/en/"),
+        WordEmbeddingModel((np.array(WORDS), vectors), "toy", "/en/"),
+        WordEmbeddingModel(ArrayVectors(WORDS, vectors), "toy", "/en/"),
+        WordEmbeddingModel.from_arrays(WORDS, vectors, "toy", "/en/"),
+    ]
+    assert models[0] == models[2] == models[3] == models[4]
+    assert models[1].vectors.dtype == np.float64
+    assert {type(word) for word in models[2].vocab} == {str}
+
+
+def test_arrays_are_wrapped_without_a_copy():
+    vectors = random_vectors()
+    assert WordEmbeddingModel((WORDS, vectors)).vectors is vectors
+
+
+def test_name_and_prefix_have_defaults():
+    model = WordEmbeddingModel((WORDS, random_vectors()))
+    assert model.name == "Unnamed model"
+    assert model.vocab_prefix is None
+    assert model.use_subwords is False
+
+
+def test_an_empty_vocabulary_is_a_model_without_words():
+    model = WordEmbeddingModel(([], np.empty((0, DIM))))
+    assert len(model) == 0
+    assert "she" not in model
+    model.normalize()
+    assert model.get_vectors([]).shape == (0, DIM)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (toy(), "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims>"),
+        (toy(name=None), "<WordEmbeddingModel 'Unnamed model' with 6 word embeddings of 4 dims>"),
+        (
+            toy(vocab_prefix="/en/"),
+            "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims and '/en/' as word "
+            "prefix>",
+        ),
+        (
+            toy(vocab_prefix=""),
+            "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims>",
+        ),
+    ],
+)
+def test_repr_tells_name_size_and_prefix(model, text):
+    assert repr(model) == text
+
+
+# Looking up
+
+
+@pytest.mark.parametrize("word", ["they", "", 0, -1, None, ("she",), "SHE", "she "])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_in_the_vocabulary_is_not_in_the_model(kind, word):
+    # gensim itself takes 0 for the first word, and its fastText has every word.
+    model = WordEmbeddingModel(make_vectors(kind), "toy")
+    assert word not in model
+    with pytest.raises(KeyError) as caught:
+        model[word]
+    assert repr(word) in str(caught.value)
+    assert "is not in the vocabulary of toy (6 words)" in str(caught.value)
+
+
+def test_prefix_is_not_added_when_a_word_is_asked_for_directly():
+    model = toy(wv=(["/en/she", "she"], np.eye(2)), vocab_prefix="/en/")
+    np.testing.assert_array_equal(model["/en/she"], [1, 0])
+    np.testing.assert_array_equal(model["she"], [0, 1])
+
+
+def test_vectors_of_several_words_come_in_their_order(wv):
+    model = WordEmbeddingModel(wv)
+    words = ["math", "she", "math"]
+    np.testing.assert_array_equal(model.get_vectors(words), [model[word] for word in words])
+    with pytest.raises(KeyError, match="'they' is not in the vocabulary"):
+        model.get_vectors(["she", "they", "he"])
+
+
+def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
+    # `model["she"] /= 2` would leave gensim's cached lengths stale; gensim refuses it too.
+    model = WordEmbeddingModel(wv)
+    before = bits(model)
+    vector = model["she"]
+    with pytest.raises(ValueError, match="read-only"):
+        vector /= 2
+    assert bits(model) == before
+    model.get_vectors(["she", "he"])[:] = 0
+    assert bits(model) == before
+    model.update("she", -vector)
+
+
+# Updating
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("kind", ["arrays", "KeyedVectors"])
+def test_models_keep_their_width(kind, dtype):
+    model = WordEmbeddingModel(make_vectors(kind, dtype))
+    assert model.vectors.dtype == model["she"].dtype == dtype
+    model.update("she", np.ones(DIM, dtype))
+    model.batch_update(["he", "man"], np.ones((2, DIM), dtype))
+    model.normalize()
+    assert model.vectors.dtype == model["she"].dtype == dtype
+    assert model.get_vectors(["she", "he"]).dtype == dtype
+    assert model.get_vectors([]).dtype == dtype
+    np.testing.assert_allclose(model["she"], 0.5, rtol=1e-3)
+
+
+def test_update_changes_one_word_and_no_other(wv):
+    model = WordEmbeddingModel(wv)
+    others = [word for word in WORDS if word != "he"]
+    before = model.get_vectors(others).tobytes()
+    vector = np.arange(DIM, dtype=model.vectors.dtype)
+    model.update("he", vector)
+    np.testing.assert_array_equal(model["he"], vector)
+    np.testing.assert_array_equal(wv["he"], vector)
+    assert model.get_vectors(others).tobytes() == before
+    vector[:] = 99
+    assert 99 not in model["he"]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=8).flatmap(
+        lambda words: st.tuples(
+            st.just(words),
+            hnp.arrays(np.float32, (len(words), DIM), elements=st.floats(width=32)),
+        )
+    ),
+    st.sampled_from([np.asarray, list, tuple]),
+    st.sampled_from([np.asarray, list, tuple]),
+)
+def test_a_batch_is_its_updates_one_by_one(batch, as_words, as_embeddings):
+    words, embeddings = batch
+    at_once, in_turn = toy(), toy()
+    at_once.batch_update(as_words(words), as_embeddings(embeddings))
+    for word, embedding in zip(words, embeddings, strict=True):
+        in_turn.update(word, embedding)
+    assert at_once == in_turn
+    untouched = [word for word in WORDS if word not in words]
+    np.testing.assert_array_equal(at_once.get_vectors(untouched), toy().get_vectors(untouched))
+
+
+def test_of_a_word_that_occurs_twice_the_last_vector_stays(wv):
+    model = WordEmbeddingModel(wv)
+    ones = np.ones(DIM, np.float32)
+    model.batch_update(["she", "he", "she"], [ones, 2 * ones, 3 * ones])
+    np.testing.assert_array_equal(model["she"], 3 * ones)
+    np.testing.assert_array_equal(model["he"], 2 * ones)
+
+
+def test_vectors_of_the_model_itself_can_be_the_new_ones():
+    model = toy()
+    she, he = model["she"].copy(), model["he"].copy()
+    model.batch_update(["she", "he"], [model["he"], model["she"]])
+    np.testing.assert_array_equal([model["she"], model["he"]], [he, she])
+    reverse = model.vectors[::-1].copy()
+    model.batch_update(WORDS, model.vectors[::-1])
+    np.testing.assert_array_equal(model.vectors, reverse)
+
+
+def test_an_empty_batch_changes_nothing(wv):
+    model = WordEmbeddingModel(wv)
+    before = bits(model)
+    model.batch_update([], [])
+    model.batch_update((), np.empty((0, DIM)))
+    assert bits(model) == before
+
+
+def test_updates_follow_the_rows_and_not_the_order_of_the_vocabulary():
+    wv = make_vectors("KeyedVectors")
+    wv.key_to_index = dict(sorted(wv.key_to_index.items()))
+    model = WordEmbeddingModel(wv)
+    model.update("art", np.zeros(DIM, np.float32))
+    assert not wv["art"].any()
+    assert wv["she"].any()
+
+
+ONE = np.ones(DIM, np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("words", "embeddings", "error", "message"),
+    [
+        (["she", "they"], [ONE, ONE], ValueError, "'they' is not in the vocabulary"),
+        (["she", "she "], np.ones((2, DIM), "f4"), ValueError, "'she ' is not in the vocabulary"),
+        (["she", 0], [ONE, ONE], TypeError, "words must be strings; got int 0"),
+        (["she", None], [ONE, ONE], TypeError, "words must be strings; got NoneType"),
+        ("he", [ONE, ONE], TypeError, "words must be a list"),
+        ({"she", "he"}, [ONE, ONE], TypeError, "words must be a list.*got set"),
+        ((w for w in WORDS), [ONE] * 6, TypeError, "words must be a list.*got generator"),
+        (["she", "he"], (e for e in [ONE]), TypeError, "embeddings must be an array.*generator"),
+        (["she", "he"], {"she": ONE}, TypeError, "embeddings must be an array.*got dict"),
+        (["she", "he"], [ONE], ValueError, "got 2 words and 1 embeddings"),
+        (["she"], ONE, ValueError, "got 1 words and 4 embeddings"),
+        (WORDS[:DIM], ONE, TypeError, "embedding of 'she' must be an array; got float32"),
+        (["she", "he"], [ONE, ONE.tolist()], TypeError, "of 'he' must be an array; got list"),
+        (["she", "he"], [ONE, ONE[:3]], ValueError, r"of 'he' must have shape \(4,\); got \(3,\)"),
+        (["she", "he"], np.ones((2, 5), "f4"), ValueError, r"of 'she' must have shape \(4,\)"),
+        (["she", "he"], np.ones((2, 1), "f4"), ValueError, r"of 'she' must have shape \(4,\)"),
+        (["she", "he"], [ONE, ONE.astype("f8")], ValueError, "'he' must be float32.*got float64"),
+        (["she", "he"], np.ones((2, DIM), int), ValueError, "'she' must be float32.*got int"),
+    ],
+)
+def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, message):
+    wv = make_vectors(kind)
+    if kind != "arrays":
+        wv.fill_norms()
+    model = WordEmbeddingModel(wv)
+    before = bits(model)
+    with pytest.raises(error, match=message):
+        model.batch_update(words, embeddings)
+    assert bits(model) == before
+
+
+@pytest.mark.parametrize(
+    ("word", "embedding", "error", "message"),
+    [
+        ("they", ONE, ValueError, "'they' is not in the vocabulary of toy; nothing changed"),
+        (["she"], ONE, TypeError, "word must be a string; got list"),
+        (0, ONE, TypeError, "word must be a string; got int 0"),
+        ("she", ONE.tolist(), TypeError, "embedding must be a numpy array; got list"),
+        ("she", ONE[:1], ValueError, r"must have shape \(4,\); got \(1,\)"),
+        ("she", ONE[None], ValueError, r"must have shape \(4,\); got \(1, 4\)"),
+        ("she", ONE.astype(np.float16), ValueError, "must be float32, as the model is"),
+    ],
+)
+def test_a_refused_update_changes_nothing(word, embedding, error, message):
+    model = toy()
+    before = bits(model)
+    with pytest.raises(error, match=message):
+        model.update(word, embedding)
+    assert bits(model) == before
+
+
+def test_prefix_is_not_added_when_a_word_is_updated():
+    model = toy(wv=(["/en/she"], np.ones((1, DIM), np.float32)), vocab_prefix="/en/")
+    with pytest.raises(ValueError, match="'she' is not in the vocabulary"):
+        model.update("she", ONE)
+
+
+def test_a_read_only_model_says_so_and_stays():
+    vectors = random_vectors()
+    vectors.flags.writeable = False
+    model = toy(wv=(WORDS, vectors))
+    before = bits(model)
+    for change in (
+        lambda: model.update("she", ONE),
+        lambda: model.batch_update(["she"], [ONE]),
+        model.normalize,
+    ):
+        with pytest.raises(ValueError, match="the vectors of toy are read-only; nothing changed"):
+            change()
+    assert bits(model) == before
+
+
+def test_vectors_mapped_from_a_file_can_be_read_but_not_changed(tmp_path):
+    make_vectors("KeyedVectors").save(str(tmp_path / "vectors"), sep_limit=0)
+    gensim_models = pytest.importorskip("gensim.models")
+    wv = gensim_models.KeyedVectors.load(str(tmp_path / "vectors"), mmap="r")
+    model = WordEmbeddingModel(wv, "mapped")
+    np.testing.assert_array_equal(model.get_vectors(WORDS), random_vectors())
+    with pytest.raises(ValueError, match="the vectors of mapped are read-only"):
+        model.update("she", ONE)
+
+
+def test_updates_accept_what_a_query_will_refuse():
+    # Zero and non-finite vectors are found, and reported by word, when a query uses them.
+    model = toy()
+    model.update("she", np.full(DIM, np.nan, np.float32))
+    model.update("he", np.zeros(DIM, np.float32))
+    assert np.isnan(model["she"]).all()
+
+
+# Normalising
+
+
+def test_normalize_gives_unit_length_and_keeps_directions(wv):
+    model = WordEmbeddingModel(wv)
+    before = model.vectors.astype(np.float64)
+    model.normalize()
+    expected = before / np.linalg.norm(before, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.vectors, expected, rtol=1e-6)
+    assert model.vectors is wv.vectors
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [
+        (np.float16, 6e-8),
+        (np.float16, 6e4),
+        (np.float32, 1e-45),
+        (np.float32, 3e38),
+        (np.float64, 1e-150),
+        (np.float64, 1e150),
+    ],
+)
+def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
+    # float32 cannot square 3e38: the length would be infinite and the vector zero.
+    model = toy(wv=(["she"], np.full((1, DIM), size, dtype)))
+    model.normalize()
+    np.testing.assert_array_equal(model["she"], np.full(DIM, 0.5, dtype))
+
+
+def test_vectors_without_direction_stay_as_they_are():
+    vectors = random_vectors()
+    vectors[0] = 0
+    vectors[1, 2] = np.nan
+    vectors[2, 0] = np.inf
+    model = toy(wv=(WORDS, vectors.copy()))
+    model.normalize()
+    assert model.vectors[:3].tobytes() == vectors[:3].tobytes()
+    np.testing.assert_allclose(np.linalg.norm(model.vectors[3:], axis=1), 1, rtol=1e-6)
+
+
+@settings(deadline=None)
+@given(hnp.arrays(np.float64, (3, DIM), elements=st.floats(-9, 9).map(lambda x: round(x, 9))))
+def test_normalizing_twice_is_normalizing_once(vectors):
+    model = toy(wv=(WORDS[:3], vectors.copy()))
+    model.normalize()
+    once = model.vectors.copy()
+    model.normalize()
+    np.testing.assert_allclose(model.vectors, once, rtol=1e-15, atol=0)
+
+
+def test_large_models_are_normalized_beyond_the_first_chunk():
+    vectors = np.full((40_000, 2), 3, np.float32)
+    WordEmbeddingModel(([str(i) for i in range(40_000)], vectors)).normalize()
+    np.testing.assert_allclose(vectors, 0.5**0.5, rtol=1e-6)
+
+
+# What gensim remembers
+
+
+def cosines(wv, word):
+    """What `most_similar` should say, computed from the vectors alone."""
+    vectors = {other: wv.vectors[row].astype(float) for other, row in wv.key_to_index.items()}
+    unit = {other: vector / np.linalg.norm(vector) for other, vector in vectors.items()}
+    return {other: unit[other] @ unit[word] for other in unit if other != word}
+
+
+def far_away(model, word):
+    return 100 * model[word] + np.float32(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: model.update("he", far_away(model, "he")),
+        lambda model: model.batch_update(WORDS, [far_away(model, word) for word in WORDS]),
+        lambda model: model.normalize(),
+    ],
+    ids=["update", "batch_update", "normalize"],
+)
+def test_nearest_neighbours_see_the_new_vectors(gensim_wv, change):
+    model = WordEmbeddingModel(gensim_wv)
+    gensim_wv.most_similar("she")  # gensim keeps the lengths from here on
+    change(model)
+    assert dict(gensim_wv.most_similar("she")) == pytest.approx(cosines(gensim_wv, "she"), abs=1e-5)
+    unit = gensim_wv.get_vector("he", norm=True)
+    assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-5)
+
+
+def test_updated_vectors_are_saved(gensim_wv, tmp_path):
+    # gensim's fastText saves words and n-grams, and makes the vectors from them when loaded: an
+    # update of the vectors alone would be lost, and with it every mitigated model.
+    gensim_models = pytest.importorskip("gensim.models")
+    model = WordEmbeddingModel(gensim_wv)
+    model.normalize()
+    model.batch_update(["he", "math", "he"], [ONE, 2 * ONE, 3 * ONE])
+    gensim_wv.save(str(tmp_path / "vectors"))
+    again = WordEmbeddingModel(gensim_models.KeyedVectors.load(str(tmp_path / "vectors")))
+    assert again.vocab == model.vocab
+    np.testing.assert_allclose(again.vectors, model.vectors, rtol=1e-5, atol=1e-6)
+
+
+def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
+    wv = make_vectors("FastText")
+    load = type(wv).load
+    wv.save(str(tmp_path / "before"), sep_limit=0)
+    model = WordEmbeddingModel(load(str(tmp_path / "before"), mmap="r"))
+    model.update("he", ONE)
+    model.wv.save(str(tmp_path / "after"))
+    np.testing.assert_allclose(load(str(tmp_path / "after"))["he"], ONE, rtol=1e-5)
+    np.testing.assert_array_equal(load(str(tmp_path / "before"))["he"], wv["he"])
+
+
+def test_words_added_to_a_fasttext_model_can_be_updated():
+    # Such words have no n-grams in gensim's tables.
+    wv = make_vectors("FastText")
+    wv.add_vectors(["they"], np.ones((1, DIM), np.float32))
+    model = WordEmbeddingModel(wv)
+    model.update("they", 2 * ONE)
+    model.normalize()
+    np.testing.assert_allclose(model["they"], 0.5)
+
+
+# Subwords
+
+
+def test_unseen_words_have_vectors_only_when_asked_for(subword_model):
+    wv = subword_model.wv
+    without = WordEmbeddingModel(wv, "without")
+    assert "womanly" in wv
+    assert "womanly" not in without
+    with pytest.raises(KeyError, match="'womanly' is not in the vocabulary of without"):
+        without["womanly"]
+    assert "womanly" in subword_model
+    np.testing.assert_array_equal(subword_model["womanly"], wv.get_vector("womanly"))
+    words = ["she", "womanly", "he"]
+    np.testing.assert_array_equal(
+        subword_model.get_vectors(words), [wv.get_vector(word) for word in words]
+    )
+
+
+def test_subwords_do_not_change_the_vocabulary(subword_model):
+    assert len(subword_model) == 6
+    assert "womanly" not in subword_model.vocab
+    before = bits(subword_model)
+    with pytest.raises(ValueError, match="'womanly' is not in the vocabulary"):
+        subword_model.batch_update(["she", "womanly"], [ONE, ONE])
+    assert bits(subword_model) == before
+
+
+def test_vocabulary_words_have_their_own_vector_after_an_update(subword_model):
+    subword_model.update("woman", ONE)
+    np.testing.assert_array_equal(subword_model["woman"], ONE)
+    np.testing.assert_array_equal(subword_model.get_vectors(["woman", "womanly"])[0], ONE)
+    np.testing.assert_array_equal(subword_model.wv.get_vector("woman"), ONE)
+
+
+@pytest.mark.parametrize("not_a_word", [None, 0, 1.5, ("she",)])
+def test_only_strings_have_subwords(subword_model, not_a_word):
+    assert not_a_word not in subword_model
+    with pytest.raises(KeyError):
+        subword_model[not_a_word]
+
+
+@pytest.mark.parametrize(
+    ("min_n", "max_n"), [(0, 2), (1, 1), (1, 2), (2, 2), (3, 6), (5, 6), (4, 3)]
+)
+@pytest.mark.parametrize("bucket", [0, 10])
+def test_the_model_has_the_words_that_gensim_can_build_from_ngrams(min_n, max_n, bucket):
+    # gensim's own `in` says yes to every word, and a word without n-grams gets a zero vector.
+    fasttext = pytest.importorskip("gensim.models.fasttext")
+    wv = fasttext.FastTextKeyedVectors(DIM, min_n, max_n, bucket)
+    wv.vectors_ngrams = np.ones((bucket, DIM), np.float32)
+    model = WordEmbeddingModel(wv, use_subwords=True)
+    for word in ["", "a", "é", "女", "🙂", "ab", "abc", "abcd"]:
+        n_grams = fasttext.ft_ngram_hashes(word, min_n, max_n, bucket) if bucket else []
+        assert (word in model) is bool(len(n_grams)), word
+        if word in model:
+            assert model[word].any()
+
+
+def test_vectors_of_unseen_words_have_the_width_of_the_model():
+    # gensim builds them in float32 whatever the model has.
+    wv = make_vectors("FastText")
+    for table in ("vectors", "vectors_vocab", "vectors_ngrams"):
+        setattr(wv, table, getattr(wv, table).astype(np.float64))
+    model = WordEmbeddingModel(wv, use_subwords=True)
+    assert model["womanly"].dtype == model["she"].dtype == np.float64
+    assert model.get_vectors(["she", "womanly"]).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["arrays", "KeyedVectors", "Word2Vec"])
+def test_vectors_without_subwords_are_refused_when_subwords_are_asked_for(kind):
+    with pytest.raises(TypeError, match=r"use_subwords=True needs.*FastTextKeyedVectors"):
+        WordEmbeddingModel(make_vectors(kind), use_subwords=True)
+
+
+def test_a_fasttext_table_without_ngrams_is_refused_when_subwords_are_asked_for():
+    fasttext = pytest.importorskip("gensim.models.fasttext")
+    wv = fasttext.FastTextKeyedVectors(DIM, 3, 6, 10)
+    wv.add_vectors(WORDS, random_vectors())
+    assert WordEmbeddingModel(wv)["she"].any()
+    with pytest.raises(TypeError, match="use_subwords=True needs"):
+        WordEmbeddingModel(wv, use_subwords=True)
+
+
+# Equality
+
+
+def test_equal_models_are_equal(wv):
+    # Older releases said False.
+    model = WordEmbeddingModel(wv, "toy", "/en/")
+    assert model == WordEmbeddingModel(wv, "toy", "/en/")
+    assert model == copy.deepcopy(model)
+    assert model == pickle.loads(pickle.dumps(model))
+
+
+def test_gensim_and_arrays_with_the_same_words_and_vectors_are_equal():
+    assert WordEmbeddingModel(make_vectors("KeyedVectors"), "toy") == toy()
+
+
+def test_nan_equals_nan():
+    vectors = random_vectors()
+    vectors[0, 0] = np.nan
+    assert toy(wv=(WORDS, vectors)) == toy(wv=(WORDS, vectors.copy()))
+
+
+def nudged():
+    vectors = random_vectors()
+    vectors[-1, -1] = np.nextafter(vectors[-1, -1], np.float32(9))
+    return vectors
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "other"},
+        {"name": None},
+        {"vocab_prefix": "/en/"},
+        {"wv": (WORDS, nudged())},
+        {"wv": (WORDS, random_vectors().astype(np.float64))},
+        {"wv": (WORDS[:5], random_vectors()[:5])},
+        {"wv": (WORDS, random_vectors()[:, :3])},
+        {"wv": ([*WORDS[:5], "they"], random_vectors())},
+        {"wv": (WORDS[::-1], random_vectors())},
+    ],
+    ids=["name", "no name", "prefix", "one bit", "dtype", "words", "dims", "one word", "order"],
+)
+def test_models_that_differ_are_not_equal(changes):
+    assert toy() != toy(**changes)
+
+
+def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model):
+    wv = subword_model.wv
+    assert subword_model == WordEmbeddingModel(copy.deepcopy(wv), "subwords", use_subwords=True)
+    assert subword_model != WordEmbeddingModel(wv, "subwords")
+    other = copy.deepcopy(wv)
+    other.vectors_ngrams = other.vectors_ngrams + np.float32(1)
+    assert subword_model != WordEmbeddingModel(other, "subwords", use_subwords=True)
+    assert WordEmbeddingModel(wv) == WordEmbeddingModel(other)
+
+
+@pytest.mark.parametrize("other", [None, "toy", 3, WORDS])
+def test_a_model_equals_no_other_kind_of_thing(other):
+    assert toy() != other
+
+
+def test_a_model_changes_and_is_therefore_no_key():
+    with pytest.raises(TypeError, match="unhashable"):
+        {toy()}
+
+
+def test_a_deep_copy_shares_nothing(wv):
+    model = WordEmbeddingModel(wv)
+    before = bits(model)
+    twin = copy.deepcopy(model)
+    twin.normalize()
+    twin.update("she", ONE)
+    twin.name = "twin"
+    assert bits(model) == before
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("wv", "error", "message"),
+    [
+        (None, TypeError, "wv must be a gensim KeyedVectors.*got NoneType"),
+        ("word2vec.bin", TypeError, "wv must be a gensim KeyedVectors"),
+        ({"she": ONE}, TypeError, "wv must be a gensim KeyedVectors.*got dict"),
+        ([WORDS, random_vectors()], TypeError, "pair \\(vocabulary, 2-d array\\); got list"),
+        ((WORDS,), TypeError, "wv must be a gensim KeyedVectors"),
+        ((WORDS, random_vectors()[0]), ValueError, "must be 2-d.*got 1 dimensions"),
+        ((WORDS, random_vectors()[None]), ValueError, "must be 2-d.*got 3 dimensions"),
+        ((random_vectors(), WORDS), ValueError, "must be 2-d"),
+        ((WORDS, np.ones((6, DIM), int)), TypeError, "floating-point numbers; got int"),
+        ((WORDS, np.ones((6, DIM), complex)), TypeError, "floating-point numbers; got complex"),
+        ((WORDS, np.ones((6, DIM), object)), TypeError, "floating-point numbers; got object"),
+        ((WORDS[:5], random_vectors()), ValueError, "got 5 words and 6 rows"),
+        (([*WORDS[:5], "she"], random_vectors()), ValueError, "'she' stands at 0 and again at 5"),
+        (([*WORDS[:5], None], random_vectors()), TypeError, "element 5 must be a string"),
+        (([*WORDS[:5], b"art"], random_vectors()), TypeError, "element 5 must be a string; got by"),
+        # Letters are no words, and a set or dict has not the order of the rows.
+        (("abcdef", random_vectors()), TypeError, "vocabulary must be a list.*got str"),
+        ((set(WORDS), random_vectors()), TypeError, "vocabulary must be a list.*got set"),
+        (
+            ({"he": 1, "she": 0}, random_vectors(2)),
+            TypeError,
+            "vocabulary must be a list.*got dict",
+        ),
+        (
+            ((word for word in WORDS), random_vectors()),
+            TypeError,
+            "vocabulary must be a list.*got generator",
+        ),
+    ],
+)
+def test_what_is_no_table_of_vectors_is_refused(wv, error, message):
+    with pytest.raises(error, match=message):
+        WordEmbeddingModel(wv)
+
+
+def test_gensim_vectors_of_whole_numbers_are_refused():
+    # Normalising them in place would round every vector to zeros.
+    gensim_models = pytest.importorskip("gensim.models")
+    wv = gensim_models.KeyedVectors(DIM, dtype=np.int8)
+    wv.add_vectors(WORDS, np.ones((6, DIM), np.int8))
+    with pytest.raises(TypeError, match="floating-point numbers; got int8"):
+        WordEmbeddingModel(wv)
+
+
+@pytest.mark.parametrize("kind", ["Word2Vec", "FastText", "Doc2Vec"])
+def test_a_whole_gensim_model_is_refused_with_a_hint(kind):
+    models = pytest.importorskip("gensim.models")
+    with pytest.raises(TypeError, match=r"Pass its \.wv instead"):
+        WordEmbeddingModel(getattr(models, kind)(vector_size=DIM, min_count=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": 3}, "name must be a string or None; got int 3"),
+        ({"name": b"toy"}, "name must be a string or None; got bytes"),
+        ({"vocab_prefix": 3}, "vocab_prefix must be a string or None; got int 3"),
+        ({"vocab_prefix": ["/en/"]}, "vocab_prefix must be a string or None; got list"),
+        ({"use_subwords": "no"}, "use_subwords must be True or False; got str 'no'"),
+    ],
+)
+def test_wrong_names_prefixes_and_switches_are_refused(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        toy(**arguments)
+
+
+# The table of vectors
+
+
+def test_array_vectors_offer_what_gensim_offers():
+    vectors = random_vectors()
+    table = ArrayVectors(WORDS, vectors)
+    assert isinstance(table, KeyedVectors)
+    assert table.key_to_index == {word: row for row, word in enumerate(WORDS)}
+    assert table.vector_size == DIM
+    assert len(table) == 6
+    assert "she" in table
+    assert "they" not in table
+    np.testing.assert_array_equal(table["he"], vectors[1])
+    with pytest.raises(KeyError):
+        table["they"]
