@@ -1,0 +1,312 @@
+"""What every metric shares: look-up, template check, result, scale and order.
+
+A metric is a pure function on arrays plus a class of a few lines::
+
+    @register
+    class MyMetric(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = "My Metric"
+        metric_short_name = "MM"
+
+        def _compute(self, targets, attributes):
+            return my_metric(*[s.vectors for s in targets], attributes[0].vectors)
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar, Unpack
+
+from wefe._checks import check_choice, check_model, check_query
+from wefe.embeddings import EmbeddedSet, Lookup, embed_query
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query, Template
+from wefe.results import MetricResult
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the scores of a metric are to be read.
+
+    Attributes
+    ----------
+    label : str
+        Short name of the score, as it heads columns.
+    value_range : (float, float)
+        Smallest and largest possible score; infinite where there is no bound.
+    no_bias_value : float
+        The score that means that no bias was measured.
+    """
+
+    label: str
+    value_range: tuple[float, float]
+    no_bias_value: float
+
+    def bias(self, scores: Any) -> Any:
+        """Distance from the value that means no bias: the order "less biased than".
+
+        A score is less biased than another one if this is smaller (seed paper, section 3.1: for
+        WEAT and RND |x| <= |y|, for RNSB x <= y; ECT is better when higher, MAC when nearer to 1).
+
+        Examples
+        --------
+        >>> from wefe.metrics import ECT
+        >>> scale = ECT().scale()
+        >>> bool(scale.bias(0.9) < scale.bias(0.2))
+        True
+        """
+        return abs(scores - self.no_bias_value)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What :meth:`BaseMetric._compute` returns when it has more to say than one number.
+
+    Attributes
+    ----------
+    values : dict
+        The result dictionary after 'query_name', 'result' first, in its documented order.
+    nan_reason : str or None
+        Why 'result' is NaN.
+    details : dict
+        What goes on the `details` attribute of the result.
+    """
+
+    values: Mapping[str, Any]
+    nan_reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseMetric:
+    """Base class of the metrics.
+
+    A metric declares three facts, and three more if they differ from the defaults.
+
+    Attributes
+    ----------
+    metric_template : tuple
+        Number of target and of attribute sets of the queries it answers; 'n' for any number.
+    metric_name, metric_short_name : str
+        Its name, and the acronym that heads columns.
+    metric_template_minimum : tuple of int
+        The smallest numbers that 'n' stands for; (1, 1) by default.
+    value_range : tuple of float
+        Smallest and largest score; unbounded by default.
+    no_bias_value : float
+        The score that means that no bias was measured; 0 by default.
+    nan_values : dict
+        The entries, after 'result', of the result of a query that cannot be answered; by default
+        NaN under the short name in lower case.
+
+    Notes
+    -----
+    Either define `_compute` (words are looked up for you) or override `run_query` as a whole.
+    """
+
+    metric_template: ClassVar[Template]
+    metric_name: ClassVar[str]
+    metric_short_name: ClassVar[str]
+    metric_template_minimum: ClassVar[tuple[int, int]] = (1, 1)
+    value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    no_bias_value: ClassVar[float] = 0.0
+    nan_values: ClassVar[Mapping[str, Any] | None] = None
+
+    #: Computes the score from the target sets and attribute sets and the metric's own parameters.
+    _compute: Callable[..., float | Measurement]
+
+    def run_query(
+        self, query: Query, model: WordEmbeddingModel, **lookup: Unpack[Lookup]
+    ) -> MetricResult:
+        """Measure the bias of a model with respect to a query.
+
+        Parameters
+        ----------
+        query : Query
+            The target and attribute sets; their numbers must fit the template of the metric.
+        model : WordEmbeddingModel
+            The model to be measured.
+        **lookup
+            How words are looked up: `lost_vocabulary_threshold`, `preprocessors`, `strategy`,
+            `normalize`, `warn_not_found_words`; see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            A dictionary with 'query_name', 'result' and what the metric adds. NaN, with the
+            reason in its attribute `nan_reason`, if the query cannot be answered.
+        """
+        return self._run(query, model, lookup)
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+        """Say how scores are to be read: label, range, and the value that means no bias.
+
+        Parameters
+        ----------
+        query : Query, optional
+            With a query the range is as tight as its set sizes allow, where the metric knows it.
+            Lost words change these sizes, and so perhaps the range a little.
+        **params
+            Parameters that `run_query` is called with; some select another score.
+        """
+        return Scale(self.metric_short_name, self.value_range, self.no_bias_value)
+
+    def accepts(self, query: Query) -> bool:
+        """Tell whether a query has the shape that the metric asks for."""
+        return query.satisfies(self.metric_template, self.metric_template_minimum)
+
+    def subqueries(self, query: Query) -> list[Query]:
+        """Return the query if the metric accepts it, otherwise its subqueries that fit."""
+        if self.accepts(query):
+            return [query]
+        parts = query.get_subqueries(self.metric_template, self.metric_template_minimum)
+        return [part for part in parts if self.accepts(part)]
+
+    def _run(
+        self, query: Query, model: WordEmbeddingModel, lookup: Lookup, **params: Any
+    ) -> MetricResult:
+        self._check_input(query, model)
+        if not hasattr(self, "_compute"):
+            raise TypeError(
+                f"{type(self).__name__} defines neither _compute nor run_query; a metric needs one."
+            )
+        # A misspelt option would otherwise be a silent default.
+        unknown = set(lookup) - set(Lookup.__annotations__)
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__}.run_query has no parameter "
+                f"{', '.join(map(repr, sorted(unknown)))}; it looks words up with "
+                f"{', '.join(Lookup.__annotations__)}."
+            )
+        embedded = embed_query(model, query, **lookup)
+        if embedded.nan_reason is None:
+            measured = self._compute(embedded.targets, embedded.attributes, **params)
+            if not isinstance(measured, Measurement):
+                score = float(measured)
+                measured = Measurement({"result": score, self.metric_short_name.lower(): score})
+        else:
+            measured = self._undefined(embedded.nan_reason)
+        reason = measured.nan_reason
+        if reason is None and math.isnan(measured.values["result"]):
+            reason = f"{self.metric_short_name} is undefined for these vectors"
+        return MetricResult(
+            {"query_name": query.query_name, **measured.values},
+            embedded,
+            self.scale(query, **params).label,
+            reason,
+            measured.details,
+        )
+
+    def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:
+        nan_values = self.nan_values or {self.metric_short_name.lower(): math.nan}
+        # A copy: users may write into what they get.
+        values = {"result": math.nan, **copy.deepcopy(dict(nan_values))}
+        return Measurement(values, reason, details or {})
+
+    def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
+        check_query(query)
+        check_model(model)
+        if not self.accepts(query):
+            name = self.metric_name
+            raise ValueError(
+                f"{name} needs {self._wanted_shape()}; {query.query_name!r} has "
+                f"{query.template[0]} and {query.template[1]}. Query.get_subqueries, or "
+                "run_queries(generate_subqueries=True), takes larger queries apart."
+            )
+
+    def _wanted_shape(self) -> str:
+        numbers = [
+            f"{least} or more" if want == "n" else str(want)
+            for want, least in zip(self.metric_template, self.metric_template_minimum, strict=True)
+        ]
+        return f"{numbers[0]} target and {numbers[1]} attribute sets"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+_registry: dict[str, type[BaseMetric]] = {}
+
+MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
+
+
+def register(metric: MetricClass) -> MetricClass:
+    """Class decorator: make a metric known by its names, for the command line and studies."""
+    _registry[_plain(metric.__name__)] = metric
+    return metric
+
+
+def list_metrics() -> list[type[BaseMetric]]:
+    """Return every registered metric, the built-in ones first, in alphabetical order.
+
+    Examples
+    --------
+    >>> from wefe.metrics import list_metrics
+    >>> [metric.metric_short_name for metric in list_metrics()]
+    ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
+    """
+    import wefe.metrics
+
+    for name in dir(wefe.metrics):
+        getattr(wefe.metrics, name)  # importing a metric registers it
+    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
+
+
+def _built_in_first(name: str) -> tuple[bool, str]:
+    return not _registry[name].__module__.startswith("wefe."), name
+
+
+def get_metric(name: str) -> type[BaseMetric]:
+    """Return the metric of that name, long or short; case and punctuation do not matter.
+
+    Examples
+    --------
+    >>> get_metric("direct-bias")
+    <class 'wefe.metrics._direct_bias.DirectBias'>
+    >>> get_metric("gweat")
+    <class 'wefe.metrics._generalized_weat.GeneralizedWEAT'>
+    """
+    short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
+    known = {**short_names, **_registry}
+    return known[check_choice("metric", _plain(str(name)), known)]
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def paired_vectors(sets: Sequence[EmbeddedSet]) -> tuple[list[tuple[str, ...]], list[Any]]:
+    """Return the tuples that aligned sets form by position, without those that lost a word.
+
+    Parameters
+    ----------
+    sets : sequence of EmbeddedSet
+        Sets of equal length in the query: entry i of each belongs together.
+
+    Returns
+    -------
+    tuples : list of tuple of str
+        The forms of each complete tuple.
+    arrays : list of ndarray of shape (n_tuples, dim)
+        The vectors, one array per set, row i of each belonging together.
+
+    Raises
+    ------
+    ValueError
+        If the sets have different lengths.
+    """
+    lengths = {part.name: part.n_entries for part in sets}
+    if len(set(lengths.values())) > 1:
+        stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise ValueError(f"the target sets are paired by position and need equal sizes; {stated}.")
+    positions = [
+        i for i in range(sets[0].n_entries) if all(part.first_row[i] is not None for part in sets)
+    ]
+    rows = [[row for i in positions if (row := part.first_row[i]) is not None] for part in sets]
+    tuples = [
+        tuple(part.words[row] for part, row in zip(sets, entry, strict=True))
+        for entry in zip(*rows, strict=True)
+    ]
+    return tuples, [part.vectors[picked] for part, picked in zip(sets, rows, strict=True)]

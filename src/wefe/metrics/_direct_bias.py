@@ -1,0 +1,207 @@
+"""Direct bias (Bolukbasi, Chang, Zou, Saligrama and Kalai, NeurIPS 2016)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice, check_positive_int, found
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, paired_vectors, register
+from wefe.metrics._direction import BiasSubspace, bias_subspace
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, mean_unit, unit
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+_DIRECTIONS = ("pca", "means")
+
+
+def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
+    """Share of each word's length that lies in the bias subspace.
+
+    Parameters
+    ----------
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions; a single one may have any length.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        In [0, 1]: |cos(w, g)| for one direction, the length of the projection for several.
+    """
+    basis = as_vectors("directions", directions)
+    if len(basis) == 1:
+        basis = unit("directions", basis)
+    elif not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
+        raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
+    return np.asarray(np.linalg.norm(unit("words", words) @ basis.T, axis=1))
+
+
+def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
+    """Direct bias of words along a bias direction or subspace.
+
+    Parameters
+    ----------
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions, for example ``bias_subspace(...).directions``.
+    c : float, default=1.0
+        Strictness, at least 0: the exponent of |cos(w, g)|. At 0 every word that is not exactly
+        orthogonal counts as fully biased; larger values forgive small projections.
+
+    Returns
+    -------
+    float
+        Mean of |cos(w, g)|^c, in [0, 1]; 0 if no association was measured.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, section 5.2.
+
+    Examples
+    --------
+    >>> direct_bias([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
+    0.5
+    """
+    if not (isinstance(c, int | float | np.number) and math.isfinite(c) and c >= 0):
+        raise ValueError(f"c must be a number of at least 0; got {found(c)}.")
+    shares = direct_bias_by_word(words, directions)
+    # 0^0 is 0 here: a word without any projection is not biased, however strict one is.
+    return float(np.where(shares > 0, shares**c, 0.0).mean())
+
+
+@register
+class DirectBias(BaseMetric):
+    """Direct bias; :func:`direct_bias` holds the mathematics.
+
+    The target sets define the bias direction, paired by position; the attribute set holds words
+    that should be neutral to it, for example professions. A pair that lost a word is left out.
+
+    References
+    ----------
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
+    >>> result = DirectBias().run_query(query, load_test_model())
+    >>> list(result)
+    ['query_name', 'result', 'direct_bias', 'word_values']
+    >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
+    True
+    """
+
+    metric_template = ("n", 1)
+    metric_template_minimum = (2, 1)
+    metric_name = "Direct Bias"
+    metric_short_name = "Direct Bias"
+    value_range = (0.0, 1.0)
+    nan_values = {"direct_bias": math.nan, "word_values": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        c: float = 1.0,
+        n_components: int = 1,
+        direction: Literal["pca", "means"] = "pca",
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with direct bias.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets of equal size, paired by position, and one set of words that
+            should be neutral.
+        model : WordEmbeddingModel
+            The model to be measured.
+        c : float, default=1.0
+            Strictness; see :func:`direct_bias`.
+        n_components : int, default=1
+            Dimensions of the bias subspace.
+        direction : {'pca', 'means'}, default='pca'
+            'pca': principal directions of the centred pairs. 'means': the difference of the means
+            of two target sets, which need not be paired then; a single direction.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
+            scaled to unit length.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'direct_bias', and 'word_values': word -> cosine with the
+            direction (signed, positive towards the first target set), or length of the projection
+            if there are several. `details` has 'subspace' and 'pairs'.
+        """
+        return self._run(
+            query,
+            model,
+            lookup,
+            c=c,
+            n_components=check_positive_int("n_components", n_components),
+            direction=direction,
+        )
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        c: float,
+        n_components: int,
+        direction: str,
+    ) -> Measurement:
+        (words,) = attributes
+        details: dict[str, Any] = {}
+        reason = None
+        check_choice("direction", direction, _DIRECTIONS)
+        if direction == "pca":
+            details["pairs"], arrays = paired_vectors(targets)
+            if not details["pairs"]:
+                reason = "every pair of target words lost a word"
+            elif np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
+                reason = "the members of every pair have the same direction"
+            else:
+                details["subspace"] = bias_subspace(arrays, n_components)
+        else:
+            if len(targets) != 2 or n_components != 1:
+                raise ValueError(
+                    "direction='means' needs 2 target sets and n_components=1; got "
+                    f"{len(targets)} sets, n_components={n_components!r}."
+                )
+            first, second = (mean_unit(part.name, part.vectors) for part in targets)
+            if np.linalg.norm(first - second) < ZERO_LENGTH:
+                reason = "the target sets have the same mean, so there is no direction"
+            else:
+                details["subspace"] = BiasSubspace(
+                    unit("direction", (first - second)[None]), np.ones(1)
+                )
+        if reason is not None:
+            return self._undefined(reason, details)
+        directions = details["subspace"].directions
+        score = direct_bias(words.vectors, directions, c)
+        by_word = (
+            unit(words.name, words.vectors) @ directions[0]
+            if len(directions) == 1
+            else direct_bias_by_word(words.vectors, directions)
+        )
+        return Measurement(
+            {
+                "result": score,
+                "direct_bias": score,
+                "word_values": dict(zip(words.words, by_word.tolist(), strict=True)),
+            },
+            None,
+            details,
+        )

@@ -1,0 +1,95 @@
+"""Bias directions and subspaces (Bolukbasi, Chang, Zou, Saligrama and Kalai, NeurIPS 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_positive_int
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
+
+# Components below this share of the largest one are rounding noise, not directions.
+_RANK_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class BiasSubspace:
+    """The directions along which the members of defining tuples differ.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (n_components, dim)
+        Orthonormal; each points from the second set to the first.
+    explained_variance_ratio : ndarray
+        Share of the variance of the centred tuples along each of *all* principal directions. If
+        the first few do not dominate, they do not represent the tuples.
+    """
+
+    directions: Vectors
+    explained_variance_ratio: Vectors = field(repr=False)
+
+
+def bias_subspace(
+    defining_sets: Sequence[npt.ArrayLike], n_components: int = 1, normalize: bool = True
+) -> BiasSubspace:
+    """Principal directions of defining pairs (or larger tuples), each centred on its own mean.
+
+    Parameters
+    ----------
+    defining_sets : sequence of array-like of shape (n_tuples, dim)
+        Row i of all sets together is one tuple, for example (she, he).
+    n_components : int, default=1
+        Number of directions.
+    normalize : bool, default=True
+        Scale the vectors to unit length first, as the published code does.
+
+    Returns
+    -------
+    BiasSubspace
+        The directions, oriented from the second set to the first, and explained variances.
+
+    Raises
+    ------
+    ValueError
+        If the sets have different shapes or the tuples span fewer than `n_components` directions;
+        further components would be rounding noise.
+
+    References
+    ----------
+    Bolukbasi et al., "Man is to Computer Programmer as Woman is to Homemaker? Debiasing Word
+    Embeddings", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> she, he = [[1.0, 0.2]], [[-1.0, 0.2]]
+    >>> bias_subspace([she, he]).directions
+    array([[1., 0.]])
+    """
+    prepare = unit if normalize else as_vectors
+    sets = [prepare(f"defining_sets[{i}]", part) for i, part in enumerate(defining_sets)]
+    if len({part.shape for part in sets}) != 1 or len(sets) < 2:
+        raise ValueError(
+            "defining_sets must be two or more arrays of one shape (n_tuples, dim); got shapes "
+            f"{[part.shape for part in sets]}."
+        )
+    tuples = np.stack(sets, axis=1)
+    rows = (tuples - tuples.mean(axis=1, keepdims=True)).reshape(-1, tuples.shape[-1])
+    _, singular, components = np.linalg.svd(rows, full_matrices=False)
+    noise = max(_RANK_TOLERANCE * singular[0], ZERO_LENGTH * np.abs(tuples).max())
+    rank = int((singular > noise).sum())
+    if rank == 0:
+        raise ValueError("the members of every tuple are equal, so there is no direction.")
+    if check_positive_int("n_components", n_components) > rank:
+        raise ValueError(
+            f"n_components must be between 1 and {rank}, the number of directions that "
+            f"{len(tuples)} tuples span; got {n_components!r}."
+        )
+    directions = components[:n_components]
+    # The sign of a principal component is arbitrary; the difference of the first two means is not.
+    towards_first = directions @ (sets[0].mean(axis=0) - sets[1].mean(axis=0))
+    directions = directions * np.where(towards_first < 0, -1.0, 1.0)[:, None]
+    variances = singular**2
+    return BiasSubspace(directions, variances / variances.sum())

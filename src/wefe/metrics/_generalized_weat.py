@@ -1,0 +1,99 @@
+"""Generalized WEAT (Swinger, De-Arteaga, Heffernan, Leiserson and Kalai, AIES 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe.embeddings import EmbeddedSet
+from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._geometry import Vectors, mean_unit
+from wefe.query import Query
+
+
+def generalized_weat(
+    targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike]
+) -> float:
+    """Generalized WEAT: how much target sets go with the attribute sets of the same position.
+
+    Parameters
+    ----------
+    targets, attributes : sequence of array-like of shape (n_words, dim)
+        The same number of target and attribute sets, two or more, paired by position.
+
+    Returns
+    -------
+    float
+        Sum over i of the inner product of the centred means of target set i and attribute set i.
+        0 if no association was measured; positive when the pairs as given go together. For two
+        sets each it is half the difference of mean associations of WEAT, in [-2, 2].
+
+    References
+    ----------
+    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
+
+    Examples
+    --------
+    >>> he, she = [[1.0, 0.0]], [[0.0, 1.0]]
+    >>> generalized_weat([he, she], [he, she])
+    1.0
+    """
+    if len(targets) != len(attributes) or len(targets) < 2:
+        raise ValueError(
+            "target and attribute sets are paired by position: the same number of each, two or "
+            f"more; got {len(targets)} and {len(attributes)}."
+        )
+    return float((_centred_means(targets) * _centred_means(attributes)).sum())
+
+
+def _centred_means(sets: Sequence[npt.ArrayLike]) -> Vectors:
+    means = np.stack([mean_unit(f"set {i}", part) for i, part in enumerate(sets)])
+    return np.asarray(means - means.mean(axis=0))
+
+
+@register
+class GeneralizedWEAT(BaseMetric):
+    """Generalized WEAT; :func:`generalized_weat` holds the mathematics.
+
+    References
+    ----------
+    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> result = GeneralizedWEAT().run_query(load_weat_queries()[5], load_test_model())
+    >>> result["result"] > 0
+    True
+    """
+
+    metric_template = ("n", "n")
+    metric_template_minimum = (2, 2)
+    metric_name = "Generalized WEAT"
+    metric_short_name = "GWEAT"
+
+    def accepts(self, query: Query) -> bool:
+        """Tell whether a query has as many attribute sets as target sets, two or more."""
+        return super().accepts(query) and query.template[0] == query.template[1]
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+        """Say how scores are to be read: within the number of pairs of sets."""
+        # Centred means of n vectors in the unit ball have a total squared length of at most n.
+        bound = math.inf if query is None else float(query.template[0])
+        return Scale("GWEAT", (-bound, bound), 0.0)
+
+    def _wanted_shape(self) -> str:
+        return "the same number of target and attribute sets, 2 or more"
+
+    def _compute(
+        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet]
+    ) -> Measurement:
+        score = generalized_weat(
+            [part.vectors for part in targets], [part.vectors for part in attributes]
+        )
+        return Measurement({"result": score, "gweat": score})

@@ -1,0 +1,97 @@
+"""Vectors, unit vectors and associations: what the metrics have in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors: TypeAlias = npt.NDArray[np.float64]
+
+# What is shorter than this, beside unit vectors, is rounding noise and has no direction.
+ZERO_LENGTH = 1e-12
+
+
+def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return `values` as float64 of shape (n_words, dim); refuse what is empty or not finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] == 0:
+        raise ValueError(
+            f"{name} must have shape (n_words, dim) with at least one word; got {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise ValueError(f"{name}: row {row} holds NaN or infinity.")
+    return array
+
+
+def unit(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return `values` with rows of unit length; refuse rows without a direction."""
+    array = as_vectors(name, values)
+    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
+    if not lengths.all():
+        row = int(np.flatnonzero(lengths == 0)[0])
+        raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
+    if not np.isfinite(lengths).all():
+        row = int(np.flatnonzero(np.isinf(lengths))[0])
+        raise ValueError(f"{name}: row {row} is so long that its length overflows.")
+    return np.asarray(array / lengths[:, None])
+
+
+def mean_unit(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return the mean of the unit vectors, itself not renormalised: shape (dim,)."""
+    return np.asarray(unit(name, values).mean(axis=0))
+
+
+def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors:
+    """Association s(w, A, B) of each word with one attribute set rather than the other.
+
+    Parameters
+    ----------
+    w : array-like of shape (n_words, dim)
+        Words.
+    a, b : array-like of shape (n_words, dim)
+        Attribute sets.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, Science 356, 2017; the *individual bias* of Schröder et al.
+
+    Examples
+    --------
+    >>> association([[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.0]], [[0.0, 2.0]])
+    array([1., 0.])
+    """
+    # The mean of cosines is the cosine's linear part: one product for all words.
+    return np.asarray(unit("w", w) @ (mean_unit("a", a) - mean_unit("b", b)))
+
+
+def cosine(u: Vectors, v: Vectors) -> float:
+    """Cosine of two vectors of shape (dim,); nan if one of them is zero."""
+    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
+    return float(u @ v) / lengths if lengths > 0 else float("nan")
+
+
+def pearson(x: Vectors, y: Vectors) -> float:
+    """Pearson correlation of two vectors; nan if one of them is constant."""
+    return cosine(x - x.mean(), y - y.mean())
+
+
+def average_ranks(x: npt.NDArray[Any], tolerance: float = 0.0) -> Vectors:
+    """Ranks from 1, ties sharing the mean of their ranks.
+
+    Values no further apart than `tolerance` tie.
+    """
+    order = np.argsort(x, kind="stable")
+    steps = np.diff(x[order], prepend=x[order[:1]]) > tolerance
+    group = np.cumsum(steps)
+    counts = np.bincount(group)
+    ranks = np.empty(len(x))
+    ranks[order] = (np.cumsum(counts) - (counts - 1) / 2)[group]
+    return ranks

@@ -1,0 +1,143 @@
+"""Mean Average Cosine (Manzini, Yao Chong, Black and Tsvetkov, NAACL 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, register
+from wefe.metrics._geometry import Vectors, mean_unit, unit
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+
+def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vectors:
+    """Mean cosine distance of each target word to each attribute set.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_words, dim)
+        Target words.
+    attributes : sequence of array-like of shape (n_words, dim)
+        Attribute sets.
+
+    Returns
+    -------
+    ndarray of shape (n_target_words, n_attribute_sets)
+        In [0, 2]; 1 means no association.
+    """
+    means = np.stack([mean_unit(f"attributes[{j}]", a) for j, a in enumerate(attributes)])
+    return np.asarray(1.0 - unit("t", t) @ means.T)
+
+
+def mac(
+    targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike], average: str = "sets"
+) -> float:
+    """Mean average cosine *distance* between target words and attribute sets.
+
+    Parameters
+    ----------
+    targets, attributes : sequence of array-like of shape (n_words, dim)
+        Target sets and attribute sets.
+    average : {'sets', 'words'}, default='sets'
+        'sets' gives every attribute set the same weight (the authors' code), 'words' every
+        attribute word. Target words always weigh the same.
+
+    Returns
+    -------
+    float
+        In [0, 2]. 1 means no association; the paper calls it a similarity, but it is a distance.
+
+    References
+    ----------
+    Manzini, Yao Chong, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
+    Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> mac([[he], [she]], [[he]])
+    0.5
+    """
+    check_choice("average", average, ("sets", "words"))
+    by_word = mac_by_word(np.concatenate([np.asarray(t, dtype=float) for t in targets]), attributes)
+    weights = None if average == "sets" else [len(np.asarray(a)) for a in attributes]
+    return float(np.average(by_word, axis=1, weights=weights).mean())
+
+
+@register
+class MAC(BaseMetric):
+    """Mean Average Cosine distance; :func:`mac` holds the mathematics.
+
+    References
+    ----------
+    Manzini, Yao Chong, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
+    Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she"], ["he"]], [["family", "home"]], ["F", "M"], ["Family"])
+    >>> result = MAC().run_query(query, load_test_model())
+    >>> list(result["targets_eval"]["F"])
+    ['she']
+    """
+
+    metric_template = ("n", "n")
+    metric_name = "Mean Average Cosine"
+    metric_short_name = "MAC"
+    value_range = (0.0, 2.0)
+    no_bias_value = 1.0
+    nan_values = {"mac": math.nan, "targets_eval": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        average: Literal["sets", "words"] = "sets",
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with MAC.
+
+        Parameters
+        ----------
+        query : Query
+            Any number of target and attribute sets.
+        model : WordEmbeddingModel
+            The model to be measured.
+        average : {'sets', 'words'}, default='sets'
+            What weighs the same when attribute sets differ in size; see :func:`mac`.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'mac', and 'targets_eval': target set -> word -> attribute set
+            -> mean cosine distance.
+        """
+        return self._run(query, model, lookup, average=average)
+
+    def _compute(
+        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, average: str
+    ) -> Measurement:
+        attribute_vectors = [part.vectors for part in attributes]
+        score = mac([part.vectors for part in targets], attribute_vectors, average)
+        names = [part.name for part in attributes]
+        targets_eval = {
+            part.name: {
+                word: dict(zip(names, row, strict=True))
+                for word, row in zip(
+                    part.words, mac_by_word(part.vectors, attribute_vectors).tolist(), strict=True
+                )
+            }
+            for part in targets
+        }
+        return Measurement({"result": score, "mac": score, "targets_eval": targets_eval})

@@ -1,0 +1,169 @@
+"""Relational Inner Product Association (Ethayarajh, Duvenaud and Hirst, ACL 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, paired_vectors, register
+from wefe.metrics._direction import bias_subspace
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+_RELATIONS = ("pairs", "pca")
+
+
+def ripa_by_pair(
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str = "pairs"
+) -> Vectors:
+    """Inner product of each attribute word with the relation vector of each pair.
+
+    Parameters
+    ----------
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`.
+    a : array-like of shape (n_words, dim)
+        Attribute words; their lengths are part of the idea.
+    relation : {'pairs', 'pca'}, default='pairs'
+        'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length.
+        'pca': a single one, the first principal component of the pairs (each pair centred),
+        pointing from `t2` to `t1`.
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
+        Positive when the word leans to `t1`. A pair of identical vectors has no direction: nan.
+    """
+    check_choice("relation", relation, _RELATIONS)
+    words, first, second = as_vectors("a", a), as_vectors("t1", t1), as_vectors("t2", t2)
+    if first.shape != second.shape:
+        raise ValueError(
+            f"t1 and t2 are paired by position; their shapes are {first.shape} and {second.shape}."
+        )
+    if relation == "pca":
+        return words @ bias_subspace([first, second], normalize=False).directions.T
+    differences = first - second
+    lengths = np.linalg.norm(differences, axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(words @ (differences / lengths[:, None]).T)
+
+
+def ripa(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str = "pairs") -> float:
+    """Relational inner product association, averaged over pairs and attribute words.
+
+    Parameters
+    ----------
+    t1, t2, a, relation
+        See :func:`ripa_by_pair`.
+
+    Returns
+    -------
+    float
+        Unbounded for raw vectors, in [-1, 1] for unit vectors. Positive when the attribute words
+        lean to `t1`; 0 if no association was measured; nan if a pair is of identical vectors.
+
+    References
+    ----------
+    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations",
+    ACL 2019.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> ripa([he], [she], [he])
+    0.70710678
+    """
+    return float(ripa_by_pair(t1, t2, a, relation).mean(axis=1).mean())
+
+
+@register
+class RIPA(BaseMetric):
+    """Relational Inner Product Association; :func:`ripa` holds the mathematics.
+
+    The two target sets are paired by position. A pair that lost a word is left out whole, so that
+    the others stay aligned.
+
+    References
+    ----------
+    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations",
+    ACL 2019.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "queen"], ["he", "king"]], [["family", "home"]])
+    >>> result = RIPA().run_query(query, load_test_model())
+    >>> list(result), list(result["word_values"]["home"])
+    (['query_name', 'result', 'ripa', 'word_values'], ['mean', 'std'])
+    """
+
+    metric_template = (2, 1)
+    metric_name = "Relational Inner Product Association"
+    metric_short_name = "RIPA"
+    nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        relation: Literal["pairs", "pca"] = "pairs",
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with RIPA.
+
+        Parameters
+        ----------
+        query : Query
+            Two target sets of equal size, paired by position, and one attribute set.
+        model : WordEmbeddingModel
+            The model to be measured.
+        relation : {'pairs', 'pca'}, default='pairs'
+            One relation vector per pair, or the first principal component of all pairs.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'ripa', and 'word_values': word -> mean and (population)
+            standard deviation over the pairs. `details['pairs']` lists the pairs used.
+        """
+        return self._run(query, model, lookup, relation=relation)
+
+    def _compute(
+        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, relation: str
+    ) -> Measurement:
+        (words,) = attributes
+        pairs, (t1, t2) = paired_vectors(targets)
+        reason = None
+        if not pairs:
+            reason = "every pair of target words lost a word"
+        else:
+            # Up to rounding: normalisation makes parallel vectors identical but for that.
+            spans = np.linalg.norm(t1 - t2, axis=1) > ZERO_LENGTH * np.linalg.norm(t1, axis=1)
+            same = [pair for pair, spanned in zip(pairs, spans, strict=True) if not spanned]
+            # The principal component needs no more than one pair that has a direction.
+            if same and (relation == "pairs" or not spans.any()):
+                reason = f"the vectors of a pair are identical, so it has no direction: {same}"
+        if reason is not None:
+            return self._undefined(reason, {"pairs": pairs})
+        by_pair = ripa_by_pair(t1, t2, words.vectors, relation)
+        means = by_pair.mean(axis=1)
+        score = float(means.mean())
+        word_values = {
+            word: {"mean": mean, "std": std}
+            for word, mean, std in zip(
+                words.words, means.tolist(), by_pair.std(axis=1).tolist(), strict=True
+            )
+        }
+        return Measurement(
+            {"result": score, "ripa": score, "word_values": word_values}, None, {"pairs": pairs}
+        )

@@ -1,0 +1,188 @@
+"""Relative Norm Distance (Garg, Schiebinger, Jurafsky and Zou, PNAS 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._geometry import Vectors, as_vectors, unit
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+_DISTANCES = ("norm", "cos", "cos_distance")
+
+
+def rnd_by_word(
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, distance: str = "norm"
+) -> Vectors:
+    """Relative distance of each attribute word to the means of two target sets.
+
+    Parameters
+    ----------
+    t1, t2, a : array-like of shape (n_words, dim)
+        Target sets and attribute set, as they are: lengths matter for 'norm'.
+    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
+        'norm': ||a - mean(t1)|| - ||a - mean(t2)||, positive when the word is nearer to `t2`.
+        'cos': cos(a, mean(t1)) - cos(a, mean(t2)), the documented variant. It is a difference of
+        *similarities*: positive when the word is nearer to `t1`, the opposite of 'norm'.
+        'cos_distance': the same of cosine distances, with the sign of 'norm'.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        'norm' is unbounded, and within [-2, 2] for unit vectors, as the others are.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> rnd_by_word([he], [she], [he, she], distance="cos")
+    array([ 1., -1.])
+    """
+    check_choice("distance", distance, _DISTANCES)
+    words = as_vectors("a", a)
+    mean_1 = as_vectors("t1", t1).mean(axis=0)
+    mean_2 = as_vectors("t2", t2).mean(axis=0)
+    if distance == "norm":
+        # The expanded form ||a||^2 - 2 a.t + ||t||^2 would cancel.
+        return np.asarray(
+            np.linalg.norm(words - mean_1, axis=1) - np.linalg.norm(words - mean_2, axis=1)
+        )
+    means = np.stack([mean_1, mean_2])
+    if not np.linalg.norm(means, axis=1).all():
+        return np.full(len(words), math.nan)
+    similarity = unit("a", words) @ unit("means", means).T
+    sign = 1.0 if distance == "cos" else -1.0
+    return np.asarray(sign * (similarity[:, 0] - similarity[:, 1]))
+
+
+def rnd(
+    t1: npt.ArrayLike,
+    t2: npt.ArrayLike,
+    a: npt.ArrayLike,
+    distance: str = "norm",
+    reduce: str = "mean",
+) -> float:
+    """Relative norm distance: how much nearer attribute words are to one target set.
+
+    Parameters
+    ----------
+    t1, t2, a, distance
+        See :func:`rnd_by_word`.
+    reduce : {'mean', 'sum'}, default='mean'
+        Mean over the attribute words, as documented, or their sum, as both papers print it.
+
+    Returns
+    -------
+    float
+        0 if no difference was measured; for the sign see `distance`.
+
+    References
+    ----------
+    Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and ethnic
+    stereotypes", PNAS 115, 2018.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> rnd([he], [she], [she, she], reduce="sum")
+    2.8284271
+    """
+    check_choice("reduce", reduce, ("mean", "sum"))
+    by_word = rnd_by_word(t1, t2, a, distance)
+    return float(by_word.mean() if reduce == "mean" else by_word.sum())
+
+
+@register
+class RND(BaseMetric):
+    """Relative Norm Distance; :func:`rnd` holds the mathematics.
+
+    References
+    ----------
+    Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and ethnic
+    stereotypes", PNAS 115, 2018.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "her"], ["he", "him"]], [["family", "home"]])
+    >>> result = RND().run_query(query, load_test_model())
+    >>> list(result)
+    ['query_name', 'result', 'rnd', 'distance_by_word']
+    """
+
+    metric_template = (2, 1)
+    metric_name = "Relative Norm Distance"
+    metric_short_name = "RND"
+    nan_values = {"rnd": math.nan, "distance_by_word": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        distance: Literal["norm", "cos", "cos_distance"] = "norm",
+        reduce: Literal["mean", "sum"] = "mean",
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with RND.
+
+        Parameters
+        ----------
+        query : Query
+            Two target sets and one attribute set.
+        model : WordEmbeddingModel
+            The model to be measured.
+        distance : {'norm', 'cos', 'cos_distance'}, default='norm'
+            See :func:`rnd_by_word`. Positive means nearer to the second target set, except for
+            'cos', a difference of similarities, where it means nearer to the first.
+        reduce : {'mean', 'sum'}, default='mean'
+            Mean or sum over the attribute words.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. Without
+            ``normalize=True`` the length of the vectors, and so word frequency, enters 'norm'.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'rnd', and 'distance_by_word' in ascending order.
+        """
+        return self._run(query, model, lookup, distance=distance, reduce=reduce)
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
+        """Say how scores are to be read: bounded by 2 for cosines and for unit vectors."""
+        bound = 2.0 if params.get("distance", "norm") != "norm" or params.get("normalize") else None
+        if params.get("reduce") == "sum" and bound is not None:
+            bound = None if query is None else bound * len(query.attribute_sets[0])
+        limit = math.inf if bound is None else bound
+        return Scale("RND", (-limit, limit), 0.0)
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        distance: str,
+        reduce: str,
+    ) -> Measurement:
+        check_choice("reduce", reduce, ("mean", "sum"))
+        (words,) = attributes
+        by_word = rnd_by_word(targets[0].vectors, targets[1].vectors, words.vectors, distance)
+        score = float(by_word.mean() if reduce == "mean" else by_word.sum())
+        order = np.argsort(by_word, kind="stable")
+        return Measurement(
+            {
+                "result": score,
+                "rnd": score,
+                "distance_by_word": {words.words[i]: float(by_word[i]) for i in order},
+            },
+            "the mean of a target set is zero, which has no direction"
+            if math.isnan(score)
+            else None,
+        )

@@ -1,0 +1,400 @@
+"""Relative Negative Sentiment Bias (Sweeney and Najafian, ACL 2019)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_bool, check_positive_int, found
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._geometry import Vectors, as_vectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+# liblinear, as documented: it penalises the intercept, so lbfgs gives other digits.
+_DEFAULT_PARAMS = {"solver": "liblinear", "max_iter": 10_000}
+_TEST_SHARE = 0.2
+
+
+def rnsb(negative_probabilities: npt.ArrayLike) -> float:
+    """Relative negative sentiment bias of given probabilities.
+
+    Parameters
+    ----------
+    negative_probabilities : array-like of shape (n_words,)
+        For each target word, the probability of belonging to the second (negative) attribute set.
+
+    Returns
+    -------
+    float
+        Kullback-Leibler divergence (natural logarithm) of the normalised probabilities from the
+        uniform distribution, in [0, ln n_words]; 0 if all words are equally negative.
+
+    References
+    ----------
+    Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic Bias in
+    Word Embeddings", ACL 2019, section 3.3.
+
+    Examples
+    --------
+    >>> rnsb([0.2, 0.3, 0.4, 0.1])
+    0.106440
+    """
+    p = np.asarray(negative_probabilities, dtype=np.float64)
+    if p.ndim != 1 or len(p) == 0 or not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(
+            "negative_probabilities must be a non-empty list of numbers between 0 and 1; got "
+            f"{found(negative_probabilities)}."
+        )
+    total = p.sum()
+    if total == 0:
+        return math.nan
+    share = p / total
+    share = share[share > 0]  # x ln x is 0 at 0, also where the division underflows
+    return max(0.0, float((share * np.log(share * len(p))).sum()))
+
+
+def negative_sentiment_probabilities(
+    words: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    negative: npt.ArrayLike,
+    estimator: Any = None,
+    estimator_params: Mapping[str, Any] | None = None,
+    holdout: bool = False,
+    random_state: int | None = None,
+) -> Vectors:
+    """Probability of each word to belong to the negative set, by a classifier trained on both.
+
+    Parameters
+    ----------
+    words, positive, negative : array-like of shape (n_words, dim)
+        Target words; first and second attribute set.
+    estimator : scikit-learn classifier class or instance, optional
+        Logistic regression (liblinear) by default.
+    estimator_params : mapping, optional
+        Parameters of the classifier.
+    holdout : bool, default=False
+        Train on a stratified 80 % of the attribute words.
+    random_state : int or None, default=None
+        Seed of the hold-out and of the classifier, if it takes one and has none.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        Probabilities.
+    """
+    (seed,) = _seeds(random_state, 1)
+    classifier = _make_classifier(estimator, estimator_params, seed)
+    x, y = _training_data(positive, negative)
+    fitted, _, _ = _fit(classifier, x, y, holdout=holdout, random_state=seed)
+    return _predict_negative(fitted, as_vectors("words", words))
+
+
+@register
+class RNSB(BaseMetric):
+    """Relative Negative Sentiment Bias.
+
+    A classifier learns to tell the first attribute set (positive words) from the second (negative
+    words). Every target word gets a probability of being negative; RNSB is the divergence of
+    these, normalised, from the uniform distribution. :func:`rnsb` is that last step.
+
+    References
+    ----------
+    Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic Bias in
+    Word Embeddings", ACL 2019.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.datasets import load_weat
+    >>> words = load_weat()
+    >>> query = Query(
+    ...     [["swedish"], ["mexican"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]]
+    ... )
+    >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
+    >>> sum(result["negative_sentiment_distribution"].values())
+    1.0
+    """
+
+    metric_template = ("n", 2)
+    metric_template_minimum = (2, 2)
+    metric_name = "Relative Negative Sentiment Bias"
+    metric_short_name = "RNSB"
+    value_range = (0.0, math.inf)
+    nan_values = {  # noqa: RUF012
+        "rnsb": math.nan,
+        "negative_sentiment_probabilities": {},
+        "negative_sentiment_distribution": {},
+    }
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        estimator: Any = None,
+        estimator_params: Mapping[str, Any] | None = None,
+        n_iterations: int = 1,
+        random_state: int | None = None,
+        holdout: bool = True,
+        print_model_evaluation: bool = False,
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with RNSB.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets, and two attribute sets: first the positive words, then the
+            negative ones.
+        model : WordEmbeddingModel
+            The model to be measured.
+        estimator : scikit-learn classifier class or instance, optional
+            It must have `predict_proba`. By default LogisticRegression.
+        estimator_params : mapping, optional
+            Parameters of the classifier. By default, for LogisticRegression,
+            ``{"solver": "liblinear", "max_iter": 10000}``.
+        n_iterations : int, default=1
+            Train this many times, each time with a seed of its own derived from `random_state`,
+            and average scores and probabilities. Meaningful with `holdout`.
+        random_state : int or None, default=None
+            Makes hold-out and classifier reproducible. A `random_state` that the estimator has
+            already stays.
+        holdout : bool, default=True
+            Train on a stratified 80 % of the attribute words and keep 20 % to evaluate the
+            classifier. False trains on all: with the default classifier there is no randomness.
+        print_model_evaluation : bool, default=False
+            Print scikit-learn's classification report on the words held out.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'rnsb', 'negative_sentiment_probabilities' (word ->
+            probability) and 'negative_sentiment_distribution' (the same, normalised). A word in
+            two target sets counts twice, though the dictionaries can name it only once. With
+            several iterations 'rnsb' is the mean of the scores, not the score of the mean
+            probabilities. `details` has 'words' (set and word), 'probabilities' (iteration x
+            word), 'scores', 'train_accuracy' and 'test_accuracy' (one per iteration).
+        """
+        return self._run(
+            query,
+            model,
+            lookup,
+            estimator=estimator,
+            estimator_params=estimator_params,
+            n_iterations=check_positive_int("n_iterations", n_iterations),
+            random_state=random_state,
+            holdout=check_bool("holdout", holdout),
+            print_model_evaluation=check_bool("print_model_evaluation", print_model_evaluation),
+        )
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+        """Say how scores are to be read: at most ln m for m target words."""
+        bound = math.inf if query is None else math.log(sum(map(len, query.target_sets)))
+        return Scale("RNSB", (0.0, bound), 0.0)
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        estimator: Any,
+        estimator_params: Mapping[str, Any] | None,
+        n_iterations: int,
+        random_state: int | None,
+        holdout: bool,
+        print_model_evaluation: bool,
+    ) -> Measurement:
+        words = [(part.name, word) for part in targets for word in part.words]
+        vectors = np.concatenate([part.vectors for part in targets])
+        x, y = _training_data(*(part.vectors for part in attributes))
+        probabilities = np.empty((n_iterations, len(words)))
+        train_accuracy, test_accuracy = [], []
+        for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
+            classifier = _make_classifier(estimator, estimator_params, seed)
+            fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
+            train_accuracy.append(float(fitted.score(*train)))
+            test_accuracy.append(float(fitted.score(*test)) if test is not None else math.nan)
+            if print_model_evaluation:
+                _print_evaluation(fitted, test)
+            probabilities[iteration] = _predict_negative(fitted, vectors)
+        scores = [rnsb(row) for row in probabilities]
+        score = float(np.mean(scores))
+        mean = probabilities.mean(axis=0)
+        distribution = mean / mean.sum() if mean.sum() > 0 else np.full(len(mean), math.nan)
+        named = [word for _, word in words]
+        return Measurement(
+            {
+                "result": score,
+                "rnsb": score,
+                "negative_sentiment_probabilities": dict(zip(named, mean.tolist(), strict=True)),
+                "negative_sentiment_distribution": dict(
+                    zip(named, distribution.tolist(), strict=True)
+                ),
+            },
+            "the classifier gives every target word a probability of 0"
+            if math.isnan(score)
+            else None,
+            {
+                "words": words,
+                "probabilities": probabilities,
+                "scores": scores,
+                "train_accuracy": train_accuracy,
+                "test_accuracy": test_accuracy,
+            },
+        )
+
+
+def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
+    """Pearson correlation between target words of their negative sentiment over iterations.
+
+    What section 4.2 of the paper describes. It needs several predictions per word, so run RNSB
+    with `n_iterations` of two or more and a hold-out.
+
+    Parameters
+    ----------
+    result : MetricResult
+        A result of RNSB.
+
+    Returns
+    -------
+    DataFrame of shape (n_words, n_words)
+        In [-1, 1]; NaN for a word whose probability never varied.
+    """
+    probabilities = _details(result)["probabilities"]
+    if len(probabilities) < 2:
+        raise ValueError(
+            "a correlation needs two or more predictions per word; run RNSB with n_iterations=100, "
+            f"say (this result has {len(probabilities)})."
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        matrix = np.atleast_2d(np.corrcoef(probabilities, rowvar=False))
+    # A constant word would otherwise correlate through its rounding noise.
+    constant = np.ptp(probabilities, axis=0) < 1e-12
+    matrix[constant] = math.nan
+    matrix[:, constant] = math.nan
+    return _word_matrix(result, matrix)
+
+
+def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
+    """Products of the normalised negative sentiment of every two target words.
+
+    What the authors' released notebook plots as figure 4: the outer product of the distribution
+    with itself. It is large where two words are both negative, and it is no correlation.
+
+    Parameters
+    ----------
+    result : MetricResult
+        A result of RNSB.
+
+    Returns
+    -------
+    DataFrame of shape (n_words, n_words)
+        Non-negative; all entries sum to 1.
+    """
+    mean = _details(result)["probabilities"].mean(axis=0)
+    distribution = mean / mean.sum()
+    return _word_matrix(result, np.outer(distribution, distribution))
+
+
+def _details(result: MetricResult) -> Mapping[str, Any]:
+    details: Mapping[str, Any] = getattr(result, "details", {})
+    if "probabilities" not in details:
+        raise TypeError(f"this takes a result of RNSB that is no NaN; got {found(result)}.")
+    return details
+
+
+def _word_matrix(result: MetricResult, matrix: Vectors) -> pd.DataFrame:
+    import pandas as pd
+
+    words = [word for _, word in result.details["words"]]
+    return pd.DataFrame(matrix, index=words, columns=words)
+
+
+def _seeds(random_state: int | None, n_iterations: int) -> list[int]:
+    if random_state is not None and n_iterations == 1:
+        return [random_state]
+    # None draws fresh entropy; scikit-learn would take NumPy's global generator instead.
+    return [int(seed) for seed in np.random.SeedSequence(random_state).generate_state(n_iterations)]
+
+
+def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int) -> Any:
+    if estimator is None:
+        from sklearn.linear_model import LogisticRegression
+
+        estimator = LogisticRegression
+    if isinstance(estimator, type):
+        if params is None:
+            is_default = estimator.__name__ == "LogisticRegression"
+            params = _DEFAULT_PARAMS if is_default else {}
+        classifier = estimator(**params)
+    else:
+        from sklearn.base import clone
+
+        classifier = clone(estimator).set_params(**(params or {}))
+    if not hasattr(classifier, "fit") or not hasattr(classifier, "predict_proba"):
+        raise TypeError(
+            "estimator must be a scikit-learn classifier with predict_proba (wrap others: "
+            f"CalibratedClassifierCV(LinearSVC())); got {found(estimator)}."
+        )
+    # The parts of a pipeline have seeds too: 'svc__random_state'.
+    unseeded = [
+        name
+        for name, value in getattr(classifier, "get_params", dict)().items()
+        if name.split("__")[-1] == "random_state" and value is None
+    ]
+    return classifier.set_params(**dict.fromkeys(unseeded, seed)) if unseeded else classifier
+
+
+def _training_data(positive: npt.ArrayLike, negative: npt.ArrayLike) -> tuple[Vectors, Vectors]:
+    first, second = as_vectors("positive", positive), as_vectors("negative", negative)
+    x = np.concatenate([first, second])
+    return x, np.concatenate([np.ones(len(first)), -np.ones(len(second))])
+
+
+def _fit(
+    classifier: Any, x: Vectors, y: Vectors, *, holdout: bool, random_state: int
+) -> tuple[Any, tuple[Vectors, Vectors], tuple[Vectors, Vectors] | None]:
+    if not holdout:
+        return classifier.fit(x, y), (x, y), None
+    smallest = int(min((y > 0).sum(), (y < 0).sum()))
+    # 20 % of 6 words, rounded up, is one of each set.
+    if smallest < 2 or len(y) < 6:
+        raise ValueError(
+            "the hold-out needs at least 2 words per attribute set and 6 in all; found "
+            f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
+        )
+    from sklearn.model_selection import train_test_split
+
+    x_train, x_test, y_train, y_test = train_test_split(
+        x, y, test_size=_TEST_SHARE, stratify=y, shuffle=True, random_state=random_state
+    )
+    return classifier.fit(x_train, y_train), (x_train, y_train), (x_test, y_test)
+
+
+def _predict_negative(classifier: Any, vectors: Vectors) -> Vectors:
+    column = list(classifier.classes_).index(-1.0)
+    return np.asarray(classifier.predict_proba(vectors)[:, column], dtype=np.float64)
+
+
+def _print_evaluation(classifier: Any, test: tuple[Vectors, Vectors] | None) -> None:
+    if test is None:
+        print("No words were held out (holdout=False), so the classifier was not evaluated.")
+        return
+    from sklearn.metrics import classification_report
+
+    x, y = test
+    print(classification_report(y, classifier.predict(x), zero_division=0))

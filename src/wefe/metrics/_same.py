@@ -1,0 +1,228 @@
+"""SAME (Schröder, Schulz, Hinder and Hammer, 2021)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+_COMBINATIONS = ("sum", "projection")
+
+
+def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.ArrayLike) -> Vectors:
+    """Signed SAME of each word between two groups: s(w, A, B) over its attainable maximum.
+
+    Parameters
+    ----------
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    group_1, group_2 : array-like of shape (n_words, dim)
+        Words of the two groups.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive
+        when a word leans to `group_1`. nan if the means coincide.
+
+    Examples
+    --------
+    >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
+    array([ 0.70710678, -0.70710678])
+    """
+    difference = mean_unit("group_1", group_1) - mean_unit("group_2", group_2)
+    length = np.linalg.norm(difference)
+    vectors = unit("words", words)
+    if length < ZERO_LENGTH:
+        return np.full(len(vectors), math.nan)
+    return np.asarray(vectors @ (difference / length))
+
+
+def same_by_word(
+    words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "sum"
+) -> Vectors:
+    """SAME of each word with respect to two or more groups.
+
+    Parameters
+    ----------
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    groups : sequence of array-like of shape (n_words, dim)
+        Words of each group.
+    combine : {'sum', 'projection'}, default='sum'
+        How directions are combined with three or more groups. 'sum': as the authors' code does,
+        |cos(w, b_1)| + sum over i >= 2 of |cos(w, b_i)| ||b_i||, with b_i from the first group to
+        the i-th, made orthogonal to the earlier ones. It depends on the order of the groups and
+        may exceed 1. 'projection': the length of the projection of the unit vector on their
+        span; independent of the order and within [0, 1].
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        0 means no association. nan if all groups have the same mean.
+    """
+    check_choice("combine", combine, _COMBINATIONS)
+    directions, lengths = _directions(groups)
+    vectors = unit("words", words)
+    if len(directions) == 0:
+        return np.full(len(vectors), math.nan)
+    cosines = np.abs(vectors @ directions.T)
+    if combine == "projection":
+        return np.asarray(np.linalg.norm(cosines, axis=1))
+    # As released: the first direction is not weighted by its length, the others are.
+    weights = np.concatenate([[1.0], lengths[1:]])
+    return np.asarray(cosines @ weights)
+
+
+def _directions(groups: Sequence[npt.ArrayLike]) -> tuple[Vectors, Vectors]:
+    """Gram-Schmidt of the differences of group means; what vanishes is dropped."""
+    if len(groups) < 2:
+        raise ValueError(f"SAME needs two or more groups; got {len(groups)}.")
+    means = [mean_unit(f"groups[{i}]", group) for i, group in enumerate(groups)]
+    basis: list[Vectors] = []
+    lengths: list[float] = []
+    for mean in means[1:]:
+        rest = means[0] - mean
+        for direction in basis:
+            rest = rest - (rest @ direction) * direction
+        length = float(np.linalg.norm(rest))
+        if length >= ZERO_LENGTH:
+            basis.append(rest / length)
+            lengths.append(length)
+    return np.array(basis), np.array(lengths)
+
+
+def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "sum") -> float:
+    """SAME: mean association of words with one of several groups, on a comparable scale.
+
+    Parameters
+    ----------
+    words, groups, combine
+        See :func:`same_by_word`.
+
+    Returns
+    -------
+    float
+        In [0, 1] for two groups; 0 if no association was measured.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "The SAME score: Improved cosine based bias score for word
+    embeddings", 2022.
+
+    Examples
+    --------
+    >>> same([[1.0, 0.0], [0.0, 1.0]], [[[1.0, 0.0]], [[0.0, 1.0]]])
+    0.70710678
+    """
+    return float(same_by_word(words, groups, combine).mean())
+
+
+@register
+class SAME(BaseMetric):
+    """SAME; :func:`same` holds the mathematics.
+
+    The target sets are the groups, the attribute set holds the words whose bias is measured.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "The SAME score: Improved cosine based bias score for word
+    embeddings", 2022.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> groups, jobs = [["she", "her"], ["he", "him"]], ["nurse", "engineer"]
+    >>> query = Query(groups, [jobs], ["F", "M"], ["Jobs"])
+    >>> result = SAME().run_query(query, load_test_model())
+    >>> list(result), list(result["pairwise"])
+    (['query_name', 'result', 'same', 'pairwise', 'word_values'], ['F - M'])
+    """
+
+    metric_template = ("n", 1)
+    metric_template_minimum = (2, 1)
+    metric_name = "SAME"
+    metric_short_name = "SAME"
+    value_range = (0.0, math.inf)
+    nan_values = {"same": math.nan, "pairwise": {}, "word_values": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        combine: Literal["sum", "projection"] = "sum",
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with SAME.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets (the groups) and one attribute set (the words measured).
+        model : WordEmbeddingModel
+            The model to be measured.
+        combine : {'sum', 'projection'}, default='sum'
+            How three or more groups are combined; see :func:`same_by_word`.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'same'; 'pairwise': 'group - other group' -> 'skew' (mean of
+            the signed values: a direction that all words share) and 'stereotype' (their population
+            standard deviation); 'word_values': word -> 'same' and the signed value of every pair
+            of groups, positive towards the first.
+        """
+        return self._run(query, model, lookup, combine=combine)
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
+        """Say how scores are to be read: bounded by 1 for two groups and for 'projection'."""
+        if params.get("combine") == "projection" or (query and query.template[0] == 2):
+            return Scale("SAME", (0.0, 1.0), 0.0)
+        # Every further direction adds at most its length, which is at most 2.
+        bound = math.inf if query is None else 1.0 + 2.0 * (query.template[0] - 2)
+        return Scale("SAME", (0.0, bound), 0.0)
+
+    def _compute(
+        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, combine: str
+    ) -> Measurement:
+        (words,) = attributes
+        groups = [part.vectors for part in targets]
+        by_word = same_by_word(words.vectors, groups, combine)
+        if math.isnan(by_word[0]):
+            return self._undefined("all target sets have the same mean")
+        signed = {
+            f"{one.name} - {other.name}": same_signed(words.vectors, one.vectors, other.vectors)
+            for one, other in itertools.combinations(targets, 2)
+        }
+        score = float(by_word.mean())
+        return Measurement(
+            {
+                "result": score,
+                "same": score,
+                "pairwise": {
+                    pair: {"skew": float(values.mean()), "stereotype": float(values.std())}
+                    for pair, values in signed.items()
+                },
+                "word_values": {
+                    word: {
+                        "same": float(by_word[row]),
+                        **{pair: float(values[row]) for pair, values in signed.items()},
+                    }
+                    for row, word in enumerate(words.words)
+                },
+            }
+        )

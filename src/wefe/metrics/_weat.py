@@ -1,0 +1,261 @@
+"""Word Embedding Association Test (Caliskan, Bryson and Narayanan, Science 2017)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_bool, check_choice, check_positive_int
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._geometry import Vectors, association
+from wefe.metrics._permutation import permutation_test
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+logger = logging.getLogger(__name__)
+
+_ALTERNATIVES: dict[str, Literal["less", "greater", "two-sided"]] = {
+    "left-sided": "less",
+    "right-sided": "greater",
+    "two-sided": "two-sided",
+}
+
+
+def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """WEAT statistic: the differential association of two target sets with two attribute sets.
+
+    Parameters
+    ----------
+    x, y, a, b : array-like of shape (n_words, dim)
+        Target sets (`x`, `y`) and attribute sets (`a`, `b`), one word per row.
+
+    Returns
+    -------
+    float
+        The sum of s(w, A, B) over `x` minus the sum over `y`. Positive when `x` leans to `a` and
+        `y` to `b`; 0 if no association was measured. At most (n_x + n_y) times 2 in magnitude.
+
+    See Also
+    --------
+    weat_effect_size : the same difference in standard deviations.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
+    human-like biases", Science 356, 2017.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> weat([he], [she], [he], [she])
+    2.0
+    """
+    return float(association(x, a, b).sum() - association(y, a, b).sum())
+
+
+def weat_effect_size(
+    x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: int = 0
+) -> float:
+    """WEAT effect size: the difference of mean associations in standard deviations.
+
+    Parameters
+    ----------
+    x, y, a, b : array-like of shape (n_words, dim)
+        Target sets (`x`, `y`) and attribute sets (`a`, `b`), one word per row.
+    ddof : {0, 1}, default=0
+        0 divides by the population deviation of the pooled associations, as the documented
+        figures do; 1 by the sample deviation, as Caliskan's published effect sizes do.
+
+    Returns
+    -------
+    float
+        In [-2, 2] for sets of equal size and ``ddof=0``; nan if all associations are equal.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> weat_effect_size([he], [she], [he], [she])
+    2.0
+    """
+    return _effect_size(association(x, a, b), association(y, a, b), ddof)
+
+
+def _effect_size(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof must be 0 (population) or 1 (sample); got {ddof!r}.")
+    pooled = np.concatenate([s_x, s_y])
+    spread = float(pooled.std(ddof=ddof))
+    # Equal values leave rounding noise where the deviation should be exactly 0.
+    if spread <= 1e-14 * max(1.0, float(np.abs(pooled).max())):
+        return math.nan
+    return float(s_x.mean() - s_y.mean()) / spread
+
+
+@register
+class WEAT(BaseMetric):
+    """Word Embedding Association Test, its effect size and its permutation test.
+
+    :func:`weat` and :func:`weat_effect_size` hold the mathematics.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
+    human-like biases", Science 356, 2017.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> flowers_insects = load_weat_queries()[0]
+    >>> result = WEAT().run_query(
+    ...     flowers_insects, load_test_model(), calculate_p_value=True, p_value_method="exact"
+    ... )
+    >>> round(result["effect_size"], 2)
+    1.2
+    >>> result["p_value"] < 1e-4
+    True
+    """
+
+    metric_template = (2, 2)
+    metric_name = "Word Embedding Association Test"
+    metric_short_name = "WEAT"
+    nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        return_effect_size: bool = False,
+        calculate_p_value: bool = False,
+        p_value_test_type: Literal["left-sided", "right-sided", "two-sided"] = "right-sided",
+        p_value_method: Literal["approximate", "exact"] = "approximate",
+        p_value_iterations: int = 10_000,
+        p_value_verbose: bool = False,
+        ddof: Literal[0, 1] = 0,
+        random_state: int | np.random.Generator | None = None,
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with WEAT.
+
+        Parameters
+        ----------
+        query : Query
+            Two target sets and two attribute sets.
+        model : WordEmbeddingModel
+            The model to be measured.
+        return_effect_size : bool, default=False
+            Put the effect size under 'result' instead of the statistic.
+        calculate_p_value : bool, default=False
+            Run the permutation test: the words of both target sets are split anew into sets of
+            the same sizes.
+        p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
+            Count splits whose statistic is at least as large as, at most as large as, or at least
+            as large in magnitude as the observed one. Ties count.
+        p_value_method : {'approximate', 'exact'}, default='approximate'
+            'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
+            'exact' counts all splits, or encloses their share between bounds less than 1 % apart
+            and returns the upper one; `details['permutation_test']` has both.
+        p_value_iterations : int, default=10000
+            Number of random splits.
+        p_value_verbose : bool, default=False
+            Log the outcome of the test at level INFO.
+        ddof : {0, 1}, default=0
+            Deviation in the effect size: population (0) or sample (1).
+        random_state : int, Generator or None, default=None
+            Makes the random splits reproducible.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'weat', 'effect_size', 'p_value' (NaN unless asked for).
+            `details['associations']` has s(w, A, B) for every target word.
+        """
+        return self._run(
+            query,
+            model,
+            lookup,
+            return_effect_size=check_bool("return_effect_size", return_effect_size),
+            calculate_p_value=check_bool("calculate_p_value", calculate_p_value),
+            alternative=_ALTERNATIVES[
+                check_choice("p_value_test_type", p_value_test_type, _ALTERNATIVES)
+            ],
+            p_value_method=check_choice("p_value_method", p_value_method, ("approximate", "exact")),
+            p_value_iterations=check_positive_int("p_value_iterations", p_value_iterations),
+            p_value_verbose=check_bool("p_value_verbose", p_value_verbose),
+            ddof=ddof,
+            random_state=random_state,
+        )
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
+        """Say how scores are to be read; with ``return_effect_size`` those of the effect size."""
+        if not params.get("return_effect_size"):
+            # Each association is at most 2, so the sets' sizes bound the sum.
+            bound = math.inf if query is None else 2.0 * sum(map(len, query.target_sets))
+            return Scale("WEAT", (-bound, bound), 0.0)
+        sizes = (1, 1) if query is None else tuple(map(len, query.target_sets))
+        n = sum(sizes)
+        bound = n / math.sqrt(math.prod(sizes))
+        if params.get("ddof", 0) == 1 and query is not None:
+            bound *= math.sqrt((n - 1) / n)
+        return Scale("WEAT-ES", (-bound, bound), 0.0)
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        return_effect_size: bool,
+        calculate_p_value: bool,
+        alternative: Literal["less", "greater", "two-sided"],
+        p_value_method: Literal["approximate", "exact"],
+        p_value_iterations: int,
+        p_value_verbose: bool,
+        ddof: int,
+        random_state: int | np.random.Generator | None,
+    ) -> Measurement:
+        a, b = (part.vectors for part in attributes)
+        s_x, s_y = (association(part.vectors, a, b) for part in targets)
+        statistic = float(s_x.sum() - s_y.sum())
+        effect_size = _effect_size(s_x, s_y, ddof)
+        details: dict[str, Any] = {
+            "associations": {
+                part.name: dict(zip(part.words, s.tolist(), strict=True))
+                for part, s in zip(targets, (s_x, s_y), strict=True)
+            }
+        }
+        p_value = math.nan
+        if calculate_p_value:
+            test = permutation_test(
+                s_x,
+                s_y,
+                alternative=alternative,
+                method=p_value_method,
+                n_iterations=p_value_iterations,
+                random_state=random_state,
+            )
+            details["permutation_test"] = test
+            p_value = test.p_value
+            if p_value_verbose:
+                logger.info("%s", test)
+        reason = None
+        if return_effect_size and math.isnan(effect_size):
+            reason = "all target words have the same association, so the deviation is 0"
+        return Measurement(
+            {
+                "result": effect_size if return_effect_size else statistic,
+                "weat": statistic,
+                "effect_size": effect_size,
+                "p_value": p_value,
+            },
+            reason,
+            details,
+        )

@@ -1,0 +1,317 @@
+"""Metrics of users' own, the registry, scales and results."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial import distance
+
+import wefe
+from wefe import MetricResult, Query, WordEmbeddingModel, run_queries
+from wefe.embeddings import get_embeddings_from_query
+from wefe.metrics import (
+    MAC,
+    WEAT,
+    BaseMetric,
+    Measurement,
+    Scale,
+    get_metric,
+    list_metrics,
+    register,
+)
+from wefe.metrics._base import _registry
+
+
+class ExampleMetric(BaseMetric):
+    """The metric of the guide for users who write their own, as older releases have it."""
+
+    metric_template = (2, 1)
+    metric_name = "Example Metric"
+    metric_short_name = "EM"
+
+    def _calc_metric(self, target_embeddings, attribute_embeddings):
+        first, second = (np.mean(list(part.values()), axis=0) for part in target_embeddings)
+        attribute = np.mean(list(attribute_embeddings[0].values()), axis=0)
+        return distance.cosine(first, attribute) - distance.cosine(second, attribute)
+
+    def run_query(
+        self,
+        query,
+        model,
+        lost_vocabulary_threshold=0.2,
+        preprocessors=[{}],  # noqa: B006
+        strategy="first",
+        normalize=False,
+        warn_not_found_words=False,
+        *args,
+        **kwargs,
+    ):
+        self._check_input(query, model)
+        embeddings = get_embeddings_from_query(
+            model=model,
+            query=query,
+            lost_vocabulary_threshold=lost_vocabulary_threshold,
+            preprocessors=preprocessors,
+            strategy=strategy,
+            normalize=normalize,
+            warn_not_found_words=warn_not_found_words,
+        )
+        if embeddings is None:
+            return {"query_name": query.query_name, "result": np.nan, "em": np.nan}
+        target_sets, attribute_sets = embeddings
+        result = self._calc_metric(list(target_sets.values()), list(attribute_sets.values()))
+        return {"query_name": query.query_name, "result": result, "em": result}
+
+
+class ShortMetric(BaseMetric):
+    """The same metric with nothing but the mathematics."""
+
+    metric_template = (2, 1)
+    metric_name = "Short Metric"
+    metric_short_name = "SM"
+
+    def _compute(self, targets, attributes):
+        first, second, attribute = (part.vectors.mean(axis=0) for part in [*targets, *attributes])
+        return distance.cosine(first, attribute) - distance.cosine(second, attribute)
+
+
+both_styles = pytest.mark.parametrize("metric", [ExampleMetric, ShortMetric])
+
+
+@pytest.fixture
+def registry():
+    """Leaves the registry of metrics as it was before the test."""
+    list_metrics()
+    before = dict(_registry)
+    yield
+    _registry.clear()
+    _registry.update(before)
+
+
+@pytest.fixture
+def query(query_of):
+    return query_of(["she woman", "he man"], ["home kids"])
+
+
+# Metrics of users' own
+
+
+@both_styles
+def test_metric_of_the_guide_has_its_published_score(metric, word2vec, weat_sets):
+    # The vectors lack "axe", so 24 of the 25 weapons count.
+    query = Query(
+        [weat_sets["flowers"], weat_sets["weapons"]],
+        [weat_sets["pleasant_5"]],
+        ["Flowers", "Weapons"],
+        ["Pleasant"],
+    )
+    result = metric().run_query(query, word2vec)
+    assert result["result"] == pytest.approx(-0.10210171341896057, abs=1e-7)
+    assert result["query_name"] == "Flowers and Weapons wrt Pleasant"
+
+
+@both_styles
+def test_metrics_of_users_work_with_run_queries(metric, query, query_of, toy_model):
+    lost = query_of(["she xyzzy", "he man"], ["boss job"], ["F", "M"], ["Work"])
+    table = run_queries(metric, [query, lost], [toy_model], aggregate_results=True)
+    expected = metric().run_query(query, toy_model)["result"]
+    assert table.iloc[0, 0] == pytest.approx(expected)
+    assert math.isnan(table.iloc[0, 1])
+    assert table.iloc[0, 2] == pytest.approx(abs(expected))
+    assert table.attrs["metric"] == metric.metric_short_name
+    assert list(table.attrs["nan_reasons"]["toy"]) == ["F and M wrt Work"]
+
+
+@both_styles
+def test_metrics_of_users_take_subqueries_and_options(metric, query_of, toy_model):
+    large = query_of(["she woman", "he man", "they folk"], ["home kids"])
+    table = run_queries(
+        metric, [large], [toy_model], generate_subqueries=True, metric_params={"normalize": True}
+    )
+    assert table.shape == (1, 3)
+    expected = metric().run_query(
+        query_of(["she woman", "they folk"], ["home kids"]), toy_model, normalize=True
+    )
+    assert table.iloc[0, 1] == pytest.approx(expected["result"])
+
+
+@both_styles
+def test_metrics_of_users_refuse_what_others_refuse(metric, query_of, toy_model):
+    with pytest.raises(ValueError, match="Metric needs 2 target and 1 attribute sets; 'Target set"):
+        metric().run_query(query_of(["she", "he"], ["home", "boss"]), toy_model)
+    with pytest.raises(TypeError, match="model must be a WordEmbeddingModel"):
+        metric().run_query(query_of(["she", "he"], ["home"]), "toy")
+
+
+def test_both_styles_agree(query, toy_model):
+    one, other = (metric().run_query(query, toy_model) for metric in (ExampleMetric, ShortMetric))
+    assert one["result"] == pytest.approx(other["result"], abs=1e-12)
+
+
+def test_short_style_gets_keys_reasons_and_a_scale(query, query_of, toy_model):
+    result = ShortMetric().run_query(query, toy_model)
+    assert isinstance(result, MetricResult)
+    assert list(result) == ["query_name", "result", "sm"]
+    assert result["sm"] == result["result"]
+    lost = ShortMetric().run_query(query_of(["she xyzzy", "he"], ["home"]), toy_model)
+    assert list(lost) == ["query_name", "result", "sm"]
+    assert lost.nan_reason == (
+        "'Target set 0' lost 50% of its words (xyzzy), more than the 20% allowed"
+    )
+    assert ShortMetric().scale() == Scale("SM", (-math.inf, math.inf), 0.0)
+
+
+def test_nan_without_a_reason_gets_one(query, toy_model):
+    class Undefined(ShortMetric):
+        def _compute(self, targets, attributes):
+            return math.nan
+
+    assert Undefined().run_query(query, toy_model).nan_reason == (
+        "SM is undefined for these vectors"
+    )
+
+
+def test_measurement_has_the_last_word(query, toy_model):
+    class Detailed(ShortMetric):
+        nan_values = {"by_word": {}}  # noqa: RUF012
+
+        def _compute(self, targets, attributes):
+            return Measurement({"result": 1.0, "by_word": {"she": 1.0}}, None, {"n": 2})
+
+    result = Detailed().run_query(query, toy_model)
+    assert dict(result) == {
+        "query_name": query.query_name,
+        "result": 1.0,
+        "by_word": {"she": 1.0},
+    }
+    assert result.details == {"n": 2}
+
+
+def test_metric_with_parameters_of_its_own(query, toy_model):
+    class Powered(ShortMetric):
+        def run_query(self, query, model, power=1, **lookup):
+            return self._run(query, model, lookup, power=power)
+
+        def _compute(self, targets, attributes, *, power):
+            return super()._compute(targets, attributes) ** power
+
+    plain, squared = (
+        Powered().run_query(query, toy_model, power=power)["result"] for power in (1, 2)
+    )
+    assert squared == pytest.approx(plain**2)
+    with pytest.raises(TypeError, match="Powered.run_query has no parameter 'pwoer'"):
+        Powered().run_query(query, toy_model, pwoer=2)
+
+
+def test_metric_without_mathematics_says_what_it_lacks(query, toy_model):
+    class Empty(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = "Empty"
+        metric_short_name = "E"
+
+    with pytest.raises(TypeError, match="Empty defines neither _compute nor run_query"):
+        Empty().run_query(query, toy_model)
+
+
+def test_template_may_ask_for_any_number_from_a_minimum(query_of, toy_model):
+    class Many(ShortMetric):
+        metric_template = ("n", "n")
+        metric_template_minimum = (3, 2)
+
+        def _compute(self, targets, attributes):
+            return len(targets) + len(attributes) / 10
+
+    query = query_of(["she", "he", "they", "folk"], ["home", "boss"])
+    assert Many().run_query(query, toy_model)["result"] == 4.2
+    with pytest.raises(ValueError, match="needs 3 or more target and 2 or more attribute sets"):
+        Many().run_query(query_of(["she", "he"], ["home", "boss"]), toy_model)
+
+
+# The registry
+
+
+@pytest.mark.usefixtures("registry")
+def test_registered_metric_is_found_by_its_names(query, toy_model):
+    register(ShortMetric)
+    assert get_metric("short-metric") is get_metric("SM") is ShortMetric
+    # Built-in metrics come first.
+    assert list_metrics()[-1] is ShortMetric
+    assert run_queries("sm", [query], [toy_model]).shape == (1, 1)
+
+
+@pytest.mark.usefixtures("registry")
+def test_registering_again_replaces_the_earlier_version():
+    register(ShortMetric)
+    again = register(type("ShortMetric", (ShortMetric,), {}))
+    assert get_metric("shortmetric") is again
+    assert list_metrics().count(ShortMetric) == 0
+
+
+def test_unknown_metric_is_refused_with_the_nearest_name():
+    with pytest.raises(ValueError, match="metric must be one of .*Did you mean 'weat'"):
+        get_metric("weta")
+
+
+def test_all_documented_metrics_are_registered_in_alphabetical_order():
+    names = [metric.__name__ for metric in list_metrics() if metric.__module__.startswith("wefe.")]
+    assert names == sorted(names, key=str.lower)
+    assert names == [
+        "DirectBias",
+        "ECT",
+        "GeneralizedWEAT",
+        "MAC",
+        "RIPA",
+        "RND",
+        "RNSB",
+        "SAME",
+        "WEAT",
+    ]
+    assert all(hasattr(wefe, name) for name in names)
+
+
+@pytest.mark.parametrize("name", ["WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA"])
+def test_import_paths_of_older_releases_lead_to_the_same_class(name):
+    module = importlib.import_module(f"wefe.metrics.{name}")
+    assert getattr(module, name) is getattr(wefe.metrics, name) is getattr(wefe, name)
+    assert isinstance(getattr(wefe.metrics, name), type)
+    assert importlib.import_module("wefe.metrics.base_metric").BaseMetric is BaseMetric
+
+
+# Scales, and results that share a shape
+
+
+def test_bias_is_the_distance_from_no_bias():
+    assert WEAT().scale().bias(-0.4) == 0.4
+    assert MAC().scale().bias(1.2) == pytest.approx(0.2)
+    table = np.array([[0.5, 1.5], [1.0, 0.0]])
+    assert MAC().scale().bias(table).tolist() == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_strategy_all_uses_every_variant_and_keeps_pairs_by_the_first():
+    words = ["She", "she", "He", "he", "home", "Home"]
+    model = WordEmbeddingModel((words, np.random.default_rng(0).normal(size=(6, 4))))
+    query = Query([["She"], ["He"]], [["home"]])
+    result = wefe.RIPA().run_query(
+        query, model, preprocessors=[{}, {"lowercase": True}], strategy="all"
+    )
+    assert result.details["pairs"] == [("She", "He")]
+    assert result.targets[0].used == ("She", "she")
+    result = WEAT().run_query(
+        Query([["She"], ["He"]], [["home"], ["Home"]]),
+        model,
+        preprocessors=[{}, {"lowercase": True}],
+        strategy="all",
+    )
+    assert list(result.details["associations"]["Target set 0"]) == ["She", "she"]
+
+
+@pytest.mark.parametrize("number", [3, np.float32(0.5), np.float64(-1), True])
+def test_score_is_a_plain_float(number, query, toy_model):
+    class Constant(ShortMetric):
+        def _compute(self, targets, attributes):
+            return number
+
+    result = Constant().run_query(query, toy_model)
+    assert type(result["result"]) is float
+    assert result["result"] == float(number)

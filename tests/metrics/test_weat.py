@@ -1,0 +1,482 @@
+"""Word Embedding Association Test: statistic, effect size, and the p-value of `run_query`."""
+
+import logging
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wefe import Query
+from wefe.datasets import fetch_debias_multiclass, load_weat_queries
+from wefe.metrics import WEAT, association, generalized_weat, weat, weat_effect_size
+
+T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
+
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.integers(1, 6)
+set_sizes = st.tuples(sizes, sizes, sizes, sizes)
+
+
+def random_sets(seed, *set_sizes, dim=5):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(0.3, 1, (size, dim)) for size in set_sizes]
+
+
+@pytest.fixture
+def toy(vectors):
+    return [vectors(words) for words in (T1, T2, A1, A2)]
+
+
+# Worked examples
+
+
+def test_toy_statistic_and_effect_sizes(toy):
+    assert weat(*toy) == pytest.approx(3.351087, abs=1e-6)
+    assert weat_effect_size(*toy) == pytest.approx(1.984164, abs=1e-6)
+    assert weat_effect_size(*toy, ddof=1) == pytest.approx(1.718336, abs=1e-6)
+
+
+def test_toy_sets_of_three_words(vectors):
+    toy = [vectors(words) for words in (f"{T1} nurse", f"{T2} pilot", A1, A2)]
+    assert weat(*toy) == pytest.approx(4.282291, abs=1e-6)
+    assert weat_effect_size(*toy) == pytest.approx(1.860345, abs=1e-6)
+    assert weat_effect_size(*toy, ddof=1) == pytest.approx(1.698255, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("targets", "test_type", "expected"),
+    [
+        ((T1, T2), "right-sided", 1 / 6),
+        ((T1, T2), "two-sided", 1 / 3),
+        ((T1, T2), "left-sided", 1.0),
+        ((T2, T1), "right-sided", 1.0),
+        ((T2, T1), "two-sided", 1 / 3),
+        ((f"{T1} nurse", f"{T2} pilot"), "right-sided", 1 / 20),
+        ((f"{T1} nurse", f"{T2} pilot"), "two-sided", 1 / 10),
+    ],
+)
+def test_toy_p_values(targets, test_type, expected, query_of, toy_model):
+    result = WEAT().run_query(
+        query_of(targets, [A1, A2]),
+        toy_model,
+        calculate_p_value=True,
+        p_value_test_type=test_type,
+        p_value_method="exact",
+    )
+    assert result["p_value"] == pytest.approx(expected, abs=1e-12)
+
+
+# Published figures
+
+
+def test_published_score_and_effect_size(gender_family_career, word2vec):
+    result = WEAT().run_query(gender_family_career, word2vec)
+    assert list(result) == ["query_name", "result", "weat", "effect_size", "p_value"]
+    assert result["query_name"] == "Female terms and Male terms wrt Family and Careers"
+    assert result["result"] == result["weat"] == pytest.approx(0.4634388245467562, abs=1e-7)
+    assert result["effect_size"] == pytest.approx(0.45076532408312986, abs=1e-7)
+    assert math.isnan(result["p_value"])
+
+
+def test_effect_size_takes_the_place_of_the_result_on_request(gender_family_career, word2vec):
+    result = WEAT().run_query(gender_family_career, word2vec, return_effect_size=True, ddof=1)
+    assert result["result"] == result["effect_size"] == pytest.approx(0.43645168, abs=1e-7)
+    assert result["weat"] == pytest.approx(0.46343882, abs=1e-7)
+    assert result.metric_name == "WEAT-ES"
+
+
+def test_normalized_vectors_change_nothing(gender_family_career, word2vec):
+    result = WEAT().run_query(gender_family_career, word2vec, normalize=True)
+    assert result["weat"] == pytest.approx(0.4634388248814503, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("test_type", "expected"),
+    [("right-sided", 0.1971251), ("two-sided", 0.3942502), ("left-sided", 1 - 0.1970474)],
+)
+def test_exact_p_values_on_word2vec(test_type, expected, gender_family_career, word2vec):
+    result = WEAT().run_query(
+        gender_family_career,
+        word2vec,
+        calculate_p_value=True,
+        p_value_test_type=test_type,
+        p_value_method="exact",
+    )
+    assert result["p_value"] == pytest.approx(expected, abs=1e-7)
+    assert result.details["permutation_test"].n_splits == 12_870
+
+
+# Sum, effect size with ddof 0, with ddof 1; recomputed. Then the published effect size, which
+# ddof 1 reproduces.
+TEN_TESTS = [
+    (1.407829, 1.554976, 1.539347, 1.54),
+    (1.747649, 1.644802, 1.627932, 1.63),
+    (0.378484, 0.588414, 0.583799, 0.58),
+    (0.418046, 1.332029, 1.313398, None),  # published for 16 names of 18, see below
+    (0.338060, 0.733673, 0.723412, 0.72),
+    (1.251610, 1.951847, 1.889868, 1.89),
+    (0.225461, 0.998108, 0.966414, 0.97),
+    (0.357187, 1.284648, 1.243855, 1.24),
+    (0.338592, 1.354404, 1.296743, 1.30),
+    (-0.048874, -0.204694, -0.198194, None),  # published with "Billy", the list has "Bill"
+]
+
+
+@pytest.mark.parametrize("number", range(1, 11))
+def test_ten_tests_of_caliskan_on_word2vec(number, word2vec):
+    query = load_weat_queries()[number - 1]
+    statistic, effect_size, effect_size_ddof_1, published = TEN_TESTS[number - 1]
+    result = WEAT().run_query(query, word2vec)
+    assert result["weat"] == pytest.approx(statistic, abs=1e-5)
+    assert result["effect_size"] == pytest.approx(effect_size, abs=1e-5)
+    result = WEAT().run_query(query, word2vec, ddof=1)
+    assert result["effect_size"] == pytest.approx(effect_size_ddof_1, abs=1e-5)
+    if published is not None:
+        assert round(result["effect_size"], 2) == published
+
+
+def test_fourth_test_has_the_published_effect_size_with_sixteen_names(word2vec, weat_sets):
+    left_out = {"Jay", "Kristen", "Tremayne", "Latonya"}
+    names = [
+        [name for name in weat_sets[key] if name not in left_out]
+        for key in ("european_american_names_7", "african_american_names_7")
+    ]
+    query = Query(names, [weat_sets["pleasant_5"], weat_sets["unpleasant_5b"]])
+    result = WEAT().run_query(query, word2vec)
+    assert result["weat"] == pytest.approx(0.323414, abs=1e-5)
+    assert result["effect_size"] == pytest.approx(1.261947, abs=1e-5)
+    result = WEAT().run_query(query, word2vec, return_effect_size=True, ddof=1)
+    assert result["result"] == pytest.approx(1.242073, abs=1e-5)
+
+    other = Query(names, [weat_sets["pleasant_5"], weat_sets["unpleasant_5a"]])
+    result = WEAT().run_query(other, word2vec, ddof=1)
+    assert result["effect_size"] == pytest.approx(1.313705, abs=1e-5)
+
+
+def test_third_test_needs_the_second_list_of_unpleasant_words(word2vec, weat_sets):
+    query = Query(
+        [weat_sets["european_american_names_5"], weat_sets["african_american_names_5"]],
+        [weat_sets["pleasant_5"], weat_sets["unpleasant_5a"]],
+    )
+    result = WEAT().run_query(query, word2vec, ddof=1)
+    assert result["effect_size"] == pytest.approx(0.667263, abs=1e-5)
+
+
+def test_tenth_test_without_bill(word2vec, weat_sets):
+    young = [name for name in weat_sets["young_people_names"] if name != "Bill"]
+    query = Query(
+        [young, weat_sets["old_people_names"]], [weat_sets["pleasant_9"], weat_sets["unpleasant_9"]]
+    )
+    result = WEAT().run_query(query, word2vec, ddof=1)
+    assert result["effect_size"] == pytest.approx(-0.044412, abs=1e-5)
+
+
+def test_ethnicity_with_the_templates_of_manzini(word2vec):
+    templates = fetch_debias_multiclass()
+    query = Query(
+        [["america", "caucasian", "europe", "white"], ["africa", "african", "black"]],
+        [templates["white_biased_words"], templates["black_biased_words"]],
+    )
+    result = WEAT().run_query(query, word2vec)
+    assert result["weat"] == pytest.approx(0.120657, abs=1e-5)
+    assert result["effect_size"] == pytest.approx(1.564413, abs=1e-5)
+
+
+def test_names_with_pleasantness_before_any_mitigation(word2vec, weat_sets):
+    query = Query(
+        [weat_sets["male_names"], weat_sets["female_names"]],
+        [weat_sets["pleasant_5"], weat_sets["unpleasant_5a"]],
+    )
+    assert WEAT().run_query(query, word2vec)["weat"] == pytest.approx(0.073536, abs=1e-5)
+
+
+# A second implementation
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, set_sizes)
+def test_weat_agrees_with_its_definition(literal, seed, set_sizes):
+    sets = random_sets(seed, *set_sizes)
+    assert weat(*sets) == pytest.approx(literal.weat(*sets), abs=1e-12)
+    for ddof in (0, 1):
+        assert weat_effect_size(*sets, ddof=ddof) == pytest.approx(
+            literal.weat_effect_size(*sets, ddof=ddof), rel=1e-9
+        )
+
+
+@pytest.mark.parametrize("test_type", ["left-sided", "right-sided", "two-sided"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 3), (4, 4)])
+def test_exact_p_value_agrees_with_listing_all_splits(test_type, shape, literal, named):
+    sets = random_sets(sum(shape), *shape, 3, 2)
+    query, model = named(sets[:2], sets[2:])
+    result = WEAT().run_query(
+        query,
+        model,
+        calculate_p_value=True,
+        p_value_test_type=test_type,
+        p_value_method="exact",
+    )
+    assert result["p_value"] == pytest.approx(literal.weat_p_value(*sets, test_type), abs=1e-12)
+
+
+# Theorems
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, set_sizes)
+def test_swapping_targets_or_attributes_changes_the_sign(seed, set_sizes):
+    x, y, a, b = random_sets(seed, *set_sizes)
+    for measure in (weat, weat_effect_size):
+        value = measure(x, y, a, b)
+        assert measure(y, x, a, b) == pytest.approx(-value, abs=1e-12)
+        assert measure(x, y, b, a) == pytest.approx(-value, abs=1e-12)
+        assert measure(y, x, b, a) == pytest.approx(value, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, sizes, sizes, sizes)
+def test_sum_is_n_times_the_difference_of_mean_associations(seed, n, n_a, n_b):
+    x, y, a, b = random_sets(seed, n, n, n_a, n_b)
+    difference = association(x, a, b).mean() - association(y, a, b).mean()
+    assert weat(x, y, a, b) == pytest.approx(n * difference, abs=1e-12)
+    assert generalized_weat([x, y], [a, b]) == pytest.approx(weat(x, y, a, b) / (2 * n), abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, sizes, sizes)
+def test_effect_sizes_of_both_deviations_differ_by_a_known_factor(seed, n_x, n_y):
+    sets = random_sets(seed, n_x, n_y, 3, 3)
+    n = n_x + n_y
+    assert weat_effect_size(*sets, ddof=1) == pytest.approx(
+        weat_effect_size(*sets) * math.sqrt((n - 1) / n), rel=1e-12
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, set_sizes)
+def test_scores_stay_within_the_scale_of_their_set_sizes(named, seed, set_sizes):
+    sets = random_sets(seed, *set_sizes)
+    query, _ = named(sets[:2], sets[2:])
+    for params, score in [
+        ({}, weat(*sets)),
+        ({"return_effect_size": True}, weat_effect_size(*sets)),
+        ({"return_effect_size": True, "ddof": 1}, weat_effect_size(*sets, ddof=1)),
+    ]:
+        lowest, highest = WEAT().scale(query, **params).value_range
+        assert lowest - 1e-9 <= score <= highest + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("n_x", "n_y", "largest", "largest_ddof_1"),
+    [
+        (2, 2, 2.0, 1.732051),
+        (3, 3, 2.0, 1.825742),
+        (8, 8, 2.0, 1.936492),
+        (2, 4, 2.121320, 1.936492),
+        (1, 3, 2.309401, 2.0),
+    ],
+)
+def test_effect_size_reaches_its_extreme_when_the_sets_are_opposite(
+    n_x, n_y, largest, largest_ddof_1
+):
+    he, she = [1.0, 0.0], [0.0, 1.0]
+    sets = [[he] * n_x, [she] * n_y, [he], [she]]
+    query = Query([["he"] * n_x, ["she"] * n_y], [["he"], ["she"]])
+    for ddof, expected in ((0, largest), (1, largest_ddof_1)):
+        assert weat_effect_size(*sets, ddof=ddof) == pytest.approx(expected, abs=1e-6)
+        scale = WEAT().scale(query, return_effect_size=True, ddof=ddof)
+        assert scale.value_range[1] == pytest.approx(expected, abs=1e-6)
+    assert weat(*sets) == pytest.approx(n_x + n_y)
+
+
+def test_statistic_reaches_the_bound_of_its_scale():
+    he, she = [1.0, 0.0], [-1.0, 0.0]
+    scale = WEAT().scale(Query([["he"], ["she"]], [["he"], ["she"]]))
+    assert scale.value_range == (-4.0, 4.0)
+    assert weat([he], [she], [he], [she]) == 4.0
+
+
+def test_same_words_in_both_target_sets_score_zero(vectors):
+    same = vectors("she he")
+    assert weat(same, same, vectors(A1), vectors(A2)) == 0.0
+    assert weat_effect_size(same, same, vectors(A1), vectors(A2)) == 0.0
+
+
+def test_identical_attribute_sets_score_zero_and_leave_the_effect_size_undefined(
+    query_of, toy_model
+):
+    query = query_of([T1, T2], ["home kids tree", "tree home kids"])
+    result = WEAT().run_query(query, toy_model, calculate_p_value=True, p_value_method="exact")
+    assert result["result"] == pytest.approx(0.0, abs=1e-15)
+    assert result.nan_reason is None
+    assert math.isnan(result["effect_size"])
+    assert result["p_value"] == 1.0
+    result = WEAT().run_query(query, toy_model, return_effect_size=True)
+    assert math.isnan(result["result"])
+    assert result.nan_reason == "all target words have the same association, so the deviation is 0"
+
+
+def test_effect_size_is_undefined_although_equal_associations_differ_in_rounding(vectors):
+    w, a, b = vectors("she"), vectors(A1), vectors(A2)
+    assert math.isnan(weat_effect_size(w * 3, w / 7, a, b))
+
+
+# Traps
+
+
+def test_word_in_both_target_sets_counts_twice(query_of, toy_model, vectors, literal):
+    query = query_of(["she woman tree", "he man tree"], [A1, A2])
+    result = WEAT().run_query(
+        query, toy_model, calculate_p_value=True, p_value_method="exact", ddof=1
+    )
+    sets = [vectors(words) for words in ("she woman tree", "he man tree", A1, A2)]
+    assert result["effect_size"] == pytest.approx(literal.weat_effect_size(*sets, ddof=1))
+    assert result["p_value"] == pytest.approx(literal.weat_p_value(*sets, "right-sided"))
+    assert result.details["permutation_test"].n_splits == math.comb(6, 3)
+
+
+def test_two_sided_p_does_not_depend_on_the_order_of_the_targets(word2vec, weat_sets):
+    terms = [weat_sets["female_terms"], weat_sets["male_terms"]]
+    attributes = [weat_sets["family"], weat_sets["career"]]
+    for targets in (terms, terms[::-1]):
+        result = WEAT().run_query(
+            Query(targets, attributes),
+            word2vec,
+            calculate_p_value=True,
+            p_value_test_type="two-sided",
+            p_value_method="exact",
+        )
+        assert result["p_value"] == pytest.approx(0.3942502, abs=1e-7)
+
+
+def test_random_splits_are_drawn_without_replacement(gender_family_career, word2vec):
+    # A bootstrap, as in WEFE 1.0, gives 0.185 +- 0.004.
+    result = WEAT().run_query(
+        gender_family_career,
+        word2vec,
+        calculate_p_value=True,
+        p_value_iterations=40_000,
+        random_state=0,
+    )
+    assert result["p_value"] == pytest.approx(0.1971251, abs=4 * math.sqrt(0.16 / 40_000))
+    assert result.details["permutation_test"].n_splits == 40_000
+    assert result.details["permutation_test"].method == "approximate"
+
+
+def test_p_value_of_the_random_test_is_never_zero(toy_query, toy_model):
+    result = WEAT().run_query(
+        toy_query, toy_model, calculate_p_value=True, p_value_iterations=3, random_state=0
+    )
+    assert result["p_value"] >= 1 / 4
+
+
+def test_seed_makes_the_p_value_reproducible(toy_query, toy_model):
+    def p(random_state):
+        result = WEAT().run_query(
+            toy_query,
+            toy_model,
+            calculate_p_value=True,
+            p_value_iterations=500,
+            random_state=random_state,
+        )
+        return result["p_value"]
+
+    assert p(3) == p(3) == p(np.random.default_rng(3))
+    assert len({p(seed) for seed in range(10)}) > 1
+
+
+def test_one_sided_tests_share_the_ties(gender_family_career, word2vec):
+    def p(test_type):
+        result = WEAT().run_query(
+            gender_family_career,
+            word2vec,
+            calculate_p_value=True,
+            p_value_test_type=test_type,
+            p_value_method="exact",
+        )
+        return result["p_value"]
+
+    right, left, both = p("right-sided"), p("left-sided"), p("two-sided")
+    ties = right + left - 1
+    assert ties * 12_870 == pytest.approx(round(ties * 12_870), abs=1e-6)
+    assert ties >= 1 / 12_870 - 1e-12
+    assert both >= right
+    assert both * 12_870 == pytest.approx(round(both * 12_870), abs=1e-6)
+
+
+def test_population_deviation_is_the_default(toy_query, toy_model):
+    result = WEAT().run_query(toy_query, toy_model, return_effect_size=True)
+    assert result["result"] == pytest.approx(1.984164, abs=1e-6)
+
+
+def test_frobenius_norm_is_not_mistaken_for_row_norms(vectors):
+    # FEE divides a set by its Frobenius norm, so long vectors would weigh more.
+    x, y, a, b = (vectors(words) for words in (T1, T2, A1, A2))
+    longer = np.array([[1.0], [100.0]])
+    assert weat_effect_size(x * longer, y * longer, a * longer, b * longer) == pytest.approx(
+        weat_effect_size(x, y, a, b), rel=1e-12
+    )
+
+
+# Details and options
+
+
+def test_details_hold_the_association_of_every_target_word(toy_query, toy_model):
+    result = WEAT().run_query(toy_query, toy_model)
+    assert set(result.details) == {"associations"}
+    assert list(result.details["associations"]) == toy_query.target_sets_names
+    by_word = result.details["associations"]["Female"]
+    assert list(by_word) == ["she", "woman"]
+    assert by_word["she"] == pytest.approx(0.884021, abs=1e-6)
+    assert sum(by_word.values()) - sum(
+        result.details["associations"]["Male"].values()
+    ) == pytest.approx(result["weat"])
+
+
+def test_verbose_logs_the_outcome_of_the_permutation_test(toy_query, toy_model, caplog):
+    with caplog.at_level(logging.INFO, logger="wefe"):
+        WEAT().run_query(
+            toy_query,
+            toy_model,
+            calculate_p_value=True,
+            p_value_method="exact",
+            p_value_verbose=True,
+        )
+    assert "p_value=0.1666" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"ddof": 2}, ValueError, r"ddof must be 0 \(population\) or 1 \(sample\); got 2"),
+        ({"return_effect_size": "yes"}, TypeError, "return_effect_size must be True or False"),
+        ({"calculate_p_value": 1}, TypeError, "calculate_p_value must be True or False; got int 1"),
+        ({"p_value_verbose": "no"}, TypeError, "p_value_verbose must be True or False"),
+        (
+            {"p_value_test_type": "two sided"},
+            ValueError,
+            "p_value_test_type must be one of 'left-sided', 'right-sided', 'two-sided'; got str "
+            "'two sided'. Did you mean 'two-sided'",
+        ),
+        ({"p_value_method": "bootstrap"}, ValueError, "one of 'approximate', 'exact'"),
+        ({"p_value_iterations": 0}, ValueError, "integer of at least 1; got int 0"),
+        ({"p_value_iterations": 1e4}, TypeError, "integer of at least 1; got float 10000.0"),
+        (
+            {"calculate_p_value": True, "random_state": "seed"},
+            TypeError,
+            "random_state must be an integer",
+        ),
+    ],
+)
+def test_wrong_options_are_refused(options, error, message, toy_query, toy_model):
+    with pytest.raises(error, match=message):
+        WEAT().run_query(toy_query, toy_model, **options)
+
+
+def test_scale_names_the_score_that_is_returned(toy_query):
+    assert WEAT().scale(toy_query).label == "WEAT"
+    assert WEAT().scale(toy_query, return_effect_size=True).label == "WEAT-ES"
+    assert WEAT().scale().value_range == (-math.inf, math.inf)
+    assert WEAT().scale(None, return_effect_size=True).value_range == (-2.0, 2.0)

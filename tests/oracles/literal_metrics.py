@@ -1,0 +1,232 @@
+"""The metrics once more, word by word and number by number, as their definitions read.
+
+Nothing here is fast, and nothing is shared with the package: that is the point. Vectors are lists
+of numbers. `tests/metrics/conftest.py` makes this module the fixture `literal`.
+"""
+
+import itertools
+import math
+
+import numpy as np
+from scipy import optimize
+
+
+def dot(u, v):
+    return math.fsum(x * y for x, y in zip(u, v, strict=True))
+
+
+def length(u):
+    return math.sqrt(dot(u, u))
+
+
+def cosine(u, v):
+    return dot(u, v) / (length(u) * length(v))
+
+
+def difference(u, v):
+    return [x - y for x, y in zip(u, v, strict=True)]
+
+
+def unit(u):
+    return [x / length(u) for x in u]
+
+
+def mean(numbers):
+    numbers = list(numbers)
+    return math.fsum(numbers) / len(numbers)
+
+
+def mean_vector(vectors):
+    return [mean(column) for column in zip(*vectors, strict=True)]
+
+
+def deviation(numbers, ddof=0):
+    numbers = list(numbers)
+    centre = mean(numbers)
+    squares = math.fsum((x - centre) ** 2 for x in numbers)
+    return math.sqrt(squares / (len(numbers) - ddof))
+
+
+def association(w, a, b):
+    """Mean cosine with the words of `a` minus mean cosine with the words of `b`."""
+    return mean(cosine(w, word) for word in a) - mean(cosine(w, word) for word in b)
+
+
+def weat(x, y, a, b):
+    return math.fsum(association(w, a, b) for w in x) - math.fsum(association(w, a, b) for w in y)
+
+
+def weat_effect_size(x, y, a, b, ddof=0):
+    s_x = [association(w, a, b) for w in x]
+    s_y = [association(w, a, b) for w in y]
+    return (mean(s_x) - mean(s_y)) / deviation(s_x + s_y, ddof)
+
+
+def weat_p_value(x, y, a, b, alternative):
+    """Share of all splits of the target words that are at least as extreme; ties count."""
+    pool = [*x, *y]
+    s = [association(w, a, b) for w in pool]
+    observed = weat(x, y, a, b)
+    tolerance = 1e-12 * max(1.0, abs(observed))
+    hits = []
+    for chosen in itertools.combinations(range(len(pool)), len(x)):
+        others = [i for i in range(len(pool)) if i not in chosen]
+        statistic = math.fsum(s[i] for i in chosen) - math.fsum(s[i] for i in others)
+        hits.append(
+            {
+                "right-sided": statistic >= observed - tolerance,
+                "left-sided": statistic <= observed + tolerance,
+                "two-sided": abs(statistic) >= abs(observed) - tolerance,
+            }[alternative]
+        )
+    return mean(hits)
+
+
+def rnd_by_word(t1, t2, a, distance="norm"):
+    mean_1, mean_2 = mean_vector(t1), mean_vector(t2)
+    if distance == "norm":
+        return [length(difference(w, mean_1)) - length(difference(w, mean_2)) for w in a]
+    sign = {"cos": 1, "cos_distance": -1}[distance]
+    return [sign * (cosine(w, mean_1) - cosine(w, mean_2)) for w in a]
+
+
+def kl_from_uniform(probabilities):
+    """Kullback-Leibler divergence of the normalised probabilities from the uniform distribution."""
+    total = math.fsum(probabilities)
+    uniform = 1 / len(probabilities)
+    shares = [p / total for p in probabilities]
+    return math.fsum(share * math.log(share / uniform) for share in shares if share > 0)
+
+
+def logistic_regression(positive, negative, penalise_intercept, c=1.0):
+    """Minimise 1/2 ||w||^2 (+ 1/2 b^2) + C sum ln(1 + exp(-y (w.x + b))); positive words are +1.
+
+    liblinear penalises the intercept, the other solvers of scikit-learn do not.
+    """
+    x = np.array([[*word, 1.0] for word in [*positive, *negative]])
+    y = np.array([1.0] * len(positive) + [-1.0] * len(negative))
+    penalty = np.ones(x.shape[1])
+    penalty[-1] = float(penalise_intercept)
+
+    def objective(w):
+        return 0.5 * (penalty * w) @ w + c * np.logaddexp(0, -y * (x @ w)).sum()
+
+    def gradient(w):
+        return penalty * w - c * x.T @ (y / (1 + np.exp(y * (x @ w))))
+
+    found = optimize.minimize(
+        objective, np.zeros(x.shape[1]), jac=gradient, method="BFGS", options={"gtol": 1e-10}
+    )
+    return found.x[:-1].tolist(), float(found.x[-1])
+
+
+def negative_probabilities(words, positive, negative, penalise_intercept):
+    w, b = logistic_regression(positive, negative, penalise_intercept)
+    return [1 / (1 + math.exp(dot(w, word) + b)) for word in words]
+
+
+def mac(targets, attributes, average="sets"):
+    by_word = []
+    for word in itertools.chain(*targets):
+        distances = [[1 - cosine(word, other) for other in part] for part in attributes]
+        if average == "sets":
+            by_word.append(mean(mean(part) for part in distances))
+        else:
+            by_word.append(mean(itertools.chain(*distances)))
+    return mean(by_word)
+
+
+def average_ranks(numbers):
+    """Ranks from 1: those smaller, plus half of those equal, itself not counted."""
+    return [
+        1 + sum(other < x for other in numbers) + (sum(other == x for other in numbers) - 1) / 2
+        for x in numbers
+    ]
+
+
+def pearson(x, y):
+    centred_x = [number - mean(x) for number in x]
+    centred_y = [number - mean(y) for number in y]
+    return cosine(centred_x, centred_y)
+
+
+def ect(t1, t2, a):
+    similarities = [[cosine(mean_vector(part), word) for word in a] for part in (t1, t2)]
+    return pearson(*(average_ranks(numbers) for numbers in similarities))
+
+
+def ripa_by_pair(t1, t2, a):
+    relations = [unit(difference(x, y)) for x, y in zip(t1, t2, strict=True)]
+    return [[dot(word, relation) for relation in relations] for word in a]
+
+
+def ripa(t1, t2, a):
+    return mean(mean(row) for row in ripa_by_pair(t1, t2, a))
+
+
+def principal_directions(defining_sets, normalize=True):
+    """Eigenvectors of the covariance of tuples centred on their own means, largest first.
+
+    Signs are arbitrary. Returns them with the shares of the variance.
+    """
+    dim = len(defining_sets[0][0])
+    covariance = np.zeros((dim, dim))
+    for members in zip(*defining_sets, strict=True):
+        vectors = [unit(v) if normalize else list(v) for v in members]
+        centre = mean_vector(vectors)
+        for vector in vectors:
+            row = np.array(difference(vector, centre))
+            covariance += np.outer(row, row)
+    variances, directions = np.linalg.eigh(covariance)
+    return directions.T[::-1].tolist(), (variances[::-1] / variances.sum()).tolist()
+
+
+def direct_bias(words, directions, c=1.0):
+    values = []
+    for word in words:
+        share = math.sqrt(math.fsum(cosine(word, g) ** 2 for g in directions))
+        values.append(0.0 if share == 0 else share**c)
+    return mean(values)
+
+
+def mean_unit(vectors):
+    return mean_vector([unit(v) for v in vectors])
+
+
+def same_signed(word, group_1, group_2):
+    """s(w, A, B), over the largest value that any word could have."""
+    largest = length(difference(mean_unit(group_1), mean_unit(group_2)))
+    return association(word, group_1, group_2) / largest
+
+
+def same_directions(groups):
+    """Differences of the means from the first one, each made orthogonal to the earlier ones."""
+    directions = []
+    for group in groups[1:]:
+        rest = difference(mean_unit(groups[0]), mean_unit(group))
+        for earlier in directions:
+            share = dot(rest, earlier) / dot(earlier, earlier)
+            rest = [x - share * y for x, y in zip(rest, earlier, strict=True)]
+        directions.append(rest)
+    return directions
+
+
+def same_by_word(words, groups, combine="sum"):
+    first, *others = same_directions(groups)
+    if combine == "projection":
+        return [
+            math.sqrt(math.fsum(cosine(word, b) ** 2 for b in (first, *others))) for word in words
+        ]
+    return [
+        abs(cosine(word, first)) + math.fsum(abs(cosine(word, b)) * length(b) for b in others)
+        for word in words
+    ]
+
+
+def generalized_weat(targets, attributes):
+    means_x = [mean_unit(part) for part in targets]
+    means_a = [mean_unit(part) for part in attributes]
+    mu_x, mu_a = mean_vector(means_x), mean_vector(means_a)
+    return math.fsum(
+        dot(difference(x, mu_x), difference(a, mu_a)) for x, a in zip(means_x, means_a, strict=True)
+    )
