@@ -86,26 +86,3 @@ def check_word_set(name: str, words: object) -> tuple[str, ...]:
         if not isinstance(word, str):
             raise TypeError(f"{name}: element {position} must be a string; got {found(word)}.")
     return tuple(str(word) for word in sequence)
-
-
-def check_model(model: object) -> None:
-    """Refuse anything that is not a `WordEmbeddingModel`."""
-    from wefe.models._word_embedding_model import WordEmbeddingModel
-
-    if not isinstance(model, WordEmbeddingModel):
-        raise TypeError(
-            f"model must be a WordEmbeddingModel; got {found(model)}. "
-            "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
-        )
-
-
-def check_query(query: object) -> None:
-    """Refuse anything that is not a `Query`."""
-    from wefe.query import Query
-
-    if not isinstance(query, Query):
-        raise TypeError(
-            f"query must be a Query; got {found(query)}. "
-            "Build one: Query(target_sets, attribute_sets, target_sets_names, "
-            "attribute_sets_names)."
-        )

@@ -17,15 +17,13 @@ import numpy.typing as npt
 
 from wefe._checks import (
     check_bool,
-    check_model,
-    check_query,
     check_sequence,
     check_share,
     check_strategy,
     check_word_set,
 )
-from wefe.models._word_embedding_model import FloatArray, WordEmbeddingModel
-from wefe.query import Query
+from wefe.models._word_embedding_model import FloatArray, WordEmbeddingModel, check_model
+from wefe.query import Query, check_query
 from wefe.words import Preprocessor, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)

@@ -251,6 +251,16 @@ class Query:
         return part
 
 
+def check_query(query: object) -> None:
+    """Refuse anything that is not a `Query`."""
+    if not isinstance(query, Query):
+        raise TypeError(
+            f"query must be a Query; got {found(query)}. "
+            "Build one: Query(target_sets, attribute_sets, target_sets_names, "
+            "attribute_sets_names)."
+        )
+
+
 def unique_queries(queries: Sequence[Query]) -> list[Query]:
     """Return the queries without those that repeat the words of an earlier one."""
     first: dict[object, Query] = {}

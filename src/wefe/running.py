@@ -10,11 +10,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_model, check_query, check_sequence, found
+from wefe._checks import check_bool, check_choice, check_sequence, found
+from wefe._progress import progress_bar
 from wefe.embeddings import UnusableVectorError
 from wefe.metrics._base import BaseMetric, Scale, get_metric
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query, unique_queries
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query, check_query, unique_queries
 from wefe.results import MetricResult
 
 logger = logging.getLogger(__name__)
@@ -41,9 +42,6 @@ _TIDY_COLUMNS = [
     "words_lost",
     "nan_reason",
 ]
-
-# A progress bar appears once a run has taken this many seconds.
-_PROGRESS_DELAY_S = 2.0
 
 
 def run_queries(
@@ -317,7 +315,6 @@ def _run_all(
 ) -> list[list[_Answer]]:
     """Return the answers, model by model."""
     import joblib
-    from tqdm.auto import tqdm
 
     n_workers = joblib.effective_n_jobs(n_jobs)
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
@@ -340,14 +337,8 @@ def _run_all(
             for model, chunk in tasks
         )
     flat: list[_Answer] = []
-    # disable=None: no bar where standard error is no terminal.
-    with tqdm(
-        total=len(models) * len(queries),
-        desc=metric.metric_short_name,
-        unit="query",
-        delay=_PROGRESS_DELAY_S,
-        disable=None if progress else True,
-    ) as bar:
+    total = len(models) * len(queries)
+    with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
         for part in parts:
             flat.extend(part)
             bar.update(len(part))

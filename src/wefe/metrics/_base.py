@@ -15,15 +15,17 @@ A metric is a pure function on arrays plus a class of a few lines::
 from __future__ import annotations
 
 import copy
+import difflib
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from wefe._checks import check_choice, check_model, check_query
+from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup, embed_query
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query, Template
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
 
 
@@ -172,14 +174,7 @@ class BaseMetric:
             raise TypeError(
                 f"{type(self).__name__} defines neither _compute nor run_query; a metric needs one."
             )
-        # A misspelt option would otherwise be a silent default.
-        unknown = set(lookup) - set(Lookup.__annotations__)
-        if unknown:
-            raise TypeError(
-                f"{type(self).__name__}.run_query has no parameter "
-                f"{', '.join(map(repr, sorted(unknown)))}; it looks words up with "
-                f"{', '.join(Lookup.__annotations__)}."
-            )
+        self._check_lookup(lookup)
         embedded = embed_query(model, query, **lookup)
         if embedded.nan_reason is None:
             measured = self._compute(embedded.targets, embedded.attributes, **params)
@@ -204,6 +199,24 @@ class BaseMetric:
         # A copy: users may write into what they get.
         values = {"result": math.nan, **copy.deepcopy(dict(nan_values))}
         return Measurement(values, reason, details or {})
+
+    def _check_lookup(self, lookup: Mapping[str, Any]) -> None:
+        # A misspelt option would otherwise be a silent default.
+        unknown = [name for name in lookup if name not in Lookup.__annotations__]
+        if not unknown:
+            return
+        own = [
+            parameter.name
+            for parameter in inspect.signature(self.run_query).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        known = own[2:] + list(Lookup.__annotations__)  # without query and model
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise TypeError(
+            f"{type(self).__name__}.run_query has no parameter {', '.join(map(repr, unknown))}; "
+            f"it has {', '.join(known)}.{hint}"
+        )
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_query(query)
@@ -233,8 +246,21 @@ MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
 
 
 def register(metric: MetricClass) -> MetricClass:
-    """Class decorator: make a metric known by its names, for the command line and studies."""
-    _registry[_plain(metric.__name__)] = metric
+    """Class decorator: make a metric known by its names, for the command line and studies.
+
+    Raises
+    ------
+    ValueError
+        If another metric has that class name. (Defining the same class again is fine.)
+    """
+    name = _plain(metric.__name__)
+    known = _registry.get(name, metric)
+    if (known.__module__, known.__qualname__) != (metric.__module__, metric.__qualname__):
+        raise ValueError(
+            f"a metric called {metric.__name__!r} is known already ({known.__module__}); "
+            "give the class another name."
+        )
+    _registry[name] = metric
     return metric
 
 

@@ -112,6 +112,7 @@ class DirectBias(BaseMetric):
         self,
         query: Query,
         model: WordEmbeddingModel,
+        *,
         c: float = 1.0,
         n_components: int = 1,
         direction: Literal["pca", "means"] = "pca",
@@ -150,7 +151,7 @@ class DirectBias(BaseMetric):
             lookup,
             c=c,
             n_components=check_positive_int("n_components", n_components),
-            direction=direction,
+            direction=check_choice("direction", direction, _DIRECTIONS),
         )
 
     def _compute(
@@ -165,7 +166,6 @@ class DirectBias(BaseMetric):
         (words,) = attributes
         details: dict[str, Any] = {}
         reason = None
-        check_choice("direction", direction, _DIRECTIONS)
         if direction == "pca":
             details["pairs"], arrays = paired_vectors(targets)
             if not details["pairs"]:

@@ -15,7 +15,7 @@ from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
 _RANK_TOLERANCE = 1e-7
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BiasSubspace:
     """The directions along which the members of defining tuples differ.
 

@@ -17,6 +17,8 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
 
+_AVERAGES = ("sets", "words")
+
 
 def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vectors:
     """Mean cosine distance of each target word to each attribute set.
@@ -66,7 +68,7 @@ def mac(
     >>> mac([[he], [she]], [[he]])
     0.5
     """
-    check_choice("average", average, ("sets", "words"))
+    check_choice("average", average, _AVERAGES)
     by_word = mac_by_word(np.concatenate([np.asarray(t, dtype=float) for t in targets]), attributes)
     weights = None if average == "sets" else [len(np.asarray(a)) for a in attributes]
     return float(np.average(by_word, axis=1, weights=weights).mean())
@@ -101,6 +103,7 @@ class MAC(BaseMetric):
         self,
         query: Query,
         model: WordEmbeddingModel,
+        *,
         average: Literal["sets", "words"] = "sets",
         **lookup: Unpack[Lookup],
     ) -> MetricResult:
@@ -123,6 +126,7 @@ class MAC(BaseMetric):
             'query_name', 'result', 'mac', and 'targets_eval': target set -> word -> attribute set
             -> mean cosine distance.
         """
+        check_choice("average", average, _AVERAGES)
         return self._run(query, model, lookup, average=average)
 
     def _compute(

@@ -114,6 +114,7 @@ class RIPA(BaseMetric):
         self,
         query: Query,
         model: WordEmbeddingModel,
+        *,
         relation: Literal["pairs", "pca"] = "pairs",
         **lookup: Unpack[Lookup],
     ) -> MetricResult:
@@ -136,6 +137,7 @@ class RIPA(BaseMetric):
             'query_name', 'result', 'ripa', and 'word_values': word -> mean and (population)
             standard deviation over the pairs. `details['pairs']` lists the pairs used.
         """
+        check_choice("relation", relation, _RELATIONS)
         return self._run(query, model, lookup, relation=relation)
 
     def _compute(

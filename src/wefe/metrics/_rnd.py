@@ -18,6 +18,7 @@ from wefe.query import Query
 from wefe.results import MetricResult
 
 _DISTANCES = ("norm", "cos", "cos_distance")
+_REDUCTIONS = ("mean", "sum")
 
 
 def rnd_by_word(
@@ -95,7 +96,7 @@ def rnd(
     >>> rnd([he], [she], [she, she], reduce="sum")
     2.8284271
     """
-    check_choice("reduce", reduce, ("mean", "sum"))
+    check_choice("reduce", reduce, _REDUCTIONS)
     by_word = rnd_by_word(t1, t2, a, distance)
     return float(by_word.mean() if reduce == "mean" else by_word.sum())
 
@@ -128,6 +129,7 @@ class RND(BaseMetric):
         query: Query,
         model: WordEmbeddingModel,
         distance: Literal["norm", "cos", "cos_distance"] = "norm",
+        *,
         reduce: Literal["mean", "sum"] = "mean",
         **lookup: Unpack[Lookup],
     ) -> MetricResult:
@@ -153,7 +155,13 @@ class RND(BaseMetric):
         MetricResult
             'query_name', 'result', 'rnd', and 'distance_by_word' in ascending order.
         """
-        return self._run(query, model, lookup, distance=distance, reduce=reduce)
+        return self._run(
+            query,
+            model,
+            lookup,
+            distance=check_choice("distance", distance, _DISTANCES),
+            reduce=check_choice("reduce", reduce, _REDUCTIONS),
+        )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
         """Say how scores are to be read: bounded by 2 for cosines and for unit vectors."""
@@ -171,7 +179,6 @@ class RND(BaseMetric):
         distance: str,
         reduce: str,
     ) -> Measurement:
-        check_choice("reduce", reduce, ("mean", "sum"))
         (words,) = attributes
         by_word = rnd_by_word(targets[0].vectors, targets[1].vectors, words.vectors, distance)
         score = float(by_word.mean() if reduce == "mean" else by_word.sum())

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, found
+from wefe._progress import progress_bar
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, register
 from wefe.metrics._geometry import Vectors, as_vectors
@@ -164,7 +165,7 @@ class RNSB(BaseMetric):
             It must have `predict_proba`. By default LogisticRegression.
         estimator_params : mapping, optional
             Parameters of the classifier. By default, for LogisticRegression,
-            ``{"solver": "liblinear", "max_iter": 10000}``.
+            ``{"solver": "liblinear", "max_iter": 10000}``, which what is given replaces as a whole.
         n_iterations : int, default=1
             Train this many times, each time with a seed of its own derived from `random_state`,
             and average scores and probabilities. Meaningful with `holdout`.
@@ -221,16 +222,21 @@ class RNSB(BaseMetric):
         words = [(part.name, word) for part in targets for word in part.words]
         vectors = np.concatenate([part.vectors for part in targets])
         x, y = _training_data(*(part.vectors for part in attributes))
+        too_few = _too_few_to_hold_out(y) if holdout else None
+        if too_few is not None:
+            return self._undefined(too_few)
         probabilities = np.empty((n_iterations, len(words)))
         train_accuracy, test_accuracy = [], []
-        for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
-            classifier = _make_classifier(estimator, estimator_params, seed)
-            fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
-            train_accuracy.append(float(fitted.score(*train)))
-            test_accuracy.append(float(fitted.score(*test)) if test is not None else math.nan)
-            if print_model_evaluation:
-                _print_evaluation(fitted, test)
-            probabilities[iteration] = _predict_negative(fitted, vectors)
+        with progress_bar(n_iterations, "RNSB", "fit", show=n_iterations > 1) as bar:
+            for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
+                classifier = _make_classifier(estimator, estimator_params, seed)
+                fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
+                train_accuracy.append(float(fitted.score(*train)))
+                test_accuracy.append(float(fitted.score(*test)) if test is not None else math.nan)
+                if print_model_evaluation:
+                    _print_evaluation(fitted, test)
+                probabilities[iteration] = _predict_negative(fitted, vectors)
+                bar.update()
         scores = [rnsb(row) for row in probabilities]
         score = float(np.mean(scores))
         mean = probabilities.mean(axis=0)
@@ -365,18 +371,25 @@ def _training_data(positive: npt.ArrayLike, negative: npt.ArrayLike) -> tuple[Ve
     return x, np.concatenate([np.ones(len(first)), -np.ones(len(second))])
 
 
+def _too_few_to_hold_out(y: Vectors) -> str | None:
+    smallest = int(min((y > 0).sum(), (y < 0).sum()))
+    # 20 % of 6 words, rounded up, is one of each set.
+    if smallest >= 2 and len(y) >= 6:
+        return None
+    return (
+        "the hold-out needs at least 2 words per attribute set and 6 in all; found "
+        f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
+    )
+
+
 def _fit(
     classifier: Any, x: Vectors, y: Vectors, *, holdout: bool, random_state: int
 ) -> tuple[Any, tuple[Vectors, Vectors], tuple[Vectors, Vectors] | None]:
     if not holdout:
         return classifier.fit(x, y), (x, y), None
-    smallest = int(min((y > 0).sum(), (y < 0).sum()))
-    # 20 % of 6 words, rounded up, is one of each set.
-    if smallest < 2 or len(y) < 6:
-        raise ValueError(
-            "the hold-out needs at least 2 words per attribute set and 6 in all; found "
-            f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
-        )
+    too_few = _too_few_to_hold_out(y)
+    if too_few is not None:
+        raise ValueError(too_few)
     from sklearn.model_selection import train_test_split
 
     x_train, x_test, y_train, y_test = train_test_split(

@@ -162,6 +162,7 @@ class SAME(BaseMetric):
         self,
         query: Query,
         model: WordEmbeddingModel,
+        *,
         combine: Literal["sum", "projection"] = "sum",
         **lookup: Unpack[Lookup],
     ) -> MetricResult:
@@ -186,6 +187,7 @@ class SAME(BaseMetric):
             standard deviation); 'word_values': word -> 'same' and the signed value of every pair
             of groups, positive towards the first.
         """
+        check_choice("combine", combine, _COMBINATIONS)
         return self._run(query, model, lookup, combine=combine)
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:

@@ -138,6 +138,7 @@ class WEAT(BaseMetric):
         p_value_method: Literal["approximate", "exact"] = "approximate",
         p_value_iterations: int = 10_000,
         p_value_verbose: bool = False,
+        *,
         ddof: Literal[0, 1] = 0,
         random_state: int | np.random.Generator | None = None,
         **lookup: Unpack[Lookup],
@@ -201,11 +202,13 @@ class WEAT(BaseMetric):
             # Each association is at most 2, so the sets' sizes bound the sum.
             bound = math.inf if query is None else 2.0 * sum(map(len, query.target_sets))
             return Scale("WEAT", (-bound, bound), 0.0)
-        sizes = (1, 1) if query is None else tuple(map(len, query.target_sets))
-        n = sum(sizes)
-        bound = n / math.sqrt(math.prod(sizes))
-        if params.get("ddof", 0) == 1 and query is not None:
-            bound *= math.sqrt((n - 1) / n)
+        bound = math.inf
+        if query is not None:
+            sizes = tuple(map(len, query.target_sets))
+            n = sum(sizes)
+            bound = n / math.sqrt(math.prod(sizes))
+            if params.get("ddof", 0) == 1:
+                bound *= math.sqrt((n - 1) / n)
         return Scale("WEAT-ES", (-bound, bound), 0.0)
 
     def _compute(

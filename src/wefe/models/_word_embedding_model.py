@@ -397,6 +397,15 @@ class WordEmbeddingModel:
         )
 
 
+def check_model(model: object) -> None:
+    """Refuse anything that is not a `WordEmbeddingModel`."""
+    if not isinstance(model, WordEmbeddingModel):
+        raise TypeError(
+            f"model must be a WordEmbeddingModel; got {found(model)}. "
+            "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
+        )
+
+
 def _check_vectors(vectors: npt.ArrayLike) -> FloatArray:
     array = np.asarray(vectors)
     if array.ndim != 2:
