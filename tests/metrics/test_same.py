@@ -205,3 +205,9 @@ def test_unknown_combination_is_refused(vectors, query_of, toy_model):
         same(vectors(NEUTRAL), [vectors(T1), vectors(T2)], combine="max")
     with pytest.raises(ValueError, match=message):
         SAME().run_query(query_of([T1, T2], [NEUTRAL]), toy_model, combine="max")
+
+
+def test_groups_without_a_direction_of_their_own_are_told(toy_model):
+    """Three groups on one line span one direction; a fourth off the line adds another."""
+    query = Query([["she"], ["he"], ["she", "he"], ["tree"]], [["nurse", "pilot"]])
+    assert SAME().run_query(query, toy_model).details["n_directions"] == 2

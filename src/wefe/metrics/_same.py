@@ -185,7 +185,8 @@ class SAME(BaseMetric):
             'query_name', 'result', 'same'; 'pairwise': 'group - other group' -> 'skew' (mean of
             the signed values: a direction that all words share) and 'stereotype' (their population
             standard deviation); 'word_values': word -> 'same' and the signed value of every pair
-            of groups, positive towards the first.
+            of groups, positive towards the first. `details['n_directions']` is smaller than the
+            number of groups less one if a group adds no direction of its own.
         """
         check_choice("combine", combine, _COMBINATIONS)
         return self._run(query, model, lookup, combine=combine)
@@ -226,5 +227,6 @@ class SAME(BaseMetric):
                     }
                     for row, word in enumerate(words.words)
                 },
-            }
+            },
+            details={"n_directions": len(_directions(groups)[0])},
         )
