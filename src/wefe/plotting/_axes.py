@@ -1,0 +1,77 @@
+"""Axes that are as high as what stands on them: rows of bars, and panels in a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from wefe.plotting._labels import height_px
+
+_ROW_GAP = 0.2
+
+
+class Rows:
+    """Groups of horizontal bars: where each bar lies, and the height that all need."""
+
+    def __init__(self, names: Sequence[str], labels: Sequence[str], n_series: int) -> None:
+        self.names, self.labels, self.n_series = names, labels, n_series
+        bar_px = min(18.0, max(8.0, 70 / n_series))
+        row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(labels) + 8)
+        self.height = max(120, math.ceil(len(names) * row_px))
+        self.font_size = min(11.0, bar_px)
+
+    def centre(self, row: int, position: int) -> float:
+        """Return where on the vertical axis one bar of a row lies."""
+        return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
+
+    def apply(self, figure: go.Figure, title: str, **place: Any) -> None:
+        """Put the names on the vertical axis, the first on top."""
+        figure.update_layout(bargap=_ROW_GAP)
+        figure.update_yaxes(
+            type="category",
+            categoryorder="array",
+            categoryarray=self.names,
+            range=[len(self.names) - 0.5, -0.5],
+            tickvals=self.names,
+            ticktext=self.labels,
+            showgrid=False,
+            title_text=title,
+            **place,
+        )
+
+
+class Panels:
+    """A grid of panels, each with a title."""
+
+    def __init__(
+        self, titles: Sequence[str], panel_px: int, below_px: int, abreast: int = 3
+    ) -> None:
+        # Four look better two by two.
+        self.n_columns = min(2 if len(titles) == 4 else len(titles), abreast)
+        self.n_rows = math.ceil(len(titles) / self.n_columns)
+        self.titles = titles
+        self.title_px = height_px(titles) + 10
+        self.between_px = below_px + self.title_px
+        self.height = self.n_rows * panel_px + (self.n_rows - 1) * self.between_px
+
+    def figure(self) -> go.Figure:
+        """Return a figure of empty panels."""
+        figure = make_subplots(
+            rows=self.n_rows,
+            cols=self.n_columns,
+            subplot_titles=self.titles,
+            shared_yaxes=True,
+            horizontal_spacing=0.1 / self.n_columns,
+            vertical_spacing=self.between_px / self.height if self.n_rows > 1 else 0,
+        )
+        figure.update_annotations(font={"size": 13})
+        return figure
+
+    def place(self, position: int) -> dict[str, Any]:
+        """Return row and column of a panel, counted from 1 as plotly does."""
+        row, column = divmod(position, self.n_columns)
+        return {"row": row + 1, "col": column + 1}

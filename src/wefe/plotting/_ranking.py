@@ -1,0 +1,122 @@
+"""Accumulated ranks as bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from wefe._checks import check_bool
+from wefe.plotting._axes import Panels, Rows
+from wefe.plotting._labels import count, wrap
+from wefe.plotting._style import bar_style, dress, pointed_at, write
+from wefe.plotting._table import Numbers, check_table
+
+
+def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
+    """Plot accumulated ranks: the longer a bar, the lower the position (seed paper, figure 2).
+
+    Parameters
+    ----------
+    ranking : DataFrame of shape (n_models, n_rankings)
+        What `create_ranking` returns; 1 is the best rank.
+    use_metric_as_facet : bool, default=False
+        Give each column a panel of its own instead of stacking them.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        One trace per column; models by the sum of their ranks, the best one on top. Models that
+        lack a rank come last, because their sums cannot be compared.
+
+    Raises
+    ------
+    TypeError
+        If `ranking` is no DataFrame.
+    ValueError
+        If it is empty or holds anything but numbers.
+
+    Examples
+    --------
+    >>> ranks = pd.DataFrame({"WEAT": [2, 1], "RND": [2, 1]}, index=["w2v", "glove"])
+    >>> plot_ranking(ranks).layout.yaxis.categoryarray
+    ('glove', 'w2v')
+    """
+    models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
+    facets = check_bool("use_metric_as_facet", use_metric_as_facet)
+    order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
+    models, ranks = [models[i] for i in order], ranks[order]
+    traces = [_bars(i, column, models, ranks[:, i]) for i, column in enumerate(columns)]
+
+    rows = Rows(models, [wrap(name) for name in models], 1)
+    title_px, plot_px = 0, rows.height
+    if facets:
+        panels = Panels([wrap(name) for name in columns], rows.height, below_px=50)
+        title_px, plot_px = panels.title_px, panels.height
+        figure = _side_by_side(panels, traces, ranks)
+    else:
+        figure = _stacked(traces, columns, ranks)
+    rows.apply(figure, "" if facets else "Model")
+    figure.update_layout(
+        barmode="stack",
+        showlegend=not facets,
+        legend_title_text="Ranking",
+        uniformtext={"mode": "hide", "minsize": 9},
+    )
+    notes = ["Rank 1 is the best: the longer a bar, the lower the position."]
+    if np.isnan(ranks).any():
+        notes.append("Models that lack a rank stand last; their sums cannot be compared.")
+    title = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
+    return dress(figure, title, notes, plot_px, title_px)
+
+
+def _bars(position: int, column: str, models: Sequence[str], ranks: Numbers) -> go.Bar:
+    """Return the bars of one ranking."""
+    hovers = [
+        f"<b>{wrap(model)}</b><br>{wrap(column, 60)}<br>rank {rank:g} of {len(models)}"
+        for model, rank in zip(models, ranks, strict=True)
+    ]
+    return go.Bar(
+        orientation="h",
+        name=wrap(column, 30),
+        y=models,
+        # A list, because plotly stacks nothing on a NaN of an array.
+        x=ranks.tolist(),
+        text=["" if math.isnan(rank) else f"{rank:g}" for rank in ranks],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        marker=bar_style(position),
+        **pointed_at(hovers),
+    )
+
+
+def _side_by_side(panels: Panels, traces: Sequence[go.Bar], ranks: Numbers) -> go.Figure:
+    figure = panels.figure()
+    for position, trace in enumerate(traces):
+        place = panels.place(position)
+        figure.add_trace(trace, **place)
+        for row in np.flatnonzero(np.isnan(ranks[:, position])).tolist():
+            write(figure, 0, row, "no rank", **place)
+    highest = float(np.nanmax(ranks, initial=1))
+    return figure.update_xaxes(title_text="Rank", range=[0, 1.05 * highest])
+
+
+def _stacked(traces: Sequence[go.Bar], columns: Sequence[str], ranks: Numbers) -> go.Figure:
+    """Stack the bars; beside each stack stands its sum, and which ranks it lacks."""
+    figure = go.Figure(traces)
+    totals, lacks = np.nansum(ranks, axis=1), np.isnan(ranks)
+    for row, total in enumerate(totals):
+        text, hover = f"{total:g}", ""
+        lacking = [name for name, lack in zip(columns, lacks[row], strict=True) if lack]
+        if lacking:
+            text += f" (no rank in {len(lacking)})"
+            hover = "<br>".join(["no rank in", *(wrap(name, 60) for name in lacking)])
+        write(figure, total, row, f"<b>{text}</b>", hover)
+    # Beside the longest stack there is room for what stands there.
+    longest = float(totals.max(initial=1)) * (1.4 if lacks.any() else 1.12)
+    title = f"Sum of ranks over {count(len(columns), 'ranking')}"
+    return figure.update_xaxes(title_text=title, range=[0, longest])

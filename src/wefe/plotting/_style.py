@@ -1,0 +1,115 @@
+"""What all figures have in common: colours, template, small text, title and size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from wefe.plotting._labels import LINE_PX, n_lines, wrap
+
+# Okabe and Ito's colours, which every kind of colour vision tells apart. Their yellow is too pale
+# on white, so grey stands in; black is kept for what sums the others up.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
+# The eighth bar has the first colour again, hatched, and so on.
+_PATTERNS = ("", "/", "x", "-", ".", "|")
+INK, FAINT = "#222222", "#555555"
+
+_AXIS = {
+    "zeroline": False,
+    "automargin": True,
+    "title": {"standoff": 10},
+    "gridcolor": "#e3e3e3",
+}
+_TEMPLATE = go.layout.Template(
+    layout={
+        "colorway": PALETTE,
+        "font": {"family": "Open Sans, Helvetica, Arial, sans-serif", "size": 12, "color": INK},
+        "title": {
+            "font": {"size": 17},
+            "x": 0,
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"l": 16, "t": 16},
+        },
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "xaxis": _AXIS,
+        "yaxis": {**_AXIS, "ticks": "outside", "tickcolor": "white"},
+        "legend": {"traceorder": "normal"},
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left", "bgcolor": "white", "font": {"color": INK}},
+    }
+)
+
+
+def bar_style(position: int) -> dict[str, Any]:
+    """Return the marker of one series of bars among several."""
+    hatching, colour = divmod(position, len(PALETTE))
+    shape = _PATTERNS[hatching % len(_PATTERNS)]
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": "white", "size": 6}
+    return {"color": PALETTE[colour], "pattern": pattern}
+
+
+def pointed_at(texts: Sequence[Any]) -> dict[str, Any]:
+    """Return what makes a trace say a text, and no more, where it is pointed at."""
+    return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def write(
+    figure: go.Figure,
+    x: float,
+    y: float,
+    text: str,
+    hover: str = "",
+    size: float = 11,
+    **place: Any,
+) -> None:
+    """Write a few words into a figure, by default to the right of a point."""
+    figure.add_annotation(
+        x=float(x),
+        y=float(y),
+        text=text,
+        hovertext=hover or None,
+        font={"size": size, "color": FAINT},
+        showarrow=False,
+        **{"xanchor": "left", **place},
+    )
+
+
+def dress(
+    figure: go.Figure,
+    title: str,
+    notes: Sequence[str],
+    plot_px: int,
+    above_px: int = 0,
+    below_px: int = 60,
+    width: int | None = None,
+) -> go.Figure:
+    """Add template, title, the notes below it, and the size; return the figure."""
+    characters = 66 if width is None else max(40, width // 9)
+    lines = [wrap(title, characters)]
+    for note in notes:
+        small = wrap(note, characters * 3 // 2)
+        lines.append(f'<span style="font-size:12px;color:{FAINT}">{small}</span>')
+    text = "<br>".join(lines)
+    top_px = 28 + 22 * n_lines(text) + above_px
+    figure.update_layout(
+        template=_TEMPLATE,
+        title_text=text,
+        # plotly sets a title of several lines higher by the height of a capital.
+        title_pad_t=16 if n_lines(text) == 1 else 28,
+        margin={"l": 24, "r": 24, "t": top_px, "b": below_px},
+        height=top_px + max(plot_px, _legend_px(figure)) + below_px,
+        width=width,
+    )
+    return figure
+
+
+def _legend_px(figure: go.Figure) -> int:
+    if not figure.layout.showlegend:
+        return 0
+    shown = [trace.name for trace in figure.data if trace.showlegend is not False]
+    return 30 + sum(LINE_PX * n_lines(name) + 4 for name in shown)

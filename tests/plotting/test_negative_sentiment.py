@@ -1,0 +1,108 @@
+"""Figures of RNSB's negative sentiment."""
+
+import math
+
+import pytest
+
+from wefe.metrics import RNSB
+from wefe.plotting import plot_negative_sentiment
+from wefe.query import Query
+
+
+def test_each_model_has_a_panel_with_the_same_words_and_range(rnsb_results):
+    figure = plot_negative_sentiment(rnsb_results)
+    assert len(figure.data) == 3
+    for bar, result in zip(figure.data, rnsb_results, strict=True):
+        assert dict(zip(bar.x, bar.y, strict=True)) == result["negative_sentiment_distribution"]
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles == [f"{r.model_name}<br>RNSB = {r['rnsb']:.3g}" for r in rnsb_results]
+    assert len({tuple(axis.range) for axis in figure.select_yaxes()}) == 1
+    assert len({tuple(axis.categoryarray) for axis in figure.select_xaxes()}) == 1
+    assert next(figure.select_yaxes()).range[0] == 0
+
+
+def test_a_dashed_line_marks_the_uniform_distribution_in_every_panel(rnsb_results):
+    lines = plot_negative_sentiment(rnsb_results).layout.shapes
+    assert [line.y0 for line in lines] == [pytest.approx(1 / 6)] * 3
+    assert {line.line.dash for line in lines} == {"dash"}
+
+
+def test_titles_say_what_negative_means(rnsb_results):
+    layout = plot_negative_sentiment(rnsb_results).layout
+    assert layout.title.text.startswith("Negative sentiment of 6 target words")
+    assert "Negative: the classifier sees 'Unpleasant' rather than 'Pleasant'" in layout.title.text
+    assert layout.yaxis.title.text == "Share of negative sentiment"
+
+
+def test_one_result_is_one_panel_and_a_mapping_names_the_models(rnsb_results):
+    single = plot_negative_sentiment(rnsb_results[0])
+    assert len(single.data) == 1
+    named = plot_negative_sentiment({"first": rnsb_results[0], "second": rnsb_results[1]})
+    titles = [note.text.partition("<br>")[0] for note in named.layout.annotations]
+    assert titles == ["first", "second"]
+
+
+def test_a_plain_dict_is_enough():
+    figure = plot_negative_sentiment(
+        {"rnsb": 0.19, "negative_sentiment_distribution": {"irish": 0.2, "cuban": 0.8}}
+    )
+    assert figure.layout.annotations[0].text == "Model 1<br>RNSB = 0.19"
+    assert figure.data[0].y == (0.2, 0.8)
+
+
+def test_a_word_that_one_model_lacks_is_marked_there(said):
+    first = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 0.5, "cuban": 0.5}}
+    second = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 1.0}}
+    figure = plot_negative_sentiment([first, second])
+    (note,) = said(figure, "no value")
+    assert (note.x, note.xref) == (1, "x2")
+    assert math.isnan(figure.data[1].y[1])
+    assert [line.y0 for line in figure.layout.shapes] == [0.5, 1.0]
+
+
+def test_a_result_that_is_nan_says_why(models, drawn, said):
+    query = Query([["xyzzy"], ["irish"]], [["good", "nice"], ["bad", "ugly"]])
+    result = RNSB().run_query(query, models[0], holdout=False)
+    for figure in (
+        plot_negative_sentiment(result),
+        plot_negative_sentiment([{"rnsb": 0, "negative_sentiment_distribution": {"a": 1}}, result]),
+    ):
+        (note,) = said(figure, "no value: ")
+        assert "lost 100% of its words" in note.text.replace("<br>", " ")
+        drawn(figure)
+
+
+def test_colours_tell_target_sets_of_several_words_apart(models):
+    query = Query(
+        [["she", "her", "woman"], ["he", "him"]],
+        [["good", "nice", "love"], ["bad", "ugly", "hate"]],
+        ["Female", "Male"],
+    )
+    results = [RNSB().run_query(query, model, holdout=False) for model in models[:2]]
+    figure = plot_negative_sentiment(results)
+    assert [bar.name for bar in figure.data] == ["Female", "Male"] * 2
+    assert [bar.showlegend for bar in figure.data] == [True, True, False, False]
+    assert len({bar.marker.color for bar in figure.data}) == 2
+    assert list(figure.layout.xaxis.categoryarray) == ["she", "her", "woman", "he", "him"]
+
+
+def test_a_word_in_two_sets_counts_twice_in_the_uniform_distribution(models):
+    query = Query([["she", "her"], ["she"]], [["good", "nice"], ["bad", "ugly"]])
+    result = RNSB().run_query(query, models[0], holdout=False)
+    (line,) = plot_negative_sentiment(result).layout.shapes
+    assert line.y0 == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [3, "rnsb", {"rnsb": 0.1}, [{"result": 1.0}], {"a": 3}, {"negative_sentiment_distribution": 3}],
+)
+def test_what_is_no_result_of_rnsb_is_refused(results):
+    with pytest.raises(TypeError, match="results must be a result of RNSB"):
+        plot_negative_sentiment(results)
+
+
+@pytest.mark.parametrize("results", [[], {}])
+def test_no_results_are_refused(results):
+    with pytest.raises(ValueError, match="results is empty"):
+        plot_negative_sentiment(results)

@@ -1,0 +1,85 @@
+"""Figures of ranks: they equal the tables they show, and say what is missing."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.plotting import plot_ranking
+from wefe.ranking import create_ranking
+
+
+def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking):
+    figure = plot_ranking(ranking)
+    order = ["glove", "fasttext", "w2v"]
+    axis = figure.layout.yaxis
+    assert list(axis.categoryarray) == order
+    assert axis.range[0] > axis.range[1]
+    assert figure.layout.barmode == "stack"
+    assert figure.layout.legend.traceorder == "normal" or (
+        figure.layout.template.layout.legend.traceorder == "normal"
+    )
+    for bar, column in zip(figure.data, ranking, strict=True):
+        assert list(bar.y) == order
+        assert list(bar.x) == ranking.loc[order, column].tolist()
+        assert bar.name.replace("<br>", " ") == column
+    assert [note.text for note in figure.layout.annotations] == ["<b>4</b>", "<b>6</b>", "<b>8</b>"]
+
+
+def test_a_rank_says_model_column_and_rank_when_pointed_at(ranking):
+    hover = plot_ranking(ranking).data[1].hovertext[0]
+    assert "glove" in hover
+    assert "RND: Gender Queries average of abs values score" in hover
+    assert "rank 2 of 3" in hover
+
+
+def test_titles_say_how_ranks_are_to_be_read(ranking):
+    layout = plot_ranking(ranking).layout
+    assert layout.title.text.startswith("Ranks of 3 models in 3 rankings")
+    assert "Rank 1 is the best" in layout.title.text
+    assert layout.xaxis.title.text == "Sum of ranks over 3 rankings"
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 7])
+def test_with_facets_every_ranking_has_a_titled_panel_of_the_same_range(ranking, n_columns):
+    wide = pd.concat([ranking] * 3, axis=1).iloc[:, :n_columns]
+    wide.columns = [f"RND: query set {i} average of abs values score" for i in range(n_columns)]
+    figure = plot_ranking(wide, use_metric_as_facet=True)
+    panels = {(bar.xaxis or "x", bar.yaxis or "y") for bar in figure.data}
+    assert len(figure.data) == len(panels) == n_columns
+    titles = [note.text.replace("<br>", " ") for note in figure.layout.annotations]
+    assert titles == list(wide.columns)
+    ranges = {tuple(axis.range) for axis in figure.select_xaxes()}
+    assert len(ranges) == 1
+    orders = {tuple(axis.categoryarray) for axis in figure.select_yaxes()}
+    assert len(orders) == 1
+
+
+@pytest.mark.parametrize("facets", [False, True])
+def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, said):
+    ranking.loc["glove", ranking.columns[1]] = math.nan
+    figure = plot_ranking(ranking, use_metric_as_facet=facets)
+    assert list(figure.layout.yaxis.categoryarray) == ["fasttext", "w2v", "glove"]
+    assert "lack a rank stand last" in figure.layout.title.text
+    (note,) = said(figure, "no rank") if facets else said(figure, "<b>2 (no rank in 1)")
+    assert note.y == 2
+    assert drawn(figure)["data"][1]["x"] == [1.0, 3.0, None]
+
+
+def test_ties_with_average_ranks_are_written_as_they_are():
+    figure = plot_ranking(pd.DataFrame({"WEAT": [1.5, 1.5]}, index=["a", "b"]))
+    assert figure.data[0].text == ("1.5", "1.5")
+
+
+def test_a_ranking_of_real_results_is_plotted(results, ect_results):
+    ranking = create_ranking([results, ect_results])
+    figure = plot_ranking(ranking)
+    totals = np.sum([bar.x for bar in figure.data], axis=0)
+    assert sorted(totals) == list(totals)
+    assert sorted(totals) == sorted(ranking.sum(axis=1))
+
+
+def test_facets_are_a_yes_or_no(ranking):
+    with pytest.raises(TypeError, match="use_metric_as_facet must be True or False"):
+        plot_ranking(ranking, use_metric_as_facet="WEAT")

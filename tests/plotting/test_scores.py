@@ -1,0 +1,236 @@
+"""Figures of scores: they equal the tables they show, and say what is missing. No pixels."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import load_test_model
+from wefe.plotting import plot_queries_results
+from wefe.query import Query
+from wefe.running import run_queries
+
+LONG = "European American names 5 and African American names 5 wrt Pleasant 5 and Unpleasant 5"
+
+
+def ends(bar):
+    """Where the bars of a trace end: the scores."""
+    return np.asarray(bar.x, dtype=float) + bar.base
+
+
+def lines_at(figure):
+    """Positions of the vertical lines."""
+    return [shape.x0 for shape in figure.layout.shapes if shape.type == "line"]
+
+
+def test_grouped_by_query_each_model_is_a_trace_and_bars_end_at_its_scores(results):
+    figure = plot_queries_results(results)
+    assert [bar.name for bar in figure.data] == list(results.index)
+    for bar, (_, scores) in zip(figure.data, results.iterrows(), strict=True):
+        assert list(bar.y) == list(results.columns)
+        np.testing.assert_array_equal(ends(bar), scores)
+    assert figure.layout.barmode == "group"
+
+
+def test_grouped_by_model_each_query_is_a_trace_and_bars_end_at_its_scores(results):
+    figure = plot_queries_results(results, by="model")
+    assert len(figure.data) == results.shape[1]
+    for bar, (_, scores) in zip(figure.data, results.items(), strict=True):
+        assert list(bar.y) == list(results.index)
+        np.testing.assert_array_equal(ends(bar), scores)
+
+
+@pytest.mark.parametrize(("by", "other"), [("query", "Model"), ("model", "Query")])
+def test_titles_say_metric_query_set_grouping_and_meaning_of_the_axis(results, by, other):
+    layout = plot_queries_results(results, by=by).layout
+    assert layout.title.text == "WEAT-ES: Pleasantness"
+    assert layout.xaxis.title.text == "WEAT-ES score (0 = no bias measured)"
+    assert layout.yaxis.title.text.lower() == by
+    assert layout.legend.title.text == other
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_the_first_group_is_on_top_in_the_order_of_the_table(results, by):
+    axis = plot_queries_results(results, by=by).layout.yaxis
+    assert list(axis.categoryarray) == list(results.columns if by == "query" else results.index)
+    assert axis.range[0] > axis.range[1]
+
+
+def test_a_line_marks_the_value_that_means_no_bias(results, said):
+    figure = plot_queries_results(results)
+    assert lines_at(figure) == [0]
+    assert said(figure, "no bias: 0")
+
+
+def test_bars_of_ect_start_at_1_because_that_means_no_bias(ect_results):
+    scores = ect_results.iloc[:, :-1]
+    figure = plot_queries_results(scores)
+    assert lines_at(figure) == [1]
+    for bar, row in zip(figure.data, scores.to_numpy(), strict=True):
+        assert bar.base == 1
+        np.testing.assert_allclose(ends(bar), row, rtol=1e-14)
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_an_aggregate_with_another_value_for_no_bias_gets_an_axis_of_its_own(ect_results, by):
+    figure = plot_queries_results(ect_results, by=by)
+    assert lines_at(figure) == [1, 0]
+    assert figure.layout.xaxis.title.text.replace("<br>", " ") == "ECT score (1 = no bias measured)"
+    assert figure.layout.xaxis2.title.text.replace("<br>", " ") == (
+        "Average distance from no bias (0 = no bias measured)"
+    )
+    aggregated = [bar for bar in figure.data if bar.xaxis == "x2"]
+    np.testing.assert_array_equal(
+        np.concatenate([ends(bar) for bar in aggregated]), ect_results.iloc[:, -1]
+    )
+    shown = [bar.name for bar in figure.data if bar.showlegend is not False]
+    assert len(shown) == len(ect_results.index if by == "query" else ect_results.columns)
+
+
+def test_the_aggregate_is_shaded_among_queries_and_black_among_models(results):
+    by_query, by_model = (plot_queries_results(results, by=by) for by in ("query", "model"))
+    (band,) = [shape for shape in by_query.layout.shapes if shape.type == "rect"]
+    assert (band.y0, band.y1) == (3.5, 4.5)
+    assert by_query.layout.yaxis.ticktext[-1].startswith("<b>")
+    colours = [bar.marker.color for bar in by_model.data]
+    assert colours.count(colours[-1]) == 1
+    assert not by_model.data[-1].marker.pattern.shape
+
+
+def test_a_dropped_aggregate_is_not_looked_for(results):
+    figure = plot_queries_results(results.iloc[:, :-1])
+    assert not [shape for shape in figure.layout.shapes if shape.type == "rect"]
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_a_table_with_the_aggregate_alone_is_plotted(results, by):
+    figure = plot_queries_results(results.iloc[:, -1:], by=by)
+    np.testing.assert_array_equal(
+        np.concatenate([ends(bar) for bar in figure.data]), results.iloc[:, -1]
+    )
+    assert figure.layout.xaxis.title.text == "Average of abs values (0 = no bias measured)"
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_a_table_from_a_file_is_plotted_from_0_without_a_line(ect_results, tmp_path, by):
+    ect_results.to_csv(tmp_path / "scores.csv")
+    table = pd.read_csv(tmp_path / "scores.csv", index_col="model_name")
+    assert not table.attrs
+    figure = plot_queries_results(table, by=by)
+    expected = table.to_numpy() if by == "query" else table.to_numpy().T
+    np.testing.assert_array_equal([ends(bar) for bar in figure.data], expected)
+    assert lines_at(figure) == []
+    assert figure.layout.xaxis.title.text == "ECT score"
+    assert figure.layout.title.text == "ECT scores"
+
+
+def test_a_table_of_nothing_but_numbers_is_plotted():
+    figure = plot_queries_results(pd.DataFrame({"q": [1, 2]}, index=["a", "b"]))
+    assert figure.layout.title.text == "Bias scores"
+    assert [list(bar.x) for bar in figure.data] == [[1], [2]]
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn, said):
+    table = results.copy()
+    table.iloc[1, 2] = math.nan
+    reason = "'Insects' lost 33% of its words (<xyzzy>), more than the 20% allowed"
+    table.attrs["nan_reasons"] = {table.index[1]: {table.columns[2]: reason}}
+    figure = plot_queries_results(table, by=by)
+    (note,) = said(figure, "no value")
+    assert "lost 33% of its words (&lt;xyzzy&gt;)" in note.hovertext.replace("<br>", " ")
+    # Row 2 with 3 slots (the second is its middle), or row 1 with 5 slots (the third is).
+    assert note.y == pytest.approx(2 if by == "query" else 1)
+    assert "1 score has no value" in figure.layout.title.text
+    bar, slot = (figure.data[1], 2) if by == "query" else (figure.data[2], 1)
+    assert drawn(figure)["data"][1 if by == "query" else 2]["x"][slot] is None
+    assert math.isnan(bar.x[slot])
+
+
+def test_a_missing_score_without_a_known_reason_still_says_so(said):
+    table = pd.DataFrame({"q": [1.0, math.nan]}, index=["a", "b"])
+    (note,) = said(plot_queries_results(table), "no value")
+    assert "the score is NaN" in note.hovertext
+
+
+def test_an_aggregate_of_nothing_says_why_it_is_missing(said):
+    query = Query([["xyzzy"], ["plugh"]], [["he"], ["she"]])
+    table = run_queries("weat", [query], [load_test_model()], aggregate_results=True)
+    hovers = [note.hovertext for note in said(plot_queries_results(table), "no value")]
+    assert "xyzzy" in hovers[0]
+    assert "no query that every model could answer" in hovers[1].replace("<br>", " ")
+
+
+def test_queries_left_out_of_the_aggregate_are_counted(results):
+    table = results.copy()
+    table.attrs["left_out"] = ["one", "two"]
+    assert "leaves out 2 queries" in plot_queries_results(table).layout.title.text
+
+
+def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models):
+    query = Query(
+        [["she", "her", "hers"], ["he", "him", "his"]],
+        [["math", "algebra", "calculus", "equations", "xyzzy"], ["art", "poetry", "dance"]],
+    )
+    table = run_queries(
+        "weat",
+        [query],
+        models[:1],
+        lost_vocabulary_threshold=0.5,
+        metric_params={"calculate_p_value": True},
+    )
+    (hover,) = plot_queries_results(table).data[0].hovertext
+    assert "minilm 64d" in hover
+    assert "wrt" in hover
+    assert f"WEAT = {table.iloc[0, 0]:.4g} (0 = no bias)" in hover
+    assert "<br>p = " in hover
+    assert "1 of 14 words lost" in hover
+
+
+def test_long_names_are_wrapped_and_never_cut():
+    model = "conceptnet-numberbatch-17-06-300-" * 3
+    figure = plot_queries_results(pd.DataFrame({LONG: [1.0]}, index=[model]))
+    (label,) = figure.layout.yaxis.ticktext
+    assert label.replace("<br>", " ") == LONG
+    assert "<br>wrt" in label
+    assert max(map(len, label.split("<br>"))) <= 40
+    assert figure.data[0].name.replace("<br>", "") == model
+    assert max(map(len, figure.data[0].name.split("<br>"))) <= 30
+
+
+def test_a_name_with_several_wrt_keeps_them_all():
+    name = "Flowers wrt Pleasant terms and Insects wrt Unpleasant terms"
+    figure = plot_queries_results(pd.DataFrame({name: [1.0]}, index=["m"]))
+    assert figure.layout.yaxis.ticktext[0].replace("<br>", " ") == name
+
+
+def test_names_are_not_taken_for_markup():
+    figure = plot_queries_results(pd.DataFrame({"a <b> & c": [1.0]}, index=["<i>m"]))
+    assert figure.layout.yaxis.ticktext == ("a &lt;b&gt; &amp; c",)
+    assert figure.data[0].name == "&lt;i&gt;m"
+
+
+def test_columns_of_the_same_name_do_not_merge():
+    table = pd.DataFrame([[1.0, 2.0]], index=["m"], columns=["q", "q"])
+    assert plot_queries_results(table).data[0].y == ("q", "q (2)")
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_seven_models_and_25_queries_all_differ_in_look_and_have_room(by):
+    table = pd.DataFrame(
+        np.linspace(-1, 1, 175).reshape(7, 25),
+        index=[f"model {i}" for i in range(7)],
+        columns=[f"{LONG} {i}" for i in range(25)],
+    )
+    figure = plot_queries_results(table, by=by)
+    looks = {(bar.marker.color, bar.marker.pattern.shape) for bar in figure.data}
+    assert len(looks) == len(figure.data)
+    # Eight pixels a bar, sixteen a line of the legend.
+    assert figure.layout.height > 175 * 8
+    assert figure.layout.height > sum(16 * (bar.name.count("<br>") + 1) for bar in figure.data)
+
+
+def test_an_unknown_grouping_is_refused(results):
+    with pytest.raises(ValueError, match="by must be one of 'query', 'model'"):
+        plot_queries_results(results, by="queries")
