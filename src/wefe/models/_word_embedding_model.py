@@ -322,7 +322,11 @@ class WordEmbeddingModel:
             self._check_embedding(word, embedding)
         if rows:
             self._check_writeable()
-            self._write(rows, np.asarray(embeddings))
+            vectors = np.asarray(embeddings)
+            if np.may_share_memory(vectors, self.vectors):
+                # Rows would be overwritten before they are read (numpy before 2 does that).
+                vectors = vectors.copy()
+            self._write(rows, vectors)
 
     def _row_to_update(self, word: str) -> int:
         if not isinstance(word, str):
