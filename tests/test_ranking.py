@@ -152,12 +152,106 @@ def test_documented_ascending_still_overrides():
 
 @pytest.mark.parametrize(
     ("heading", "expected"),
-    [("ECT: G average score", [1, 2]), ("WEAT-ES: G average score", [2, 1]), ("other", [2, 1])],
+    [
+        ("ECT: G average score", [1, 2]),
+        ("ECT: G average distance from no bias score", [2, 1]),
+        ("ECT: All weighted average distance from no bias score", [2, 1]),
+        ("WEAT-ES: G average score", [2, 1]),
+        ("MAC: G average of abs values score", [1, 2]),
+        ("WEAT: G sum score", [2, 1]),
+    ],
 )
-def test_order_is_known_from_the_heading_when_attrs_are_lost(heading, expected):
-    """A table that was read from a file has no attrs."""
+def test_order_is_known_from_the_heading_when_attrs_are_lost(heading, expected, caplog):
+    """A table that was read from a file, or concatenated, has no attrs."""
     table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
     assert create_ranking([table])[heading].tolist() == expected
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "heading", ["quality", "MAC: G sum score", "ECT: G custom aggregation score"]
+)
+def test_unknown_order_is_the_documented_one_and_logged(heading, caplog):
+    table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
+    assert create_ranking([table])[heading].tolist() == [2, 1]
+    assert "nothing tells what is better" in caplog.text
+
+
+@pytest.mark.parametrize("function", ["avg", "sum", "bias_avg"])
+@pytest.mark.parametrize("metric", [ECT, MAC])
+def test_ranking_survives_a_file_unless_it_says_so(
+    three_models, metric, function, tmp_path, caplog
+):
+    q = Query(
+        [["she", "woman"], ["he", "man"]],
+        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
+    )
+    table = run_queries(
+        metric,
+        [q],
+        three_models,
+        aggregation_function=function,
+        aggregate_results=True,
+        generate_subqueries=True,
+    )
+    expected = create_ranking([table])
+    table.to_csv(tmp_path / "t.csv")
+    caplog.clear()
+    read = create_ranking([pd.read_csv(tmp_path / "t.csv", index_col=0)])
+    assert (
+        "nothing tells" in caplog.text or read.iloc[:, 0].tolist() == expected.iloc[:, 0].tolist()
+    )
+
+
+def test_order_belongs_to_the_column_not_to_the_table(three_models):
+    """After the aggregated column is dropped, plain MAC scores are ranked by nearness to 1."""
+    q = Query([["she", "woman"], ["he", "man"]], [["home", "kids"]])
+    table = run_queries(
+        MAC, [q], three_models, aggregation_function="bias_avg", aggregate_results=True
+    )
+    plain = create_ranking([table.iloc[:, :1]]).iloc[:, 0]
+    by_hand = (table.iloc[:, 0] - 1).abs().rank()
+    assert plain.tolist() == by_hand.tolist()
+
+
+def test_appended_column_is_not_taken_for_the_aggregated_one(three_models, toy_query):
+    table = run_queries(WEAT, [toy_query], three_models, aggregate_results=True)
+    table["quality"] = [0.9, 0.5, 0.1]
+    with pytest.raises(ValueError, match="does not end with an aggregated column"):
+        create_ranking([table])
+
+
+def test_overall_score_of_sums_is_best_at_the_weighted_sum():
+    """ECT is best at 1, so a sum over 4 queries at 4 and one over 8 at 8."""
+    parts = [score_column({"a": 3.0, "b": 2.0}, "x", 4), score_column({"a": 7.0, "b": 6.0}, "x", 8)]
+    overall = overall_scores(parts, weights=[1, 1])
+    assert create_ranking([overall]).iloc[:, 0].tolist() == [1, 2]
+    assert overall.attrs["best"] == {"Overall": 6.0}
+
+
+def test_overall_score_does_not_mix_directions():
+    parts = [score_column({"a": 3.0}, "x", "higher"), score_column({"a": 7.0}, "x", 0)]
+    with pytest.raises(ValueError, match="differ in what is better"):
+        overall_scores(parts, weights=[1, 1])
+
+
+def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model):
+    """Section 4.2 of the seed paper: weights are the numbers of queries, not of subqueries."""
+    from wefe.datasets import load_weat_queries
+
+    for metric in (WEAT, ECT):
+        tables = [
+            run_queries(
+                metric,
+                queries,
+                [packaged_model],
+                generate_subqueries=True,
+                aggregate_results=True,
+                aggregation_function="bias_avg",
+            )
+            for queries in (load_weat_queries()[:2], load_weat_queries()[5:])
+        ]
+        assert overall_scores(tables).attrs["weights"] == [2, 5]
 
 
 def test_equal_headings_stay_apart():
@@ -202,7 +296,7 @@ def test_overall_score_is_the_mean_over_all_queries(packaged_model):
     together = run_queries(WEAT, queries, [packaged_model], aggregate_results=True)
     assert overall_scores(tables).iloc[0, 0] == pytest.approx(together.iloc[0, -1])
     overall = overall_scores(tables, name="All")
-    assert overall.columns[0] == "WEAT: All weighted average score"
+    assert overall.columns[0] == "WEAT: All weighted average of abs values score"
     assert create_ranking([overall]).iloc[0, 0] == 1
 
 

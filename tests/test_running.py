@@ -93,8 +93,20 @@ def test_models_of_one_name_stay_apart(toy_model, models, queries):
 
 
 def test_query_that_is_asked_twice_is_run_once(toy_model):
-    same_words = [query(HOME, WORK), query(HOME, WORK, names=["H", "W"])]
-    assert run_queries(WEAT, same_words, [toy_model]).shape == (1, 1)
+    assert run_queries(WEAT, [query(HOME, WORK), query(HOME, WORK)], [toy_model]).shape == (1, 1)
+
+
+def test_query_under_another_name_keeps_its_column(toy_model):
+    table = run_queries(WEAT, [query(HOME, WORK), query(HOME, WORK, names=["H", "W"])], [toy_model])
+    assert table.shape == (1, 2)
+    assert table.iloc[0, 0] == table.iloc[0, 1]
+
+
+def test_query_without_fitting_subquery_keeps_its_column(toy_model):
+    small = Query([FEMALE, MALE], [HOME], ["Female", "Male"], ["Home"])
+    table = run_queries(WEAT, [query(HOME, WORK), small], [toy_model], generate_subqueries=True)
+    assert table[small.query_name].isna().all()
+    assert "no subquery" in table.attrs["nan_reasons"]["toy"][small.query_name]
 
 
 def test_labels_stay_unique_when_a_numbered_name_exists_already():
@@ -144,7 +156,7 @@ def test_models_are_aggregated_over_the_same_queries(models, queries, caplog):
     for name in table.index:
         assert table.loc[name].iloc[-1] == pytest.approx(abs(table.loc[name].iloc[1]))
     assert table.attrs["left_out"] == [queries[0].query_name]
-    assert table.attrs["n_queries"] == 1
+    assert (table.attrs["n_queries"], table.attrs["n_scores"]) == (2, 1)
     assert queries[0].query_name in caplog.text
 
 
@@ -284,7 +296,14 @@ def test_tidy_results_need_the_attrs():
 def test_attrs_survive_pickle_and_parquet_like_json(models, queries):
     table = run_queries(WEAT, queries, models, aggregate_results=True)
     assert pickle.loads(pickle.dumps(table)).attrs == table.attrs
-    assert json.loads(json.dumps(table.attrs)) == table.attrs
+    read = json.loads(json.dumps(table.attrs))
+    assert read["records"] == list(table.attrs["records"])
+    assert read["nan_reasons"] == table.attrs["nan_reasons"]
+
+
+def test_pandas_does_not_copy_the_records_at_every_operation(models, queries):
+    table = run_queries(WEAT, queries, models)
+    assert table.iloc[:, :1].copy().attrs["records"] is table.attrs["records"]
 
 
 def test_arguments_are_not_changed(models, queries):
@@ -343,10 +362,66 @@ def test_wrong_arguments_say_what_is_wanted(toy_model, queries, change, error, t
         run_queries(**arguments)
 
 
-def test_paired_metric_refuses_unequal_sets_by_name(toy_model):
-    q = Query([["she"], ["he", "man"]], [HOME])
-    with pytest.raises(ValueError, match="paired by position"):
-        run_queries(RIPA, [q], [toy_model])
+def test_query_that_a_metric_cannot_answer_does_not_stop_the_others(toy_model):
+    unequal = Query([["she"], ["he", "man"]], [HOME], ["F", "M"], ["Home"])
+    good = Query([["she", "woman"], ["he", "man"]], [HOME], ["F", "M"], ["Work"])
+    table = run_queries(RIPA, [unequal, good], [toy_model])
+    assert table.isna().to_numpy().tolist() == [[True, False]]
+    assert "paired by position" in table.attrs["nan_reasons"]["toy"][unequal.query_name]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_every_joblib_backend_logs_and_answers_alike(models, queries, backend, caplog):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        table = run_queries(WEAT, queries, models)
+    messages = sorted(record.getMessage() for record in caplog.records)
+    caplog.clear()
+    pd.testing.assert_frame_equal(table, run_queries(WEAT, queries, models))
+    assert messages == sorted(record.getMessage() for record in caplog.records)
+    assert len(messages) == 1
+
+
+def test_generator_gives_the_same_result_whatever_n_jobs(models, queries):
+    def run(n_jobs):
+        params = {
+            "calculate_p_value": True,
+            "p_value_iterations": 50,
+            "random_state": np.random.default_rng(3),
+        }
+        return tidy_results(run_queries(WEAT, queries, models, metric_params=params, n_jobs=n_jobs))
+
+    pd.testing.assert_frame_equal(run(1), run(2))
+
+
+def test_tidy_results_follow_the_table(models, queries):
+    table = run_queries(WEAT, queries, models, aggregate_results=True)
+    assert set(tidy_results(table.loc[["toy"]]).model_name) == {"toy"}
+    assert set(tidy_results(table.iloc[:, :1]).query_name) == {queries[0].query_name}
+    assert len(tidy_results(table.iloc[:, -1:])) == 6
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda scores: pd.Series(scores.to_numpy().mean(axis=1)),
+        lambda scores: scores.mean(axis=1).astype(str),
+        lambda scores: scores.mean(axis=0),
+    ],
+)
+def test_custom_aggregation_must_fit_the_table(models, queries, function):
+    with pytest.raises(TypeError, match="one number per model"):
+        run_queries(WEAT, queries, models, aggregate_results=True, aggregation_function=function)
+
+
+def test_custom_aggregation_may_return_an_array(toy_model, queries):
+    table = run_queries(
+        WEAT,
+        queries,
+        [toy_model],
+        aggregate_results=True,
+        aggregation_function=lambda scores: scores.to_numpy().max(axis=1),
+    )
+    assert table.iloc[0, -1] == table.iloc[0, :-1].max()
 
 
 def test_log_names_unanswerable_queries(models, queries, caplog):

@@ -55,6 +55,22 @@ def check_positive_int(name: str, value: object) -> int:
     raise kind(f"{name} must be an integer of at least 1; got {found(value)}.")
 
 
+def check_random_state(value: object) -> int | np.random.Generator | None:
+    """Return a seed, a generator, or None for fresh entropy."""
+    if value is None or isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        if 0 <= int(value) < 2**32:
+            return int(value)
+        raise ValueError(
+            f"random_state must be from 0 to 2**32 - 1; got {value!r}. Use for example 42."
+        )
+    raise TypeError(
+        f"random_state must be an integer, a numpy.random.Generator or None; got {found(value)}. "
+        "Use for example 42."
+    )
+
+
 def check_share(name: str, value: object) -> float:
     """Return `value` as a float in [0, 1]; the integers 0 and 1 are fine."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):

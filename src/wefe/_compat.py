@@ -31,6 +31,17 @@ _TABLE: dict[str, tuple[str, ...]] = {
 class _Moved(ModuleType):
     """A module whose names live elsewhere now."""
 
+    def __dir__(self) -> list[str]:
+        return self.__all__
+
+    @property
+    def __all__(self) -> list[str]:
+        names: set[str] = set()
+        for place in _TABLE[self.__name__]:
+            module = importlib.import_module(place)
+            names.update(getattr(module, "__all__", None) or _defined_in(module))
+        return sorted(names)
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__"):
             for place in _TABLE[self.__name__]:
@@ -38,6 +49,14 @@ class _Moved(ModuleType):
                 if name in getattr(module, "__all__", ()) or hasattr(module, name):
                     return getattr(module, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+def _defined_in(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
 
 
 def install() -> None:

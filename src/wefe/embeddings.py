@@ -24,13 +24,17 @@ from wefe._checks import (
 )
 from wefe.models._word_embedding_model import FloatArray, WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
-from wefe.words import Preprocessor, check_preprocessors, variants
+from wefe.words import Preprocessor, Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
 EmbeddingDict: TypeAlias = dict[str, FloatArray]
 EmbeddingSets: TypeAlias = dict[str, EmbeddingDict]
 Strategy: TypeAlias = Literal["first", "all"]
+
+
+# Share of a set's words that may be lost.
+DEFAULT_THRESHOLD = 0.2
 
 
 class Lookup(TypedDict, total=False):
@@ -47,13 +51,17 @@ class Lookup(TypedDict, total=False):
     """
 
     lost_vocabulary_threshold: float
-    preprocessors: Sequence[Preprocessor] | None
+    preprocessors: Preprocessors | None
     strategy: Strategy
     normalize: bool
     warn_not_found_words: bool
 
 
-class UnusableVectorError(ValueError):
+class UnanswerableError(ValueError):
+    """A query cannot be answered with this model; `run_queries` makes it NaN, with the message."""
+
+
+class UnusableVectorError(UnanswerableError):
     """A word of a query has a zero or non-finite vector."""
 
 
@@ -123,8 +131,8 @@ class EmbeddedQuery:
 def embed_query(
     model: WordEmbeddingModel,
     query: Query,
-    lost_vocabulary_threshold: float = 0.2,
-    preprocessors: Sequence[Preprocessor] | None = None,
+    lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
+    preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
     normalize: bool = False,
     warn_not_found_words: bool = False,
@@ -182,8 +190,8 @@ def embed_query(
 def get_embeddings_from_query(
     model: WordEmbeddingModel,
     query: Query,
-    lost_vocabulary_threshold: float = 0.2,
-    preprocessors: Sequence[Preprocessor] | None = None,
+    lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
+    preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
     normalize: bool = False,
     warn_not_found_words: bool = False,
@@ -242,7 +250,7 @@ def get_embeddings_from_query(
 def get_embeddings_from_set(
     model: WordEmbeddingModel,
     word_set: Sequence[str],
-    preprocessors: Sequence[Preprocessor] | None = None,
+    preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
     normalize: bool = False,
     verbose: bool = False,
@@ -290,7 +298,7 @@ def get_embeddings_from_tuples(
     model: WordEmbeddingModel,
     sets: Sequence[Sequence[str]],
     sets_name: str | None = None,
-    preprocessors: Sequence[Preprocessor] | None = None,
+    preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
     normalize: bool = False,
     discard_incomplete_sets: bool = True,

@@ -214,6 +214,12 @@ class Query:
             raise ValueError(
                 f"query: the template says {tuple(stated)}, the sets have {query.template}."
             )
+        named = data.get("query_name", query.query_name)
+        if named != query.query_name:
+            raise ValueError(
+                f"query: its name is made of the names of its sets, {query.query_name!r}; found "
+                f"{named!r}. Leave query_name out, or name the sets."
+            )
         return query
 
     def to_json(self, indent: int | None = None) -> str:

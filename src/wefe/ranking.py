@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, check_sequence, found
+from wefe.aggregation import Best, best_of_heading, heading
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ _CORRELATIONS = ("pearson", "kendall", "spearman")
 def score_column(
     scores: Mapping[str, float] | pd.Series,
     name: str,
-    best: Literal["higher", "lower"] | float,
+    best: Best,
 ) -> pd.DataFrame:
     """Make an external score (a quality benchmark, say) fit to be ranked beside bias scores.
 
@@ -57,7 +58,7 @@ def score_column(
         raise TypeError(f"best must be 'higher', 'lower' or a number; got {found(best)}.")
     column = pd.Series(scores, dtype=np.float64).to_frame(name)
     column.index.name = "model_name"
-    column.attrs = {"metric": name, "best": best, "aggregated": True}
+    column.attrs = {"metric": name, "best": {name: best}, "aggregated": name}
     return column
 
 
@@ -71,7 +72,8 @@ def create_ranking(
     Parameters
     ----------
     results_dataframes : sequence of DataFrame
-        Tables of `run_queries` with an aggregated (last) column, or of :func:`score_column`.
+        Tables of `run_queries` with an aggregated (last) column, or of :func:`score_column`. A
+        table that was read from a file, or put together, is understood by its last heading.
     method : {'first', 'average', 'min', 'max', 'dense'}, default='first'
         What ties get: ranks in order of the models, or the average, lowest, highest or dense rank.
         Prefer 'average' for a ranking that is to be correlated.
@@ -134,8 +136,8 @@ def overall_scores(
     name : str, default='Overall'
         What the combination is called.
     weights : sequence of float, optional
-        Weight of each table; by default the number of queries that were aggregated in it, as in
-        section 4.2 of the seed paper.
+        Weight of each table; by default its number of queries (before subqueries), as in section
+        4.2 of the seed paper, so that all metrics weigh the query sets alike.
 
     Returns
     -------
@@ -175,14 +177,15 @@ def overall_scores(
     scores = pd.concat([column for column, _ in columns], axis=1)
     combined = scores.mul(list(weights), axis=1).sum(axis=1, skipna=False) / sum(weights)
     combined.index.name = "model_name"
-    label = labels.pop()
-    table = combined.to_frame(f"{label}: {name} weighted average score" if label else name)
+    label, way = labels.pop(), ways.pop()
+    column = heading(label, f"{name} weighted", way) if label and way else name
+    table = combined.to_frame(column)
     table.attrs = {
         "metric": label,
         "queries_set_name": name,
-        "best": columns[0][1],
-        "aggregated": True,
-        "aggregation": "weighted average",
+        "best": {column: _combined_best([best for _, best in columns], weights)},
+        "aggregated": column,
+        "aggregation": way,
         "weights": list(weights),
     }
     return table
@@ -221,8 +224,8 @@ def calculate_ranking_correlations(
     return correlations
 
 
-def _last_column(table: object, position: int) -> tuple[pd.Series, Any]:
-    """Return the scores to be ranked, and what is best: a number, 'higher' or 'lower'."""
+def _last_column(table: object, position: int) -> tuple[pd.Series, Best]:
+    """Return the scores to be ranked, and what is better among them."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             "results_dataframes must hold DataFrames, as run_queries returns them; element "
@@ -230,31 +233,39 @@ def _last_column(table: object, position: int) -> tuple[pd.Series, Any]:
         )
     if table.shape[1] == 0:
         raise ValueError(f"results_dataframes: element {position} has no column.")
-    if table.attrs.get("aggregated") is False and table.shape[1] > 1:
-        raise ValueError(
-            f"results_dataframes: element {position} has no aggregated column; call run_queries "
-            "with aggregate_results=True."
-        )
     column = table.iloc[:, -1]
+    name = str(column.name)
+    if table.shape[1] > 1 and table.attrs.get("aggregated", name) != name:
+        raise ValueError(
+            f"results_dataframes: element {position} does not end with an aggregated column; call "
+            "run_queries with aggregate_results=True."
+        )
     if not column.index.is_unique:
         repeated = sorted(set(column.index[column.index.duplicated()].astype(str)))
         raise ValueError(f"results_dataframes: element {position} repeats models {repeated}.")
-    best = table.attrs.get("best")
-    return column, _guess_best(str(column.name)) if best is None else best
+    best: Best | None = table.attrs.get("best", {}).get(name)
+    if best is None:
+        best = best_of_heading(name)
+    if best is None:
+        logger.warning(
+            "nothing tells what is better in %r: lower scores are ranked first (score_column says "
+            "so, ascending= decides)",
+            name,
+        )
+        best = "lower"
+    return column, best
 
 
-def _guess_best(name: str) -> Any:
-    """Tell by its heading what is best for a table that lost its `attrs` (a CSV file, say)."""
-    from wefe.metrics import list_metrics
-
-    label = name.partition(":")[0]
-    for metric in list_metrics():
-        if metric.metric_short_name == label.removesuffix("-ES"):
-            return metric.no_bias_value
-    return "lower"
+def _combined_best(bests: Sequence[Best], weights: Sequence[float]) -> Best:
+    numbers = [best for best in bests if not isinstance(best, str)]
+    if len(numbers) == len(bests):
+        return float(np.average(numbers, weights=weights))
+    if len(set(bests)) > 1:
+        raise ValueError(f"the tables differ in what is better: {', '.join(map(str, bests))}.")
+    return bests[0]
 
 
-def _badness(scores: pd.Series, best: Any) -> pd.Series:
+def _badness(scores: pd.Series, best: Best) -> pd.Series:
     if best == "lower":
         return scores
     if best == "higher":

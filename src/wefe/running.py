@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_sequence, found
+from wefe._checks import check_bool, check_sequence, found
 from wefe._progress import progress_bar
-from wefe.embeddings import UnusableVectorError
-from wefe.metrics._base import BaseMetric, Scale, get_metric
+from wefe.aggregation import Aggregation, aggregate, check_aggregation
+from wefe.embeddings import UnanswerableError
+from wefe.metrics._base import BaseMetric, get_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 from wefe.results import MetricResult
 
 logger = logging.getLogger(__name__)
-
-Aggregation: TypeAlias = (
-    Literal["sum", "abs_sum", "avg", "abs_avg", "bias_avg"] | Callable[[pd.DataFrame], pd.Series]
-)
-
-_AGGREGATIONS: dict[str, str] = {
-    "sum": "sum",
-    "abs_sum": "sum of abs values",
-    "avg": "average",
-    "abs_avg": "average of abs values",
-    "bias_avg": "average distance from no bias",
-}
 
 _TIDY_COLUMNS = [
     "model_name",
@@ -38,6 +28,8 @@ _TIDY_COLUMNS = [
     "metric",
     "score",
     "p_value",
+    "p_value_lower",
+    "p_value_upper",
     "words_used",
     "words_lost",
     "nan_reason",
@@ -66,7 +58,7 @@ def run_queries(
     metric : metric class, instance or name
         For example ``WEAT`` or ``"weat"``.
     queries : sequence of Query
-        Queries with the same words are run once, whatever they are called.
+        A query that occurs twice is run once.
     models : sequence of WordEmbeddingModel
         The models to be compared.
     queries_set_name : str, default='Unnamed queries set'
@@ -77,14 +69,15 @@ def run_queries(
         Parameters of the metric's `run_query`.
     generate_subqueries : bool, default=False
         Replace a query that is too large for the metric by all its subqueries that fit. They are
-        not always comparable with each other. False refuses such queries.
+        not always comparable with each other; those with the same words occur once. A query that
+        is too small keeps its column, as NaN. False refuses queries that do not fit.
     aggregate_results : bool, default=False
         Add a column that aggregates the scores of each model.
     aggregation_function : str or callable, default='abs_avg'
         'sum', 'abs_sum', 'avg', 'abs_avg' (of absolute values), 'bias_avg' (mean distance from the
         value that means no bias: the safe choice for every metric), or a function from the table
-        of scores to one number per row. Only queries that every model could answer are aggregated,
-        so that models are compared on the same queries; the log names the others.
+        of scores to a Series with one number per model. Only queries that every model could answer
+        are aggregated, so that models are compared on the same queries; the log names the others.
     return_only_aggregation : bool, default=False
         Return the aggregated column alone.
     warn_not_found_words : bool, default=False
@@ -100,9 +93,10 @@ def run_queries(
     DataFrame of shape (n_models, n_queries)
         Scores; rows are models ('model_name'), columns queries. Names that occur twice are
         numbered, 'name (2)', so that nothing is mixed up. `attrs` holds what later steps need:
-        'metric', 'queries_set_name', 'no_bias_value', 'value_range', 'n_queries', 'best' (what the
-        last column is ranked by), 'nan_reasons' (model -> query -> why it is NaN) and 'records',
-        which :func:`tidy_results` turns into a table with p-values and words used and lost.
+        'metric', 'queries_set_name', 'no_bias_value', 'value_range', 'n_queries' (as given, before
+        subqueries), 'best' (column -> what ranks it), 'aggregated' (that column, or None),
+        'nan_reasons' (model -> query -> why it is NaN) and 'records', which :func:`tidy_results`
+        turns into a table with p-values and words used and lost.
 
     Raises
     ------
@@ -129,21 +123,22 @@ def run_queries(
     instance = _instantiate(metric)
     checked_queries, checked_models = _check_runs(queries, models)
     params = _check_params(metric_params)
-    aggregate = check_bool("aggregate_results", aggregate_results)
+    with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
-    if not callable(aggregation_function):
-        check_choice("aggregation_function", aggregation_function, _AGGREGATIONS)
+    function = check_aggregation(aggregation_function)
+    n_queries = len(checked_queries)
     if check_bool("generate_subqueries", generate_subqueries):
-        checked_queries = generate_subqueries_from_queries_list(instance, checked_queries)
-        if not checked_queries:
+        fitting = generate_subqueries_from_queries_list(instance, checked_queries)
+        if not fitting:
             raise ValueError(
                 f"no query has a subquery that {instance.metric_short_name} takes: it needs "
                 f"{instance._wanted_shape()}."
             )
+        # What cannot be asked keeps its column, as NaN.
+        checked_queries = fitting + [q for q in checked_queries if not instance.subqueries(q)]
     else:
         for query in checked_queries:
             instance._check_input(query, checked_models[0])
-        checked_queries = unique_queries(checked_queries)
     options = {
         "lost_vocabulary_threshold": lost_vocabulary_threshold,
         "warn_not_found_words": warn_not_found_words,
@@ -158,15 +153,16 @@ def run_queries(
         "queries_set_name": queries_set_name,
         "no_bias_value": scale.no_bias_value,
         "value_range": list(scale.value_range),
-        "n_queries": len(checked_queries),
-        "best": scale.no_bias_value,
-        "aggregated": False,
+        "n_queries": n_queries,
+        "best": dict.fromkeys(results.columns, scale.no_bias_value),
+        "aggregated": None,
         "nan_reasons": _nan_reasons(records),
         "records": records,
     }
-    if not (aggregate or only_aggregation):
+    if not (with_aggregation or only_aggregation):
         return results
-    return _aggregate(results, aggregation_function, scale, only_aggregation)
+    aggregated = aggregate(results, function, scale)
+    return aggregated.iloc[:, -1:] if only_aggregation else aggregated
 
 
 def generate_subqueries_from_queries_list(
@@ -199,14 +195,13 @@ def generate_subqueries_from_queries_list(
         check_query(query)
         fitting = instance.subqueries(query)
         if not fitting:
-            logger.warning(
-                "%r is left out: it has no subquery of %s, as %s needs",
-                query.query_name,
-                instance._wanted_shape(),
-                instance.metric_short_name,
-            )
+            logger.warning("%r: %s", query.query_name, _no_subquery(instance))
         parts.extend(fitting)
     return unique_queries(parts)
+
+
+def _no_subquery(metric: BaseMetric) -> str:
+    return f"it has no subquery of {metric._wanted_shape()}, as {metric.metric_short_name} needs"
 
 
 def unique_labels(names: Sequence[str], what: str) -> list[str]:
@@ -238,14 +233,16 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : DataFrame
-        What `run_queries` returned.
+        What `run_queries` returned, or a part of it: models and queries that are no longer in the
+        table are left out.
 
     Returns
     -------
     DataFrame
         Columns 'model_name', 'query_name', 'metric', 'score', 'p_value' (NaN unless the metric
-        was asked for one), 'words_used' and 'words_lost' (numbers over all sets of the query; NA
-        for a metric that does not tell) and 'nan_reason'.
+        was asked for one), 'p_value_lower' and 'p_value_upper' (what encloses it), 'words_used'
+        and 'words_lost' (numbers over all sets of the query; NA for a metric that does not tell)
+        and 'nan_reason'.
 
     Examples
     --------
@@ -260,49 +257,86 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
             "results must be a DataFrame of run_queries, with its attrs (a file does not keep "
             f"them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
         )
-    tidy = pd.DataFrame(results.attrs["records"], columns=_TIDY_COLUMNS)
-    return tidy.astype(
-        {"score": float, "p_value": float, "words_used": "Int64", "words_lost": "Int64"}
+    records, models, queries = results.attrs["records"], set(results.index), set(results.columns)
+    # A table of the aggregated column alone stands for all queries.
+    whole = not any(record["query_name"] in queries for record in records)
+    tidy = pd.DataFrame(
+        [
+            record
+            for record in records
+            if record["model_name"] in models and (whole or record["query_name"] in queries)
+        ],
+        columns=_TIDY_COLUMNS,
     )
+    numbers = ["score", "p_value", "p_value_lower", "p_value_upper"]
+    counts = ["words_used", "words_lost"]
+    return tidy.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(counts, "Int64")})
 
 
 class _Answer(NamedTuple):
     """What one model answered to one query."""
 
     score: float
-    p_value: float
-    words_used: int | None
-    words_lost: int | None
-    nan_reason: str | None
+    p_value: float = math.nan
+    p_value_lower: float = math.nan
+    p_value_upper: float = math.nan
+    words_used: int | None = None
+    words_lost: int | None = None
+    nan_reason: str | None = None
 
 
 def _answer(
     metric: BaseMetric, query: Query, model: WordEmbeddingModel, options: Mapping[str, Any]
 ) -> _Answer:
+    if not metric.accepts(query):
+        return _Answer(math.nan, nan_reason=_no_subquery(metric))
     try:
-        result = metric.run_query(query, model, **options)
-    except UnusableVectorError as error:
+        result: Mapping[str, Any] = metric.run_query(query, model, **options)
+    except UnanswerableError as error:
         logger.warning("%s is NaN for %s: %s", query.query_name, model.name, error)
-        return _Answer(math.nan, math.nan, None, None, str(error))
+        return _Answer(math.nan, nan_reason=str(error))
     score = float(result["result"])
     reason = None
     if math.isnan(score):
         reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
-    used = lost = None
     # A metric with a run_query of its own may return a plain dictionary.
-    if isinstance(result, MetricResult):
-        uses = result.targets + result.attributes
-        used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
-    return _Answer(score, float(result.get("p_value", math.nan)), used, lost, reason)
+    p_value = float(result.get("p_value", math.nan))
+    if not isinstance(result, MetricResult):
+        return _Answer(score, p_value, nan_reason=reason)
+    test = result.details.get("permutation_test")
+    lower, upper = test.p_value_bounds if test is not None else (math.nan, math.nan)
+    uses = result.targets + result.attributes
+    used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
+    return _Answer(score, p_value, lower, upper, used, lost, reason)
+
+
+# A query, the model it is asked of, and the options of that call.
+_Task: TypeAlias = tuple[Query, Mapping[str, Any]]
 
 
 def _answer_all(
-    metric: BaseMetric,
-    queries: Sequence[Query],
-    model: WordEmbeddingModel,
-    options: Mapping[str, Any],
+    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel
 ) -> list[_Answer]:
-    return [_answer(metric, query, model, options) for query in queries]
+    return [_answer(metric, query, model, options) for query, options in tasks]
+
+
+def _answer_elsewhere(
+    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel, home: int
+) -> tuple[list[_Answer], list[logging.LogRecord]]:
+    """Answer in a worker; what it logs in another process comes back with the answers."""
+    if os.getpid() == home:
+        return _answer_all(metric, tasks, model), []
+    logged: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.handle = lambda record: logged.append(record) or True  # type: ignore[method-assign,func-returns-value]
+    ours = logging.getLogger("wefe")
+    ours.addHandler(handler)
+    ours.propagate = False
+    try:
+        return _answer_all(metric, tasks, model), logged
+    finally:
+        ours.removeHandler(handler)
+        ours.propagate = True
 
 
 def _run_all(
@@ -320,30 +354,56 @@ def _run_all(
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
     # the progress bar moves.
     per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))
-    tasks = [
-        (model, [int(i) for i in chunk])
-        for model in models
-        for chunk in np.array_split(np.arange(len(queries)), per_model)
+    everything = [
+        [(query, own) for query, own in zip(queries, row, strict=True)]
+        for row in _options_of_calls(options, len(models), len(queries))
     ]
-    parts: Iterator[list[_Answer]]
+    chunks = [
+        (model, tasks[part[0] : part[-1] + 1])
+        for model, tasks in zip(models, everything, strict=True)
+        for part in np.array_split(np.arange(len(queries)), per_model)
+    ]
+    parts: Iterable[tuple[list[_Answer], list[logging.LogRecord]]]
     if n_workers == 1:
-        parts = (
-            _answer_all(metric, [queries[i] for i in chunk], model, options)
-            for model, chunk in tasks
-        )
+        parts = ((_answer_all(metric, tasks, model), []) for model, tasks in chunks)
     else:
-        parts = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
-            joblib.delayed(_answer_all)(metric, [queries[i] for i in chunk], model, options)
-            for model, chunk in tasks
+        parts = _parallel(n_jobs)(
+            joblib.delayed(_answer_elsewhere)(metric, tasks, model, os.getpid())
+            for model, tasks in chunks
         )
     flat: list[_Answer] = []
     total = len(models) * len(queries)
     with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
-        for part in parts:
-            flat.extend(part)
-            bar.update(len(part))
+        for answers, logged in parts:
+            for record in logged:
+                logging.getLogger(record.name).handle(record)
+            flat.extend(answers)
+            bar.update(len(answers))
     width = len(queries)
     return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _parallel(n_jobs: int | None) -> Any:
+    import joblib
+
+    try:
+        return joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # a backend that can only return everything at once
+        return joblib.Parallel(n_jobs=n_jobs)
+
+
+def _options_of_calls(
+    options: Mapping[str, Any], n_models: int, n_queries: int
+) -> list[list[Mapping[str, Any]]]:
+    """Return the options of each call: the same, but for the seed if it is a generator.
+
+    Calls that drew from one generator would depend on their order, and so on `n_jobs`.
+    """
+    generator = options.get("random_state")
+    if not isinstance(generator, np.random.Generator):
+        return [[options] * n_queries] * n_models
+    seeds = generator.integers(2**32, size=(n_models, n_queries)).tolist()
+    return [[{**options, "random_state": seed} for seed in row] for row in seeds]
 
 
 def _tabulate(
@@ -357,11 +417,25 @@ def _tabulate(
     )
 
 
-def _records(
-    answers: list[list[_Answer]], results: pd.DataFrame, label: str
-) -> list[dict[str, Any]]:
+class _SharedTuple(tuple[dict[str, Any], ...]):
+    """Records in `attrs`: pandas copies those deeply at every operation; these are shared."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: object) -> _SharedTuple:
+        return self
+
+
+class _SharedDict(dict[str, Any]):
+    """A dictionary in `attrs` that is shared, too."""
+
+    def __deepcopy__(self, memo: object) -> _SharedDict:
+        return self
+
+
+def _records(answers: list[list[_Answer]], results: pd.DataFrame, label: str) -> _SharedTuple:
     # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
-    return [
+    return _SharedTuple(
         {
             "model_name": model,
             "query_name": query,
@@ -370,81 +444,16 @@ def _records(
         }
         for model, row in zip(results.index, answers, strict=True)
         for query, answer in zip(results.columns, row, strict=True)
-    ]
+    )
 
 
-def _nan_reasons(records: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    reasons: dict[str, dict[str, str]] = {}
+def _nan_reasons(records: Iterable[dict[str, Any]]) -> _SharedDict:
+    reasons = _SharedDict()
     for record in records:
         if record["nan_reason"] is not None:
             of_model = reasons.setdefault(record["model_name"], {})
             of_model[record["query_name"]] = record["nan_reason"]
     return reasons
-
-
-def _aggregate(
-    results: pd.DataFrame, function: Aggregation, scale: Scale, only_aggregation: bool
-) -> pd.DataFrame:
-    answered = results.loc[:, results.notna().all()]
-    left_out = [str(name) for name in results.columns if name not in answered.columns]
-    if left_out:
-        logger.warning(
-            "aggregated without queries that not every model could answer: %s", ", ".join(left_out)
-        )
-    best = scale.no_bias_value
-    if callable(function):
-        description = "custom aggregation"
-        column = function(answered)
-        if not isinstance(column, pd.Series) or len(column) != len(results):
-            raise TypeError(
-                "aggregation_function must return a Series with one number per model, for example "
-                f"lambda scores: scores.median(axis=1); it returned {found(column)}."
-            )
-    elif answered.shape[1] == 0:
-        description = _AGGREGATIONS[function]
-        column = pd.Series(math.nan, index=results.index)
-    else:
-        description = _AGGREGATIONS[function]
-        _warn_if_misleading(function, scale)
-        scores = answered
-        if function == "bias_avg":
-            scores, best = scale.bias(answered), 0.0
-        elif function.startswith("abs"):
-            scores = answered.abs()
-        if function.endswith("sum"):
-            column, best = scores.sum(axis=1), best * answered.shape[1]
-        else:
-            column = scores.mean(axis=1)
-    name = f"{scale.label}: {results.attrs['queries_set_name']} {description} score"
-    aggregated = column.to_frame(name) if only_aggregation else results.assign(**{name: column})
-    aggregated.attrs = {
-        **results.attrs,
-        "best": best,
-        "aggregated": True,
-        "aggregation": description,
-        "left_out": left_out,
-        "n_queries": answered.shape[1],
-    }
-    return aggregated
-
-
-def _warn_if_misleading(function: str, scale: Scale) -> None:
-    """Say when an aggregate does not respect the metric's order (seed paper, section 3.2)."""
-    if function == "bias_avg":
-        return
-    signed = scale.value_range[0] < scale.no_bias_value < scale.value_range[1]
-    cancels = signed and function in ("sum", "avg")
-    folds = scale.no_bias_value != 0 and scale.value_range[0] < 0 and function.startswith("abs")
-    off_centre = signed and scale.no_bias_value != 0
-    if cancels or folds or off_centre:
-        logger.warning(
-            "%r can rank models against the order of %s, whose value for no bias is %g%s; "
-            "'bias_avg' cannot",
-            function,
-            scale.label,
-            scale.no_bias_value,
-            " (scores on both sides of it cancel)" if cancels or off_centre else "",
-        )
 
 
 def _instantiate(metric: object) -> BaseMetric:
@@ -467,7 +476,7 @@ def _check_runs(queries: object, models: object) -> tuple[list[Query], list[Word
         check_query(query)
     for model in checked_models:
         check_model(model)
-    return checked_queries, checked_models
+    return list(dict.fromkeys(checked_queries)), checked_models
 
 
 def _check_params(metric_params: object) -> dict[str, Any]:

@@ -7,8 +7,8 @@ the variants of a word, in the order in which they are to be looked up.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Literal, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
@@ -27,8 +27,12 @@ _CASES = ("lowercase", "uppercase", "titlecase")
 _OPTIONS = (*_CASES, "strip_accents", "preprocessor")
 
 
+#: A list of preprocessors, as users write it: plain dictionaries will do.
+Preprocessors: TypeAlias = Sequence[Mapping[str, Any]]
+
+
 def preprocess_word(
-    word: str, options: Preprocessor | None = None, vocab_prefix: str | None = None
+    word: str, options: Mapping[str, Any] | None = None, vocab_prefix: str | None = None
 ) -> str:
     """Return the form of a word that is looked up in the vocabulary of a model.
 
@@ -68,8 +72,8 @@ def preprocess_word(
     """
     if not isinstance(word, str):
         raise TypeError(f"word must be a string; got {found(word)}.")
-    options = check_preprocessor({} if options is None else options)
-    return (vocab_prefix or "") + _apply(word, options)
+    checked = check_preprocessor({} if options is None else options)
+    return (vocab_prefix or "") + _apply(word, checked)
 
 
 def check_preprocessor(options: object) -> Preprocessor:

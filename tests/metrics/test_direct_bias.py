@@ -191,7 +191,7 @@ def test_unpaired_sets_need_the_direction_of_means(query_of, toy_model):
         (
             ("xyzzy she", "he plugh"),
             {"lost_vocabulary_threshold": 0.5},
-            "every pair of target words lost a word",
+            "2 of 2 pairs of target words lost a word",
         ),
     ],
 )

@@ -350,11 +350,17 @@ def test_smaller_gap_gives_narrower_bounds():
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @pytest.mark.parametrize(("n_x", "n_y"), [(600, 600), (700, 500)])
-def test_sets_beyond_every_method_get_trivial_bounds(n_x, n_y, alternative):
+def test_sets_beyond_every_exact_method_get_random_splits(n_x, n_y, alternative):
+    """Bounds of 0 and 1 are true and useless: a p-value of 1 would hide any difference."""
     x, y = words(np.random.default_rng(1), n_x, n_y)
-    test = permutation_test(x, y, alternative=alternative, method="exact")
-    assert (test.method, test.p_value) == ("bounds", 1.0)
-    assert test.p_value_bounds[0] >= 0.0
+    test = permutation_test(
+        x + 0.5, y, alternative=alternative, method="exact", n_iterations=500, random_state=0
+    )
+    assert (test.method, test.n_splits) == ("approximate", 500)
+    assert test.p_value == (1.0 if alternative == "less" else 1 / 501)
+    assert test == permutation_test(
+        x + 0.5, y, alternative=alternative, n_iterations=500, random_state=0
+    )
 
 
 # Random splits
@@ -459,14 +465,30 @@ def test_wrong_associations_are_refused(x, error, message):
     [
         ({"alternative": "bigger"}, ValueError, "alternative must be one of 'greater', 'less'"),
         ({"method": "bootstrap"}, ValueError, "method must be one of 'exact', 'approximate'"),
-        ({"n_iterations": 0}, ValueError, "n_iterations must be at least 1; got 0"),
-        ({"n_iterations": 10.0}, TypeError, "n_iterations must be an integer; got 10.0"),
-        ({"n_iterations": True}, TypeError, "n_iterations must be an integer; got True"),
-        ({"random_state": -1}, ValueError, "random_state must not be negative; got -1"),
+        (
+            {"n_iterations": 0},
+            ValueError,
+            "n_iterations must be an integer of at least 1; got int 0",
+        ),
+        (
+            {"n_iterations": 10.0},
+            TypeError,
+            "n_iterations must be an integer of at least 1; got float 10.0",
+        ),
+        (
+            {"n_iterations": True},
+            TypeError,
+            "n_iterations must be an integer of at least 1; got bool True",
+        ),
+        ({"random_state": -1}, ValueError, "random_state must be from 0 to .*; got -1"),
         ({"random_state": "42"}, TypeError, "random_state must be an integer"),
-        ({"relative_gap": 1}, ValueError, "relative_gap must be at least 0 and below 1; got 1"),
-        ({"relative_gap": math.nan}, ValueError, "relative_gap must be at least 0 and below 1"),
-        ({"relative_gap": "1%"}, TypeError, "relative_gap must be a number; got '1%'"),
+        ({"relative_gap": 1}, ValueError, "relative_gap must be below 1"),
+        ({"relative_gap": math.nan}, ValueError, "relative_gap is a share between 0 and 1"),
+        (
+            {"relative_gap": "1%"},
+            TypeError,
+            "relative_gap must be a number between 0 and 1; got str '1%'",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options, error, message):

@@ -201,7 +201,7 @@ def test_different_words_lost_from_each_set_leave_only_complete_pairs(query_of, 
     result = RIPA().run_query(
         query_of(["xyzzy she woman", "folk plugh man"], [ATTRIBUTES]),
         toy_model,
-        lost_vocabulary_threshold=0.5,
+        lost_vocabulary_threshold=0.7,
     )
     assert result.details["pairs"] == [("woman", "man")]
     assert result.lost_words == {"Target set 0": ["xyzzy"], "Target set 1": ["plugh"]}
@@ -213,7 +213,14 @@ def test_no_complete_pair_is_nan_with_a_reason(query_of, toy_model):
     )
     assert list(result) == ["query_name", "result", "ripa", "word_values"]
     assert math.isnan(result["result"])
-    assert result.nan_reason == "every pair of target words lost a word"
+    assert result.nan_reason == "2 of 2 pairs of target words lost a word"
+
+
+def test_threshold_counts_pairs_not_only_words(query_of, toy_model):
+    """Each set may lose a different third, and two thirds of the pairs are gone."""
+    query = query_of(["xyzzy she woman", "folk plugh man"], [ATTRIBUTES])
+    result = RIPA().run_query(query, toy_model, lost_vocabulary_threshold=0.5)
+    assert result.nan_reason == "2 of 3 pairs of target words lost a word"
 
 
 def test_sets_of_unequal_size_are_refused(query_of, toy_model, vectors):

@@ -283,12 +283,20 @@ def test_effect_size_reaches_its_extreme_when_the_sets_are_opposite(
 ):
     he, she = [1.0, 0.0], [0.0, 1.0]
     sets = [[he] * n_x, [she] * n_y, [he], [she]]
-    query = Query([["he"] * n_x, ["she"] * n_y], [["he"], ["she"]])
+    x, y = [f"x{i}" for i in range(n_x)], [f"y{i}" for i in range(n_y)]
+    query = Query([x, y], [["he"], ["she"]])
     for ddof, expected in ((0, largest), (1, largest_ddof_1)):
         assert weat_effect_size(*sets, ddof=ddof) == pytest.approx(expected, abs=1e-6)
         scale = WEAT().scale(query, return_effect_size=True, ddof=ddof)
         assert scale.value_range[1] == pytest.approx(expected, abs=1e-6)
     assert weat(*sets) == pytest.approx(n_x + n_y)
+
+
+def test_scale_counts_each_word_once_and_knows_no_bound_for_all_variants():
+    query = Query([["he", "he", "him"], ["she", "her"]], [["he"], ["she"]])
+    assert WEAT().scale(query).value_range == (-8.0, 8.0)
+    assert WEAT().scale(query, return_effect_size=True).value_range == (-2.0, 2.0)
+    assert WEAT().scale(query, strategy="all").value_range == (-math.inf, math.inf)
 
 
 def test_statistic_reaches_the_bound_of_its_scale():

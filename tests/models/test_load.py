@@ -129,7 +129,9 @@ def test_gensims_own_file_is_refused_with_the_way_out(tmp_path):
         (b"she 1 2 3\nhe 1 2 x\n", "line 2: expected a word and 3 numbers"),
         (b"3 2\nshe 1 2\nhe 1 2\n", "promises 3 words, the file has 2"),
         (b"1 2\nshe 1 2\nhe 1 2\n", "promises 1 words, the file has 2"),
-        (b"she 1 2\nshe 3 4\n", "'she' stands at 0 and again at 1"),
+        (b"5\n6\n", "line 1: expected a word"),
+        (b"1_0 1_0\n", "line 1: expected a word"),
+        (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),
         (b"she 1 2\n\xff\xfe 3 4\n", "line 2: the word .* is not UTF-8"),
         (binary_of(["she", "he"], VECTORS[:2])[:-4], "promises|cut short"),
         (b"1000000000 300\nshe \x00\x00", "the header promises 1000000000 words"),
@@ -146,6 +148,19 @@ def test_missing_file_and_wrong_type():
         load("nowhere.txt")
     with pytest.raises(TypeError, match="path or 'demo'"):
         load(3)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_first_vector_of_a_repeated_word_is_kept_and_logged(write, binary, caplog):
+    words = ["she", "he", "she"]
+    make = binary_of if binary else lambda w, v: text_of(w, v, header=True)
+    model = load(write(make(words, VECTORS[:3])))
+    check(model, ["she", "he"])
+    assert "has 1 words twice" in caplog.text
+
+
+def test_byte_order_mark_is_no_part_of_the_first_word(write):
+    check(load(write(b"\xef\xbb\xbf" + text_of(WORDS, VECTORS, header=False))))
 
 
 @settings(max_examples=200, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 
@@ -29,7 +30,10 @@ def main() -> None:
     app.callback(invoke_without_command=True)(_version)
     try:
         app()
-    except (ValueError, FileNotFoundError, ConnectionError) as error:
+    except (ValueError, TypeError, OSError) as error:
+        # For whoever mends wefe: the place where it happened.
+        if os.environ.get("WEFE_TRACEBACK"):
+            raise
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
 

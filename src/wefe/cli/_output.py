@@ -30,11 +30,15 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     """Return named tables as one JSON object of lists of records; NaN becomes null."""
+    # pandas' own JSON writer keeps 15 decimals, which leaves little of a small p-value.
     records = {
-        name: json.loads(table.to_json(orient="records", double_precision=15))
+        name: [
+            {key: None if pd.isna(value) else value for key, value in record.items()}
+            for record in table.astype(object).to_dict("records")
+        ]
         for name, table in tables.items()
     }
-    return json.dumps(records, indent=2, ensure_ascii=False)
+    return json.dumps(records, indent=2, ensure_ascii=False, default=int)
 
 
 def _column_as_text(name: str, column: pd.Series) -> list[str]:

@@ -128,6 +128,8 @@ def list_query_sets() -> list[dict[str, Any]]:
         - `delivery`: 'shipped', 'fetched' or 'partly fetched';
         - `cached`: whether the download is at hand and verified; None when there is nothing to
           download;
+        - `paired_targets`: whether word i of one target set goes with word i of the other, as
+          RIPA and direct bias need it;
         - `source`: the study it comes from.
 
     Examples
@@ -156,6 +158,7 @@ def list_query_sets() -> list[dict[str, Any]]:
                 "queries_offline": total - left_out,
                 "delivery": _delivery(some_ships=left_out < total, some_fetched=bool(left_out)),
                 "cached": at_hand(files) if files else None,
+                "paired_targets": query_set.paired_targets,
                 "source": query_set.source,
             }
         )

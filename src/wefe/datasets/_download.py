@@ -204,6 +204,10 @@ def _download(name: str) -> Path:
             f"{file.url} no longer holds the published {name}: sha256 {file.sha256} was expected. "
             f"Nothing was kept. The address may have moved on; {remedy}."
         ) from error
+    except (NotADirectoryError, PermissionError, FileExistsError) as error:
+        raise OSError(
+            f"{name} cannot be kept: {error}. Let the cache folder {cache} be writable, {remedy}."
+        ) from error
     except OSError as error:
         raise ConnectionError(
             f"{name} ({file.size:,} bytes) is needed and not at hand: it is not in {places}, and "

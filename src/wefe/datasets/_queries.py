@@ -37,6 +37,8 @@ class QuerySet:
     what: str
     source: str
     recipes: tuple[Recipe, ...]
+    # Word i of one target set goes with word i of the other: she, he.
+    paired_targets: bool = False
 
 
 def _recipe(targets: str, attributes: str) -> Recipe:
@@ -112,7 +114,7 @@ _RNSB_PAPER = "Sweeney & Najafian (ACL 2019)"
 
 QUERY_SETS = {
     "weat": QuerySet("The ten WEAT tests", _WEAT_PAPER, _WEAT_TESTS),
-    "gender": QuerySet("Gender queries of the WEFE case study", _WEFE_PAPER, _GENDER),
+    "gender": QuerySet("Gender queries of the WEFE case study", _WEFE_PAPER, _GENDER, True),
     "ethnicity": QuerySet("Ethnicity queries of the WEFE case study", _WEFE_PAPER, _ETHNICITY),
     "religion": QuerySet("Religion queries of the WEFE case study", _WEFE_PAPER, _RELIGION),
     "case_study": QuerySet(

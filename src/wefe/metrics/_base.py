@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import importlib.metadata
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, Unpack
 
 from wefe._checks import check_choice
-from wefe.embeddings import EmbeddedSet, Lookup, embed_query
+from wefe.embeddings import (
+    DEFAULT_THRESHOLD,
+    EmbeddedSet,
+    Lookup,
+    UnanswerableError,
+    embed_query,
+)
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
@@ -176,13 +183,18 @@ class BaseMetric:
             )
         self._check_lookup(lookup)
         embedded = embed_query(model, query, **lookup)
-        if embedded.nan_reason is None:
+        unanswerable = embedded.nan_reason
+        if unanswerable is None and self._pairs_targets(**params):
+            unanswerable = _too_few_tuples(
+                embedded.targets, lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+            )
+        if unanswerable is None:
             measured = self._compute(embedded.targets, embedded.attributes, **params)
             if not isinstance(measured, Measurement):
                 score = float(measured)
                 measured = Measurement({"result": score, self.metric_short_name.lower(): score})
         else:
-            measured = self._undefined(embedded.nan_reason)
+            measured = self._undefined(unanswerable)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
             reason = f"{self.metric_short_name} is undefined for these vectors"
@@ -199,6 +211,10 @@ class BaseMetric:
         # A copy: users may write into what they get.
         values = {"result": math.nan, **copy.deepcopy(dict(nan_values))}
         return Measurement(values, reason, details or {})
+
+    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
+        """Tell whether word i of each target set belong together, with these parameters."""
+        return False
 
     def _check_lookup(self, lookup: Mapping[str, Any]) -> None:
         # A misspelt option would otherwise be a silent default.
@@ -267,6 +283,8 @@ def register(metric: MetricClass) -> MetricClass:
 def list_metrics() -> list[type[BaseMetric]]:
     """Return every registered metric, the built-in ones first, in alphabetical order.
 
+    Metrics of other packages are found through their entry points in the group 'wefe.metrics'.
+
     Examples
     --------
     >>> from wefe.metrics import list_metrics
@@ -277,6 +295,8 @@ def list_metrics() -> list[type[BaseMetric]]:
 
     for name in dir(wefe.metrics):
         getattr(wefe.metrics, name)  # importing a metric registers it
+    for entry in importlib.metadata.entry_points(group="wefe.metrics"):
+        entry.load()
     return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
 
 
@@ -303,6 +323,35 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
+def distinct_sizes(sets: Sequence[Sequence[str]], params: Mapping[str, Any]) -> list[int] | None:
+    """Return how many vectors each word set has when all its words are found; None if unknown.
+
+    With ``strategy="all"`` a word has as many vectors as variants in the vocabulary.
+    """
+    if params.get("strategy") == "all":
+        return None
+    return [len(set(words)) for words in sets]
+
+
+def _too_few_tuples(sets: Sequence[EmbeddedSet], threshold: float) -> str | None:
+    """Say why too many tuples lost a word: sets that lose different ones lose them together."""
+    _check_tuples(sets)
+    n_lost = sum(any(part.first_row[i] is None for part in sets) for i in range(sets[0].n_entries))
+    share = n_lost / sets[0].n_entries
+    if share <= threshold and share < 1:
+        return None
+    return f"{n_lost} of {sets[0].n_entries} pairs of target words lost a word"
+
+
+def _check_tuples(sets: Sequence[EmbeddedSet]) -> None:
+    lengths = {part.name: part.n_entries for part in sets}
+    if len(set(lengths.values())) > 1:
+        stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise UnanswerableError(
+            f"the target sets are paired by position and need equal sizes; {stated}."
+        )
+
+
 def paired_vectors(sets: Sequence[EmbeddedSet]) -> tuple[list[tuple[str, ...]], list[Any]]:
     """Return the tuples that aligned sets form by position, without those that lost a word.
 
@@ -320,13 +369,10 @@ def paired_vectors(sets: Sequence[EmbeddedSet]) -> tuple[list[tuple[str, ...]], 
 
     Raises
     ------
-    ValueError
+    UnanswerableError
         If the sets have different lengths.
     """
-    lengths = {part.name: part.n_entries for part in sets}
-    if len(set(lengths.values())) > 1:
-        stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
-        raise ValueError(f"the target sets are paired by position and need equal sizes; {stated}.")
+    _check_tuples(sets)
     positions = [
         i for i in range(sets[0].n_entries) if all(part.first_row[i] is not None for part in sets)
     ]

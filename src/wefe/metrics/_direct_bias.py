@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_choice, check_positive_int, found
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, paired_vectors, register
 from wefe.metrics._direction import BiasSubspace, bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, mean_unit, unit
@@ -41,7 +41,8 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
         basis = unit("directions", basis)
     elif not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
         raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
-    return np.asarray(np.linalg.norm(unit("words", words) @ basis.T, axis=1))
+    lengths = np.linalg.norm(unit("words", words) @ basis.T, axis=1)
+    return np.asarray(np.minimum(lengths, 1.0))
 
 
 def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
@@ -154,6 +155,9 @@ class DirectBias(BaseMetric):
             direction=check_choice("direction", direction, _DIRECTIONS),
         )
 
+    def _pairs_targets(self, **params: Any) -> bool:
+        return bool(params["direction"] == "pca")
+
     def _compute(
         self,
         targets: Sequence[EmbeddedSet],
@@ -168,12 +172,13 @@ class DirectBias(BaseMetric):
         reason = None
         if direction == "pca":
             details["pairs"], arrays = paired_vectors(targets)
-            if not details["pairs"]:
-                reason = "every pair of target words lost a word"
-            elif np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
+            if np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
                 reason = "the members of every pair have the same direction"
             else:
-                details["subspace"] = bias_subspace(arrays, n_components)
+                try:
+                    details["subspace"] = bias_subspace(arrays, n_components)
+                except ValueError as error:  # the pairs found span fewer directions
+                    raise UnanswerableError(str(error)) from error
         else:
             if len(targets) != 2 or n_components != 1:
                 raise ValueError(

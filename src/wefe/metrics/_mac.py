@@ -36,7 +36,7 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
         In [0, 2]; 1 means no association.
     """
     means = np.stack([mean_unit(f"attributes[{j}]", a) for j, a in enumerate(attributes)])
-    return np.asarray(1.0 - unit("t", t) @ means.T)
+    return np.clip(1.0 - unit("t", t) @ means.T, 0.0, 2.0)
 
 
 def mac(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
@@ -11,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import check_choice, check_positive_int, check_random_state, check_share
 from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
@@ -23,6 +23,8 @@ _TIE_TOLERANCE = 1e-12
 # Values held at once while drawing random splits (8 bytes each).
 _CHUNK = 2**20
 _Z_99 = 2.5758293035489004
+# Bounds that leave more open than a factor of two say less than random splits do.
+_USELESS = 0.5
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,15 @@ def permutation_test(
         40 words in total, few different associations, or few splits (or all but few) as extreme as
         the observed one; otherwise it encloses the share between two guaranteed bounds.
     n_iterations : int, default=10_000
-        Number of random splits, at least 1. Not used by ``"exact"``.
+        Number of random splits, at least 1.
     random_state : int, numpy.random.Generator or None, default=None
         Seed or source of the random splits; the same seed gives the same p-value. NumPy's global
-        generator is neither used nor changed. Not used by ``"exact"``.
+        generator is neither used nor changed.
     relative_gap : float, default=0.01
         For ``"exact"``: bounds are accepted once their distance is at most this share of the upper
         one; from 0 (as narrow as some 200 MB of memory allow) to below 1. With more than about 100
-        words in total a tiny p-value may keep wider bounds; with more than about 1,000 words they
-        are trivial, unless the splits can be counted.
+        words in total a tiny p-value may keep wider bounds. Where they would be more than a factor
+        of two apart (about 1,000 words), random splits are drawn instead, as the result says.
 
     Returns
     -------
@@ -132,12 +134,13 @@ def permutation_test(
     >>> round(test.p_value, 1), test.n_splits
     (0.3, 10000)
     """
-    x, y = _check_associations(x, "x"), _check_associations(y, "y")
-    _check_option(alternative, "alternative", get_args(Alternative))
-    _check_option(method, "method", get_args(Method))
-    n_iterations = _check_n_iterations(n_iterations)
-    generator = _check_random_state(random_state)
-    relative_gap = _check_gap(relative_gap)
+    x, y = given = _check_associations(x, "x"), _check_associations(y, "y")
+    check_choice("alternative", alternative, get_args(Alternative))
+    check_choice("method", method, get_args(Method))
+    n_iterations = check_positive_int("n_iterations", n_iterations)
+    generator = np.random.default_rng(check_random_state(random_state))
+    if check_share("relative_gap", relative_gap) == 1:
+        raise ValueError("relative_gap must be below 1; use for example 0.01.")
 
     statistic = math.fsum(x) - math.fsum(y)
     # P(S_i <= S) for (x, y) is P(S_i >= S) for (y, x). A two-sided test may as well start from
@@ -166,6 +169,13 @@ def permutation_test(
         fewest, most = _count_splits(values, len(x), low, high, relative_gap)
         bounds, kind = _as_shares(fewest, most, n_splits)
         p_value = bounds[1]
+        if bounds[0] < _USELESS * bounds[1]:
+            return permutation_test(
+                *given,
+                alternative=alternative,
+                n_iterations=n_iterations,
+                random_state=generator,
+            )
     return PermutationTest(statistic, p_value, bounds, kind, alternative, n_splits)
 
 
@@ -307,41 +317,3 @@ def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
             "model, and leave those words out."
         )
     return array
-
-
-def _check_option(value: object, name: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
-
-
-def _check_gap(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"relative_gap must be a number; got {value!r}. Use for example 0.01.")
-    if not 0 <= float(value) < 1:
-        raise ValueError(
-            f"relative_gap must be at least 0 and below 1; got {value!r}. Use for example 0.01."
-        )
-    return float(value)
-
-
-def _check_n_iterations(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"n_iterations must be an integer; got {value!r}. Use for example 10_000.")
-    if value < 1:
-        raise ValueError(f"n_iterations must be at least 1; got {value!r}. Use for example 10_000.")
-    return int(value)
-
-
-def _check_random_state(value: object) -> np.random.Generator:
-    if isinstance(value, np.random.Generator):
-        return value
-    if value is None:
-        return np.random.default_rng()
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"random_state must be an integer, a numpy.random.Generator or None; got {value!r}. "
-            "Use for example numpy.random.default_rng(42)."
-        )
-    if value < 0:
-        raise ValueError(f"random_state must not be negative; got {value!r}. Use for example 42.")
-    return np.random.default_rng(int(value))

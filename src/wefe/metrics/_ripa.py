@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -140,23 +140,23 @@ class RIPA(BaseMetric):
         check_choice("relation", relation, _RELATIONS)
         return self._run(query, model, lookup, relation=relation)
 
+    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
+        return True
+
     def _compute(
         self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, relation: str
     ) -> Measurement:
         (words,) = attributes
         pairs, (t1, t2) = paired_vectors(targets)
-        reason = None
-        if not pairs:
-            reason = "every pair of target words lost a word"
-        else:
-            # Up to rounding: normalisation makes parallel vectors identical but for that.
-            spans = np.linalg.norm(t1 - t2, axis=1) > ZERO_LENGTH * np.linalg.norm(t1, axis=1)
-            same = [pair for pair, spanned in zip(pairs, spans, strict=True) if not spanned]
-            # The principal component needs no more than one pair that has a direction.
-            if same and (relation == "pairs" or not spans.any()):
-                reason = f"the vectors of a pair are identical, so it has no direction: {same}"
-        if reason is not None:
-            return self._undefined(reason, {"pairs": pairs})
+        # Up to rounding: normalisation makes parallel vectors identical but for that.
+        spans = np.linalg.norm(t1 - t2, axis=1) > ZERO_LENGTH * np.linalg.norm(t1, axis=1)
+        same = [pair for pair, spanned in zip(pairs, spans, strict=True) if not spanned]
+        # The principal component needs no more than one pair that has a direction.
+        if same and (relation == "pairs" or not spans.any()):
+            return self._undefined(
+                f"the vectors of a pair are identical, so it has no direction: {same}",
+                {"pairs": pairs},
+            )
         by_pair = ripa_by_pair(t1, t2, words.vectors, relation)
         means = by_pair.mean(axis=1)
         score = float(means.mean())

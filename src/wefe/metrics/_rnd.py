@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes, register
 from wefe.metrics._geometry import Vectors, as_vectors, unit
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -167,7 +167,8 @@ class RND(BaseMetric):
         """Say how scores are to be read: bounded by 2 for cosines and for unit vectors."""
         bound = 2.0 if params.get("distance", "norm") != "norm" or params.get("normalize") else None
         if params.get("reduce") == "sum" and bound is not None:
-            bound = None if query is None else bound * len(query.attribute_sets[0])
+            sizes = None if query is None else distinct_sizes(query.attribute_sets, params)
+            bound = None if sizes is None else bound * sizes[0]
         limit = math.inf if bound is None else bound
         return Scale("RND", (-limit, limit), 0.0)
 

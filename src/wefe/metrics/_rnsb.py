@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, found
+from wefe._checks import check_bool, check_positive_int, check_random_state, found
 from wefe._progress import progress_bar
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes, register
 from wefe.metrics._geometry import Vectors, as_vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -74,7 +74,7 @@ def negative_sentiment_probabilities(
     estimator: Any = None,
     estimator_params: Mapping[str, Any] | None = None,
     holdout: bool = False,
-    random_state: int | None = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Vectors:
     """Probability of each word to belong to the negative set, by a classifier trained on both.
 
@@ -88,7 +88,7 @@ def negative_sentiment_probabilities(
         Parameters of the classifier.
     holdout : bool, default=False
         Train on a stratified 80 % of the attribute words.
-    random_state : int or None, default=None
+    random_state : int, Generator or None, default=None
         Seed of the hold-out and of the classifier, if it takes one and has none.
 
     Returns
@@ -96,7 +96,7 @@ def negative_sentiment_probabilities(
     ndarray of shape (n_words,)
         Probabilities.
     """
-    (seed,) = _seeds(random_state, 1)
+    (seed,) = _seeds(check_random_state(random_state), 1)
     classifier = _make_classifier(estimator, estimator_params, seed)
     x, y = _training_data(positive, negative)
     fitted, _, _ = _fit(classifier, x, y, holdout=holdout, random_state=seed)
@@ -147,7 +147,7 @@ class RNSB(BaseMetric):
         estimator: Any = None,
         estimator_params: Mapping[str, Any] | None = None,
         n_iterations: int = 1,
-        random_state: int | None = None,
+        random_state: int | np.random.Generator | None = None,
         holdout: bool = True,
         print_model_evaluation: bool = False,
         **lookup: Unpack[Lookup],
@@ -169,7 +169,7 @@ class RNSB(BaseMetric):
         n_iterations : int, default=1
             Train this many times, each time with a seed of its own derived from `random_state`,
             and average scores and probabilities. Meaningful with `holdout`.
-        random_state : int or None, default=None
+        random_state : int, Generator or None, default=None
             Makes hold-out and classifier reproducible. A `random_state` that the estimator has
             already stays.
         holdout : bool, default=True
@@ -197,15 +197,15 @@ class RNSB(BaseMetric):
             estimator=estimator,
             estimator_params=estimator_params,
             n_iterations=check_positive_int("n_iterations", n_iterations),
-            random_state=random_state,
+            random_state=check_random_state(random_state),
             holdout=check_bool("holdout", holdout),
             print_model_evaluation=check_bool("print_model_evaluation", print_model_evaluation),
         )
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
         """Say how scores are to be read: at most ln m for m target words."""
-        bound = math.inf if query is None else math.log(sum(map(len, query.target_sets)))
-        return Scale("RNSB", (0.0, bound), 0.0)
+        sizes = None if query is None else distinct_sizes(query.target_sets, params)
+        return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
 
     def _compute(
         self,
@@ -215,7 +215,7 @@ class RNSB(BaseMetric):
         estimator: Any,
         estimator_params: Mapping[str, Any] | None,
         n_iterations: int,
-        random_state: int | None,
+        random_state: int | np.random.Generator | None,
         holdout: bool,
         print_model_evaluation: bool,
     ) -> Measurement:
@@ -330,7 +330,9 @@ def _word_matrix(result: MetricResult, matrix: Vectors) -> pd.DataFrame:
     return pd.DataFrame(matrix, index=words, columns=words)
 
 
-def _seeds(random_state: int | None, n_iterations: int) -> list[int]:
+def _seeds(random_state: int | np.random.Generator | None, n_iterations: int) -> list[int]:
+    if isinstance(random_state, np.random.Generator):
+        return [int(seed) for seed in random_state.integers(2**32, size=n_iterations)]
     if random_state is not None and n_iterations == 1:
         return [random_state]
     # None draws fresh entropy; scikit-learn would take NumPy's global generator instead.

@@ -80,7 +80,7 @@ def same_by_word(
         return np.full(len(vectors), math.nan)
     cosines = np.abs(vectors @ directions.T)
     if combine == "projection":
-        return np.asarray(np.linalg.norm(cosines, axis=1))
+        return np.asarray(np.minimum(np.linalg.norm(cosines, axis=1), 1.0))
     # As released: the first direction is not weighted by its length, the others are.
     weights = np.concatenate([[1.0], lengths[1:]])
     return np.asarray(cosines @ weights)
@@ -95,7 +95,8 @@ def _directions(groups: Sequence[npt.ArrayLike]) -> tuple[Vectors, Vectors]:
     lengths: list[float] = []
     for mean in means[1:]:
         rest = means[0] - mean
-        for direction in basis:
+        # Twice: after one pass what is left may still lean to the earlier directions.
+        for direction in basis * 2:
             rest = rest - (rest @ direction) * direction
         length = float(np.linalg.norm(rest))
         if length >= ZERO_LENGTH:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from wefe._checks import check_bool, check_choice, check_positive_int
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes, register
 from wefe.metrics._geometry import Vectors, association
-from wefe.metrics._permutation import permutation_test
+from wefe.metrics._permutation import PermutationTest, permutation_test
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -161,8 +161,9 @@ class WEAT(BaseMetric):
             as large in magnitude as the observed one. Ties count.
         p_value_method : {'approximate', 'exact'}, default='approximate'
             'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
-            'exact' counts all splits, or encloses their share between bounds less than 1 % apart
-            and returns the upper one; `details['permutation_test']` has both.
+            'exact' counts all splits, or encloses their share between guaranteed bounds and returns
+            the upper one. They are less than 1 % apart for up to about 100 target words; where they
+            are wider, the log says so, and `details['permutation_test']` has both.
         p_value_iterations : int, default=10000
             Number of random splits.
         p_value_verbose : bool, default=False
@@ -178,7 +179,9 @@ class WEAT(BaseMetric):
         -------
         MetricResult
             'query_name', 'result', 'weat', 'effect_size', 'p_value' (NaN unless asked for).
-            `details['associations']` has s(w, A, B) for every target word.
+            `details['associations']` has s(w, A, B) for every target word,
+            `details['permutation_test']` the test, and `details['nan_reasons']` says why an entry
+            other than 'result' is NaN.
         """
         return self._run(
             query,
@@ -198,13 +201,13 @@ class WEAT(BaseMetric):
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
         """Say how scores are to be read; with ``return_effect_size`` those of the effect size."""
+        sizes = None if query is None else distinct_sizes(query.target_sets, params)
         if not params.get("return_effect_size"):
             # Each association is at most 2, so the sets' sizes bound the sum.
-            bound = math.inf if query is None else 2.0 * sum(map(len, query.target_sets))
+            bound = math.inf if sizes is None else 2.0 * sum(sizes)
             return Scale("WEAT", (-bound, bound), 0.0)
         bound = math.inf
-        if query is not None:
-            sizes = tuple(map(len, query.target_sets))
+        if sizes is not None:
             n = sum(sizes)
             bound = n / math.sqrt(math.prod(sizes))
             if params.get("ddof", 0) == 1:
@@ -247,11 +250,13 @@ class WEAT(BaseMetric):
             )
             details["permutation_test"] = test
             p_value = test.p_value
+            _log_if_not_as_asked(test, p_value_method)
             if p_value_verbose:
                 logger.info("%s", test)
-        reason = None
-        if return_effect_size and math.isnan(effect_size):
-            reason = "all target words have the same association, so the deviation is 0"
+        undefined = None
+        if math.isnan(effect_size):
+            undefined = "all target words have the same association, so the deviation is 0"
+            details["nan_reasons"] = {"effect_size": undefined}
         return Measurement(
             {
                 "result": effect_size if return_effect_size else statistic,
@@ -259,6 +264,23 @@ class WEAT(BaseMetric):
                 "effect_size": effect_size,
                 "p_value": p_value,
             },
-            reason,
+            undefined if return_effect_size else None,
             details,
+        )
+
+
+def _log_if_not_as_asked(test: PermutationTest, asked: str) -> None:
+    lower, upper = test.p_value_bounds
+    if asked != "exact":
+        return
+    if test.method == "approximate":
+        logger.warning(
+            "too many words for an exact p-value; %d random splits were drawn instead",
+            test.n_splits,
+        )
+    elif upper - lower > 0.01 * upper:
+        logger.warning(
+            "the exact p-value is known to lie between %.3g and %.3g; the upper one is returned",
+            lower,
+            upper,
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
+import logging
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,12 @@ import numpy as np
 
 from wefe._checks import found
 from wefe.models._word_embedding_model import ArrayVectors, WordEmbeddingModel
+
+logger = logging.getLogger(__name__)
+
+_Table = tuple[list[str], np.ndarray]
+
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 
 # What the first bytes of a file are compared with.
 _HEAD_BYTES = 4096
@@ -77,12 +86,24 @@ def load(
         head = file.read(_HEAD_BYTES)
         file.seek(0)
         words, vectors = _reader_of(path, head)(path, file)
-    return WordEmbeddingModel(
-        ArrayVectors(words, vectors), path.stem if name is None else name, vocab_prefix
+    words, vectors = _without_repetitions(path, words, vectors)
+    try:
+        table = ArrayVectors(words, vectors)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return WordEmbeddingModel(table, path.stem if name is None else name, vocab_prefix)
+
+
+def _without_repetitions(path: Path, words: list[str], vectors: np.ndarray) -> _Table:
+    """Keep the first vector of each word, as gensim does; the log says how many were dropped."""
+    first = {word: row for row, word in reversed(list(enumerate(words)))}
+    if len(first) == len(words) or len(words) != len(vectors):
+        return words, vectors
+    rows = sorted(first.values())
+    logger.warning(
+        "%s has %d words twice; the first vector of each is kept", path, len(words) - len(rows)
     )
-
-
-_Table = tuple[list[str], np.ndarray]
+    return [words[row] for row in rows], vectors[rows]
 
 
 def _reader_of(path: Path, head: bytes) -> Callable[[Path, BinaryIO], _Table]:
@@ -94,6 +115,9 @@ def _reader_of(path: Path, head: bytes) -> Callable[[Path, BinaryIO], _Table]:
             "it, load it with gensim (KeyedVectors.load) and pass the result to "
             "WordEmbeddingModel."
         )
+    for magic, name in _PACKED.items():
+        if head.startswith(magic):
+            raise ValueError(f"{path} is packed ({name}); unpack it first.")
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 100_000_000:
         return _read_safetensors
     header = _header(head)
@@ -161,23 +185,24 @@ def _read_word2vec_binary(path: Path, file: BinaryIO) -> _Table:
         )
     vectors = np.empty((n_words, dim), dtype=np.float32)
     words = []
-    data = file.read()
-    position = 0
-    for row in range(n_words):
-        space = data.find(b" ", position)
-        end = space + 1 + 4 * dim
-        if space < 0 or end > len(data):
-            raise ValueError(
-                f"{path} ends within word {row + 1} of {n_words}; the file is cut short."
-            )
-        words.append(_decode(path, data[position:space].lstrip(b"\n"), f"word {row + 1}"))
-        vectors[row] = np.frombuffer(data, dtype="<f4", count=dim, offset=space + 1)
-        position = end
+    position = file.tell()
+    # Mapped, so that the file is not held in memory beside its vectors.
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for row in range(n_words):
+            space = data.find(b" ", position)
+            end = space + 1 + 4 * dim
+            if space < 0 or end > size:
+                raise ValueError(
+                    f"{path} ends within word {row + 1} of {n_words}; the file is cut short."
+                )
+            words.append(_decode(path, data[position:space].lstrip(b"\n"), f"word {row + 1}"))
+            vectors[row] = np.frombuffer(data[space + 1 : end], dtype="<f4")
+            position = end
     return words, vectors
 
 
 def _read_text(path: Path, file: BinaryIO) -> _Table:
-    first = file.readline()
+    first = file.readline().removeprefix(codecs.BOM_UTF8)
     header = _header(first)
     lines: Iterator[tuple[int, bytes]]
     if header is None:
@@ -194,10 +219,13 @@ def _read_text(path: Path, file: BinaryIO) -> _Table:
         # Counted from the right, because a word may contain spaces.
         fields = line.rstrip().rsplit(b" ", dim)
         try:
+            # Python reads 1_0 as 10; no file of vectors means that.
+            if b"_" in b"".join(fields[1:]):
+                raise ValueError
             row = np.array(fields[1:], dtype=np.float32)
         except ValueError:
             row = np.empty(0, dtype=np.float32)
-        if len(row) != dim:
+        if len(row) != dim or dim == 0:
             raise ValueError(
                 f"{path}, line {number}: expected a word and {dim} numbers, found "
                 f"{line[:60]!r}{'...' if len(line) > 60 else ''}."

@@ -1,0 +1,180 @@
+"""From the scores of many queries to one number per model (seed paper, section 3.2)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from wefe._checks import check_choice, found
+from wefe.metrics._base import Scale, list_metrics
+
+logger = logging.getLogger(__name__)
+
+Aggregation: TypeAlias = (
+    Literal["sum", "abs_sum", "avg", "abs_avg", "bias_avg"]
+    | Callable[[pd.DataFrame], pd.Series | npt.NDArray[Any]]
+)
+
+#: What ranks a column: higher or lower is better, or nearer to a number.
+Best: TypeAlias = Literal["higher", "lower"] | float
+
+# Name -> what it is called in headings.
+DESCRIPTIONS: dict[str, str] = {
+    "sum": "sum",
+    "abs_sum": "sum of abs values",
+    "avg": "average",
+    "abs_avg": "average of abs values",
+    "bias_avg": "average distance from no bias",
+}
+_CUSTOM = "custom aggregation"
+
+_HEADING = re.compile(
+    rf"(?P<label>[^:]+): .* (?P<way>{'|'.join([*DESCRIPTIONS.values(), _CUSTOM])}) score"
+)
+
+
+def check_aggregation(function: object) -> Aggregation:
+    """Return the name of an aggregation, or a function that does one."""
+    if callable(function):
+        return function
+    return check_choice("aggregation_function", function, DESCRIPTIONS)  # type: ignore[return-value]
+
+
+def heading(label: str, queries_set_name: str, description: str) -> str:
+    """Return the heading of an aggregated column, as documented."""
+    return f"{label}: {queries_set_name} {description} score"
+
+
+def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.DataFrame:
+    """Return the table with a column that aggregates the scores of each model.
+
+    Parameters
+    ----------
+    results : DataFrame of shape (n_models, n_queries)
+        Scores. Queries that some model could not answer are left out for all, so that models are
+        compared on the same queries; the log names them.
+    function : str or callable
+        See :func:`wefe.run_queries`.
+    scale : Scale
+        How the scores are to be read.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_queries + 1)
+        Its `attrs` say which column that is and what ranks it.
+    """
+    answered = results.loc[:, results.notna().all()]
+    left_out = [str(name) for name in results.columns if name not in answered.columns]
+    if left_out:
+        logger.warning(
+            "aggregated without queries that not every model could answer: %s", ", ".join(left_out)
+        )
+    best: Best = scale.no_bias_value
+    if callable(function):
+        description = _CUSTOM
+        column = _call(function, answered)
+        if best != 0:
+            logger.warning(
+                "a custom aggregation of %s is ranked by its distance from %g, the value for no "
+                "bias; if it means something else, rank it through score_column(..., best=...)",
+                scale.label,
+                best,
+            )
+    else:
+        description = DESCRIPTIONS[function]
+        column, best = _by_name(function, answered, scale)
+    name = heading(scale.label, results.attrs["queries_set_name"], description)
+    aggregated = results.assign(**{name: column})
+    aggregated.attrs = {
+        **results.attrs,
+        "best": {**results.attrs["best"], name: best},
+        "aggregated": name,
+        "aggregation": description,
+        "left_out": left_out,
+        "n_scores": answered.shape[1],
+    }
+    return aggregated
+
+
+def best_of_heading(name: str) -> Best | None:
+    """Tell by its heading what ranks a column of a table that lost its `attrs` (a file, say).
+
+    Examples
+    --------
+    >>> best_of_heading("ECT: Gender average score")
+    1.0
+    >>> best_of_heading("ECT: Gender average distance from no bias score")
+    0.0
+    >>> best_of_heading("quality") is None
+    True
+    """
+    match = _HEADING.fullmatch(name)
+    if match is None:
+        return None
+    way = match["way"]
+    if way == DESCRIPTIONS["bias_avg"]:
+        return 0.0
+    label = match["label"].removesuffix("-ES")
+    for metric in list_metrics():
+        # A sum of scores that should be 1 is best at their number, which the heading hides.
+        if metric.metric_short_name == label and (
+            metric.no_bias_value == 0 or way.startswith("average")
+        ):
+            return metric.no_bias_value
+    return None
+
+
+def _by_name(function: str, answered: pd.DataFrame, scale: Scale) -> tuple[pd.Series, Best]:
+    n_scores = answered.shape[1]
+    if n_scores == 0:
+        return pd.Series(math.nan, index=answered.index), scale.no_bias_value
+    _warn_if_misleading(function, scale)
+    if function == "bias_avg":
+        return scale.bias(answered).mean(axis=1), 0.0
+    scores = answered.abs() if function.startswith("abs") else answered
+    if function.endswith("sum"):
+        return scores.sum(axis=1), scale.no_bias_value * n_scores
+    return scores.mean(axis=1), scale.no_bias_value
+
+
+def _call(function: Callable[[pd.DataFrame], Any], answered: pd.DataFrame) -> pd.Series:
+    column = function(answered)
+    if isinstance(column, np.ndarray) and column.shape == (len(answered),):
+        column = pd.Series(column, index=answered.index)
+    # Another index would be aligned by pandas, into NaN.
+    fits = isinstance(column, pd.Series) and set(column.index) == set(answered.index)
+    if not fits or len(column) != len(answered) or not pd.api.types.is_numeric_dtype(column):
+        raise TypeError(
+            "aggregation_function must return one number per model: a Series with the index of "
+            "its argument, for example lambda scores: scores.median(axis=1), or an array; it "
+            f"returned {found(column)}."
+        )
+    aligned: pd.Series = column.reindex(answered.index).astype(float)
+    return aligned
+
+
+def _warn_if_misleading(function: str, scale: Scale) -> None:
+    """Say when an aggregate does not respect the metric's order (seed paper, section 3.2)."""
+    if function == "bias_avg":
+        return
+    low, high = scale.value_range
+    two_sided = low < scale.no_bias_value < high
+    cancels = two_sided and function in ("sum", "avg")
+    off_centre = two_sided and scale.no_bias_value != 0
+    folds = scale.no_bias_value != 0 and low < 0 and function.startswith("abs")
+    if cancels or folds or off_centre:
+        logger.warning(
+            "%r can rank models against the order of %s, whose value for no bias is %g%s; "
+            "'bias_avg' cannot",
+            function,
+            scale.label,
+            scale.no_bias_value,
+            " (scores on both sides of it cancel)" if cancels or off_centre else "",
+        )
