@@ -15,7 +15,7 @@ from wefe._checks import check_bool, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.aggregation import Aggregation, aggregate, check_aggregation
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric, get_metric
+from wefe.metrics._base import BaseMetric, Scale, get_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 from wefe.results import MetricResult
@@ -27,6 +27,7 @@ _TIDY_COLUMNS = [
     "query_name",
     "metric",
     "score",
+    "no_bias_value",
     "p_value",
     "p_value_lower",
     "p_value_upper",
@@ -147,7 +148,7 @@ def run_queries(
     answers = _run_all(instance, checked_queries, checked_models, options, n_jobs, progress)
     scale = instance.scale(None, **params)
     results = _tabulate(answers, checked_queries, checked_models)
-    records = _records(answers, results, scale.label)
+    records = _records(answers, results, scale)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
@@ -239,8 +240,8 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns 'model_name', 'query_name', 'metric', 'score', 'p_value' (NaN unless the metric
-        was asked for one), 'p_value_lower' and 'p_value_upper' (what encloses it), 'words_used'
+        Columns 'model_name', 'query_name', 'metric', 'score', 'no_bias_value' (the score that means
+        that no bias was measured), 'p_value' (NaN unless the metric was asked for one), 'p_value_lower' and 'p_value_upper' (what encloses it), 'words_used'
         and 'words_lost' (numbers over all sets of the query; NA for a metric that does not tell)
         and 'nan_reason'.
 
@@ -268,7 +269,7 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
         ],
         columns=_TIDY_COLUMNS,
     )
-    numbers = ["score", "p_value", "p_value_lower", "p_value_upper"]
+    numbers = ["score", "no_bias_value", "p_value", "p_value_lower", "p_value_upper"]
     counts = ["words_used", "words_lost"]
     return tidy.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(counts, "Int64")})
 
@@ -433,13 +434,14 @@ class _SharedDict(dict[str, Any]):
         return self
 
 
-def _records(answers: list[list[_Answer]], results: pd.DataFrame, label: str) -> _SharedTuple:
+def _records(answers: list[list[_Answer]], results: pd.DataFrame, scale: Scale) -> _SharedTuple:
     # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
     return _SharedTuple(
         {
             "model_name": model,
             "query_name": query,
-            "metric": label,
+            "metric": scale.label,
+            "no_bias_value": scale.no_bias_value,
             **{key: None if value != value else value for key, value in answer._asdict().items()},
         }
         for model, row in zip(results.index, answers, strict=True)
