@@ -12,7 +12,7 @@ import numpy as np
 
 def found(value: object) -> str:
     """Describe a value for an error message: its type and, when short, the value itself."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     if len(text) > 60:
         text = text[:57] + "..."
     return f"{type(value).__name__} {text}"
@@ -87,10 +87,16 @@ def check_strategy(value: object) -> str:
 
 
 def check_sequence(name: str, value: object) -> Sequence[Any]:
-    """Return `value` if it is a list, tuple or array: something with an order and no keys."""
+    """Return `value` if it is a list, tuple or array: something with an order and no keys.
+
+    A pandas Series or Index becomes a list; its labels do not count.
+    """
     if isinstance(value, list | tuple | np.ndarray):
         return value  # type: ignore[return-value]
-    raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.")
+    if type(value).__module__.startswith("pandas.") and getattr(value, "ndim", 0) == 1:
+        return list(value)  # type: ignore[call-overload,no-any-return]
+    hint = f" Put it in a list: [{value!r}]." if isinstance(value, str) else ""
+    raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")
 
 
 def check_word_set(name: str, words: object) -> tuple[str, ...]:

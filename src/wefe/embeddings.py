@@ -178,7 +178,7 @@ def embed_query(
     if warn_not_found_words:
         for word_set in embedded:
             _log_lost(model, word_set.name, word_set.lost)
-    reason = _why_unanswerable(embedded, threshold)
+    reason = _why_unanswerable(model, embedded, threshold)
     if reason is not None:
         logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
     n_targets = len(targets)
@@ -432,8 +432,11 @@ def _check_usable(
     )
 
 
-def _why_unanswerable(sets: Sequence[EmbeddedSet], threshold: float) -> str | None:
+def _why_unanswerable(
+    model: WordEmbeddingModel, sets: Sequence[EmbeddedSet], threshold: float
+) -> str | None:
     reasons = []
+    lower_case = 0
     for part in sets:
         share = part.lost_share
         if len(part) > 0 and share <= threshold:
@@ -441,6 +444,12 @@ def _why_unanswerable(sets: Sequence[EmbeddedSet], threshold: float) -> str | No
         limit = "nothing is left" if len(part) == 0 else f"more than the {threshold:.0%} allowed"
         listed = ", ".join(part.lost[:5]) + (", ..." if len(part.lost) > 5 else "")
         reasons.append(f"{part.name!r} lost {share:.0%} of its words ({listed}), {limit}")
+        lower_case += sum((model.vocab_prefix or "") + word.lower() in model for word in part.lost)
+    if lower_case:
+        reasons.append(
+            f"the model has {lower_case} of these in lower case: "
+            "preprocessors=[{}, {'lowercase': True}]"
+        )
     return "; ".join(reasons) if reasons else None
 
 

@@ -47,8 +47,81 @@ def test_version():
 
 def test_measure_as_table():
     output = wefe("measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es").stdout
-    assert output.splitlines()[0].split()[:3] == ["model", "name", "query"]
+    assert output.splitlines()[0] == "WEAT-ES, weat (no bias: 0)"
     assert "1.2195" in output
+    assert "exact permutation test, right-sided" in output
+
+
+def test_models_of_a_query_stand_together_and_are_ranked():
+    output = wefe(
+        *["measure", "--model", "demo", "--model", "b=demo", "--queries", "weat"],
+        *["--metric", "weat-es", "--metric", "ect"],
+    ).stdout
+    lines = output.splitlines()
+    assert lines[2].startswith("Flowers and Insects")
+    assert lines[3].split()[0] == "b"
+    assert "WEAT-ES: weat (10 of 10)" in output
+
+
+def test_p_value_takes_the_side_asked_for(tmp_path, toy_query):
+    questions = tmp_path / "mine.json"
+    questions.write_text(json.dumps(toy_query.dict()))
+    call = ["measure", "--model", "demo", "--queries", str(questions), "--format", "json"]
+    sides = {
+        side: json.loads(wefe(*call, "--p-value-test", side).stdout)["results"][0]["p_value"]
+        for side in ("right-sided", "left-sided", "two-sided")
+    }
+    assert len(set(sides.values())) > 1
+    assert sides["right-sided"] + sides["left-sided"] > 1
+
+
+def test_small_p_values_keep_their_digits_in_json():
+    call = ["measure", "--model", "demo", "--queries", "weat", "--format"]
+    rows = list(csv.DictReader(io.StringIO(wefe(*call, "csv").stdout)))
+    records = json.loads(wefe(*call, "json").stdout)["results"]
+    assert [float(row["p_value"]) for row in rows] == [r["p_value"] for r in records]
+
+
+def test_without_network_what_ships_is_asked_and_the_rest_named(tmp_path):
+    """The address is unreachable in a closed environment; a proxy that refuses makes sure of it."""
+    done = wefe(
+        *["measure", "--model", "demo", "--queries", "gender", "--format", "json"],
+        WEFE_DATA_DIR=str(tmp_path),
+        XDG_CACHE_HOME=str(tmp_path),
+        https_proxy="http://127.0.0.1:9",
+    )
+    assert len(json.loads(done.stdout)["results"]) == 6
+    assert "1 of 7 queries are left out" in done.stderr
+
+
+def test_pairs_are_asked_of_pairs_only():
+    call = [
+        "measure",
+        "--model",
+        "demo",
+        "--offline",
+        "--metric",
+        "ripa",
+        "--metric",
+        "direct-bias",
+    ]
+    assert "are no pairs" in wefe(*call, "--queries", "religion").stderr
+    assert "are no pairs" not in wefe(*call, "--queries", "gender").stderr
+
+
+def test_repetitions_of_rnsb_have_an_effect():
+    call = ["measure", "--model", "demo", "--queries", "weat", "--metric", "rnsb"]
+    once = wefe(*call, "--format", "csv").stdout
+    often = wefe(*call, "--param", "rnsb.n_iterations=3", "--format", "csv").stdout
+    assert once != often
+    assert often == wefe(*call, "--param", "rnsb.n_iterations=3", "--format", "csv").stdout
+
+
+def test_module_can_be_run():
+    done = subprocess.run(
+        [sys.executable, "-m", "wefe", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("wefe ")
 
 
 def test_measure_as_csv_and_json_agree():
@@ -71,7 +144,15 @@ def test_measure_reads_files_of_vectors_and_queries(tmp_path, toy_model, toy_que
     lost = Query([["she"], ["he"]], [["home"], ["nowhere"]], ["F", "M"], ["H", "N"])
     questions.write_text(json.dumps([toy_query.dict(), lost.dict()]))
     output = wefe(
-        "measure", "--model", str(vectors), "--queries", str(questions), "--format", "json"
+        "measure",
+        "--model",
+        str(vectors),
+        "--queries",
+        str(questions),
+        "--metric",
+        "weat",
+        "--format",
+        "json",
     )
     records = json.loads(output.stdout)["results"]
     assert records[0]["score"] == pytest.approx(3.3510866, abs=1e-6)
@@ -104,7 +185,9 @@ def test_parameters_of_a_metric_are_passed_on():
         (["--model", "demo", "--queries", "weat", "--metric", "weet"], "Did you mean 'weat'"),
         (["--model", "demo", "--queries", "weat", "--param", "x"], "METRIC.NAME=VALUE"),
         (["--model", "demo", "--queries", "weat", "--param", "rnd.x=1"], "not measured"),
-        (["--model", "demo", "--queries", "weat", "--param", "weat.x=y"], "is no JSON"),
+        (["--model", "demo", "--queries", "weat", "--param", "weat-es.x=y"], "is no JSON"),
+        (["--model", "demo", "--queries", "weat", "--param", "weat-es.x=1"], "no parameter 'x'"),
+        (["--model", "x" * 300, "--queries", "weat"], "name too long"),
         (
             ["--model", "demo", "--queries", "weat", "--lost-vocabulary-threshold", "2"],
             "between 0 and 1",

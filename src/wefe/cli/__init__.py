@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from typing import Annotated
+
+import typer
 
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    import typer
-
     from wefe.cli import _datasets, _demo, _measure
 
-    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    _log_each_message_once()
     app = typer.Typer(
         name="wefe",
         help="Measure how biased word embeddings are, and how they rank.\n\n"
@@ -27,7 +28,7 @@ def main() -> None:
     app.command("demo")(_demo.demo)
     app.command("measure")(_measure.measure)
     app.command("datasets")(_datasets.datasets)
-    app.callback(invoke_without_command=True)(_version)
+    app.callback(invoke_without_command=True)(_top)
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
@@ -38,9 +39,25 @@ def main() -> None:
         sys.exit(2)
 
 
-def _version(version: bool = False) -> None:
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         import wefe
 
         print(f"wefe {wefe.__version__}")
-        sys.exit(0)
+        raise typer.Exit
+
+
+def _log_each_message_once() -> None:
+    """Log to standard error; what every metric would say again is said once."""
+    seen: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        return not (message in seen or seen.add(message))  # type: ignore[func-returns-value]
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.addFilter(is_new)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)

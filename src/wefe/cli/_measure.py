@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wefe._checks import check_choice
 from wefe.cli._output import Format, as_json, as_text
 
 if TYPE_CHECKING:
@@ -17,19 +20,19 @@ if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
     from wefe.query import Query
 
-# What the command line asks of a metric unless --param says otherwise: p-values where there are
-# any, and no randomness where it can be avoided.
-_DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
-    "weat": {"calculate_p_value": True, "p_value_method": "exact"},
-    "weat-es": {
-        "return_effect_size": True,
-        "calculate_p_value": True,
-        "p_value_method": "exact",
-    },
-    "rnsb": {"holdout": False},
-}
+logger = logging.getLogger(__name__)
 
 AGGREGATION: Literal["bias_avg"] = "bias_avg"
+
+_SHOWN = ["query", "model", "score", "p_value", "words_used", "words_lost", "nan_reason"]
+
+
+class Side(StrEnum):
+    """Which splits count in the permutation test of WEAT."""
+
+    right = "right-sided"
+    left = "left-sided"
+    two = "two-sided"
 
 
 def measure(
@@ -54,15 +57,23 @@ def measure(
             "gweat. Repeat for several. A query that is too large for a metric is replaced by its "
             "subqueries."
         ),
-    ] = ["weat"],  # noqa: B006 - typer reads the default, nobody changes it
+    ] = ["weat-es"],  # noqa: B006 - typer reads the default, nobody changes it
     format: Annotated[  # noqa: A002 - the option is called --format
-        Format, typer.Option(help="csv and json keep all digits and full texts.")
+        Format,
+        typer.Option(help="csv (scores only) and json keep all digits and full texts."),
     ] = Format.table,
+    p_value_test: Annotated[
+        Side,
+        typer.Option(
+            help="Which splits count in the permutation test of weat: right-sided asks whether the "
+            "first targets lean to the first attributes, two-sided whether they lean anywhere."
+        ),
+    ] = Side.right,
     param: Annotated[
         list[str],
         typer.Option(
             help="A parameter of a metric, METRIC.NAME=VALUE, the value in JSON: "
-            "rnsb.n_iterations=100, rnd.distance='\"cos\"'. Repeat for several."
+            "rnsb.n_iterations=100, weat-es.ddof=1. Repeat for several."
         ),
     ] = [],  # noqa: B006
     lowercase: Annotated[
@@ -83,126 +94,214 @@ def measure(
 ) -> None:
     """Measure models with published or own queries.
 
-    Prints one row per model, query and metric: the score, its p-value (WEAT, by an exact
-    permutation test), the words used and lost, and why a score is missing. With several models a
-    ranking follows: rank 1 has the least bias measured by that metric, on average over the
-    queries; queries that a model could not answer are left out for all.
+    Prints one row per query, model and metric: the score, the score that would mean no bias, the
+    p-value (WEAT only, by an exact permutation test), the words used and lost, and why a score is
+    missing. With several models a ranking follows: rank 1 has the least bias measured by that
+    metric, on average over the queries that all models could answer.
+
+    RNSB is trained on all attribute words, so that it is not random; with rnsb.n_iterations it
+    trains on random 80 % each time, with fixed seeds. In Python, run_queries does not look up
+    lower-case forms, and RNSB holds out words, unless told otherwise.
 
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
     """
     import pandas as pd
 
-    from wefe.ranking import create_ranking
     from wefe.running import run_queries, tidy_results
 
+    names = _check_metrics(metric)
+    own_params = _parse_params(param, names)
     models = [_open_model(text, vocab_prefix or None) for text in model]
     lookup: dict[str, Any] = {"normalize": normalize}
     if lowercase:
         lookup["preprocessors"] = [{}, {"lowercase": True}]
-    own_params = _parse_params(param, metric)
     rows, scores = [], []
     for set_name in queries:
-        name, query_set = _open_queries(set_name, offline)
-        for metric_name in metric:
+        asked = _open_queries(set_name, offline)
+        for name in names:
+            defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
             results = run_queries(
-                "weat" if metric_name.lower() == "weat-es" else metric_name,
-                query_set,
+                "weat" if name == "weat-es" else name,
+                asked.queries,
                 models,
-                queries_set_name=name,
+                queries_set_name=asked.name,
                 lost_vocabulary_threshold=lost_vocabulary_threshold,
-                metric_params={
-                    **lookup,
-                    **_DEFAULT_PARAMS.get(metric_name.lower(), {}),
-                    **own_params.get(metric_name.lower(), {}),
-                },
+                metric_params={**lookup, **defaults, **own_params.get(name, {})},
                 generate_subqueries=True,
                 aggregate_results=True,
                 aggregation_function=AGGREGATION,
                 n_jobs=n_jobs,
             )
-            rows.append(tidy_results(results).assign(queries=name))
+            rows.append(tidy_results(results).assign(queries=asked.name))
             scores.append(results)
     tidy = pd.concat(rows, ignore_index=True)
-    ranking = create_ranking(scores, method="min") if len(models) > 1 else None
-    _print(tidy, ranking, format)
+    if format is Format.csv:
+        print(tidy.to_csv(index=False), end="")
+    elif format is Format.json:
+        tables = {"results": tidy}
+        if len(models) > 1:
+            tables["ranking"] = _ranking(scores).reset_index()
+        print(as_json(tables))
+    else:
+        _print_tables(tidy, scores, p_value_test)
     if tidy["score"].isna().all():
         raise typer.Exit(1)
 
 
-def _print(tidy: pd.DataFrame, ranking: pd.DataFrame | None, format: Format) -> None:  # noqa: A002
-    if format is Format.csv:
-        print(tidy.to_csv(index=False), end="")
-        return
-    if format is Format.json:
-        tables = {"results": tidy}
-        if ranking is not None:
-            tables["ranking"] = ranking.reset_index()
-        print(as_json(tables))
-        return
-    shown = tidy.drop(columns="queries")
-    print(as_text(shown.dropna(axis="columns", how="all")))
-    if ranking is not None:
+class _Asked:
+    """Queries under one name."""
+
+    def __init__(self, name: str, queries: list[Query], paired: bool | None) -> None:
+        self.name = name
+        self.queries = queries
+        self.paired = paired  # None: nobody knows
+
+
+def _default_params(
+    metric: str, own: Mapping[str, Any], asked: _Asked, side: Side
+) -> dict[str, Any]:
+    """Say what the command line asks of a metric unless --param says otherwise."""
+    if metric in ("weat", "weat-es"):
+        return {
+            "return_effect_size": metric == "weat-es",
+            "calculate_p_value": True,
+            "p_value_method": "exact",
+            "p_value_test_type": side.value,
+        }
+    if metric == "rnsb":
+        return {"holdout": "n_iterations" in own, "random_state": 0}
+    if metric in ("ripa", "direct-bias") and asked.paired is False:
+        logger.warning(
+            "%s pairs target words by position, and those of %r are no pairs%s",
+            metric,
+            asked.name,
+            "; the difference of their means is taken instead"
+            if metric == "direct-bias" and "direction" not in own
+            else ": its scores mean nothing here",
+        )
+        if metric == "direct-bias":
+            return {"direction": "means"}
+    return {}
+
+
+def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], side: Side) -> None:
+    import pandas as pd
+
+    shown = tidy.drop(columns=["p_value_lower", "p_value_upper"])
+    shown = shown.rename(columns={"model_name": "model", "query_name": "query"})
+    # The models of one query stand together; groups keep the order in which they were asked.
+    for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
+        table = group.drop(columns=["queries", "metric", "no_bias_value"])
+        # A categorical sorts in the order in which its categories came.
+        asked = pd.Categorical(table["query"], categories=table["query"].unique())
+        table = table.iloc[asked.codes.argsort(kind="stable")].copy()
+        # A query stands before its first model only.
+        table.loc[table["query"].duplicated(), "query"] = ""
+        no_bias = group["no_bias_value"].iloc[0]
+        print(f"{metric}, {name} (no bias: {no_bias:g})")
+        print(as_text(table[_SHOWN].dropna(axis="columns", how="all")), end="\n\n")
+    if tidy["p_value"].notna().any():
+        print(f"p value: exact permutation test, {side.value}. Other metrics have none.")
+    if tidy["model_name"].nunique() > 1:
+        print("\nAverage distance from no bias (queries that all models answered, of those asked)")
+        print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))
+        ranking = _ranking(scores)
         print("\nRanks (1: least bias measured)")
-        print(as_text(_short(ranking), index=True))
+        ranks = [ranking.iloc[:, i].astype("Int64") for i in range(ranking.shape[1])]
+        print(as_text(_short(scores, ranks), index=True))
+        if ranking.isna().all().any():
+            print("Blank: no query was answered by all models; leave out the one that lacks words.")
 
 
-def _short(ranking: pd.DataFrame) -> pd.DataFrame:
-    """Turn ranks into whole numbers under headings of metric and query set."""
-    shown = ranking.astype("Int64")
-    shown.columns = [
-        column.removesuffix(" average distance from no bias score") for column in shown.columns
+def _ranking(scores: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    from wefe.ranking import create_ranking
+
+    return create_ranking(scores, method="min")
+
+
+def _short(scores: Sequence[pd.DataFrame], columns: Sequence[pd.Series]) -> pd.DataFrame:
+    """Return one row per metric and query set, one column per model."""
+    import pandas as pd
+
+    labels = [
+        f"{table.attrs['metric']}: {table.attrs['queries_set_name']} "
+        f"({table.attrs['n_scores']} of {table.shape[1] - 1})"
+        for table in scores
     ]
-    return shown
+    shown = pd.concat(list(columns), axis=1, keys=labels).T
+    return shown.convert_dtypes() if columns[0].dtype == "Int64" else shown
+
+
+def _check_metrics(names: Sequence[str]) -> list[str]:
+    """Return metric names as the help lists them; a typo is refused before any work."""
+    from wefe.metrics import list_metrics
+
+    known = {metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()}
+    known |= {metric.__name__.lower() for metric in list_metrics()} - {"directbias"}
+    known.add("weat-es")
+    return [check_choice("--metric", name.lower(), sorted(known)) for name in names]
 
 
 def _open_model(text: str, vocab_prefix: str | None) -> WordEmbeddingModel:
     from wefe.models import load
 
     # A path may hold '=' itself.
-    if text != "demo" and not Path(text).exists() and "=" in text:
+    if text != "demo" and "=" in text and not Path(text).exists():
         name, _, source = text.partition("=")
         return load(source, name, vocab_prefix)
     return load(text, None, vocab_prefix)
 
 
-def _open_queries(text: str, offline: bool) -> tuple[str, list[Query]]:
-    from wefe.datasets import list_query_sets, load_query_set
+def _open_queries(text: str, offline: bool) -> _Asked:
+    from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
     from wefe.query import Query
 
     path = Path(text)
     if path.suffix != ".json" and not path.is_file():
-        known = [entry["name"] for entry in list_query_sets()]
+        known = {entry["name"]: entry for entry in list_query_sets()}
         if text not in known:
             raise ValueError(
                 f"--queries {text!r} is neither a published query set ({', '.join(known)}) nor a "
                 "JSON file."
             )
-        query_set = load_query_set(text, offline=offline)
+        try:
+            query_set, why = load_query_set(text, offline=offline), "--offline"
+        except ConnectionError as error:
+            # Better most of an answer, and saying so, than none.
+            query_set, offline, why = load_query_set(text, offline=True), True, str(error)
         if not query_set:
             raise ValueError(
-                f"--queries {text}: no query of this set can be asked offline; its words are a "
-                "download. Leave out --offline, or set WEFE_DATA_DIR to a mirror."
+                f"--queries {text}: no query of this set can be asked offline, as its words are a "
+                f"download ({why}). Connect, or set WEFE_DATA_DIR to a mirror."
             )
-        return text, query_set
+        left_out = list_queries_left_out(text) if offline else []
+        if left_out:
+            logger.warning(
+                "%s: %d of %d queries are left out, as their words are a download (%s): %s",
+                text,
+                len(left_out),
+                len(left_out) + len(query_set),
+                why,
+                "; ".join(left_out),
+            )
+        return _Asked(text, query_set, known[text]["paired_targets"])
     if not path.is_file():
         raise FileNotFoundError(f"--queries {text}: there is no such file.")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"--queries {text} is no JSON: {error}") from error
-    entries = data if isinstance(data, list) else [data]
     checked = []
-    for position, entry in enumerate(entries):
+    for position, entry in enumerate(data if isinstance(data, list) else [data]):
         try:
             checked.append(Query.from_dict(entry))
         except (TypeError, ValueError) as error:
             raise ValueError(f"--queries {text}, query {position}: {error}") from error
-    return path.stem, checked
+    return _Asked(path.stem, checked, None)
 
 
 def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
     params: dict[str, dict[str, Any]] = {}
-    asked = [metric.lower() for metric in metrics]
     for text in texts:
         key, equals, value = text.partition("=")
         metric, dot, name = key.partition(".")
@@ -210,7 +309,7 @@ def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dic
             raise ValueError(
                 f"--param {text!r} must read METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
             )
-        if metric.lower() not in asked:
+        if metric.lower() not in metrics:
             raise ValueError(
                 f"--param {text!r} names {metric!r}, which is not measured; --metric has "
                 f"{', '.join(metrics)}."

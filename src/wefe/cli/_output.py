@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -21,7 +22,7 @@ class Format(StrEnum):
 
 
 def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
-    """Return a table for people: aligned, four decimals, nothing where there is no value."""
+    """Return a table for people: aligned, nothing where there is no value."""
     if index:
         frame = frame.rename_axis("").reset_index()
     columns = [_column_as_text(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
@@ -44,10 +45,10 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
 def _column_as_text(name: str, column: pd.Series) -> list[str]:
     """Return heading and cells, padded to one width: numbers to the right, texts to the left."""
     is_number = pd.api.types.is_numeric_dtype(column)
-    if name == "p_value":
+    if name.startswith("p_value"):
         cells = [f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in column.astype(float)]
     elif pd.api.types.is_float_dtype(column):
-        cells = [f"{x:.4f}" for x in column]
+        cells = [_number(x) for x in column]
     else:
         cells = [_cut(str(x)) for x in column]
     shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
@@ -56,5 +57,16 @@ def _column_as_text(name: str, column: pd.Series) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in shown]
 
 
+def _number(x: float) -> str:
+    """Return four decimals, or three digits of a smaller number."""
+    if x == 0 or not math.isfinite(x):
+        return f"{x:.4f}"
+    return f"{x:.{min(9, max(4, 2 - math.floor(math.log10(abs(x)))))}f}"
+
+
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+    """Cut a long text in the middle: names of queries differ at both ends."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    head = _LONGEST_TEXT // 2
+    return f"{text[:head]}…{text[head + 1 - _LONGEST_TEXT :]}"

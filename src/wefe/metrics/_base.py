@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, found
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
     EmbeddedSet,
@@ -191,7 +191,7 @@ class BaseMetric:
         if unanswerable is None:
             measured = self._compute(embedded.targets, embedded.attributes, **params)
             if not isinstance(measured, Measurement):
-                score = float(measured)
+                score = self._as_score(measured)
                 measured = Measurement({"result": score, self.metric_short_name.lower(): score})
         else:
             measured = self._undefined(unanswerable)
@@ -205,6 +205,15 @@ class BaseMetric:
             reason,
             measured.details,
         )
+
+    def _as_score(self, value: object) -> float:
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{type(self).__name__}._compute must return a number or a Measurement; got "
+                f"{found(value)}."
+            ) from None
 
     def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:
         nan_values = self.nan_values or {self.metric_short_name.lower(): math.nan}
@@ -237,6 +246,9 @@ class BaseMetric:
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_query(query)
         check_model(model)
+        for fact in ("metric_template", "metric_name", "metric_short_name"):
+            if not hasattr(self, fact):
+                raise TypeError(f"{type(self).__name__} must declare {fact}.")
         if not self.accepts(query):
             name = self.metric_name
             raise ValueError(
@@ -267,16 +279,18 @@ def register(metric: MetricClass) -> MetricClass:
     Raises
     ------
     ValueError
-        If another metric has that class name. (Defining the same class again is fine.)
+        If another metric has that class name or short name. (Defining the same class again is
+        fine.)
     """
-    name = _plain(metric.__name__)
-    known = _registry.get(name, metric)
-    if (known.__module__, known.__qualname__) != (metric.__module__, metric.__qualname__):
-        raise ValueError(
-            f"a metric called {metric.__name__!r} is known already ({known.__module__}); "
-            "give the class another name."
-        )
-    _registry[name] = metric
+    names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
+    for name, known in _registry.items():
+        same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
+        if not same and names & {name, _plain(known.metric_short_name)}:
+            raise ValueError(
+                f"a metric called {known.__name__} ({known.metric_short_name}) is known already "
+                f"({known.__module__}); give {metric.__name__} another name and short name."
+            )
+    _registry[_plain(metric.__name__)] = metric
     return metric
 
 

@@ -1,0 +1,5 @@
+"""`python -m wefe` is `wefe`."""
+
+from wefe.cli import main
+
+main()
