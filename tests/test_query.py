@@ -436,3 +436,22 @@ def test_wrong_names_are_refused(side, names, error, message):
     # Two sets with one name overwrote each other in older releases.
     with pytest.raises(error, match=message.replace("{side}", side)):
         Query([FEMALE, MALE], [ARTS, SCIENCE], **{f"{side}_sets_names": names})
+
+
+def test_columns_of_a_table_are_word_lists():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"female": ["she", "her"], "male": ["he", "him"]}, index=[7, 8])
+    query = Query([table["female"], table["male"]], [pandas.Index(["math"])])
+    assert query.target_sets == [["she", "her"], ["he", "him"]]
+    assert query.attribute_sets == [["math"]]
+
+
+def test_string_in_place_of_a_list_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"Put it in a list: \['she'\]"):
+        Query(["she", "woman"], [["math"]])
+
+
+def test_stated_name_that_is_not_the_generated_one_is_refused():
+    data = {"target_sets": [["she"]], "attribute_sets": [["math"]], "query_name": "My query"}
+    with pytest.raises(ValueError, match="made of the names of its sets"):
+        Query.from_dict(data)

@@ -2,4 +2,5 @@
 
 from wefe.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

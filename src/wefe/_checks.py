@@ -93,7 +93,8 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     """
     if isinstance(value, list | tuple | np.ndarray):
         return value  # type: ignore[return-value]
-    if type(value).__module__.startswith("pandas.") and getattr(value, "ndim", 0) == 1:
+    from_pandas = type(value).__module__.partition(".")[0] == "pandas"
+    if from_pandas and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
     hint = f" Put it in a list: [{value!r}]." if isinstance(value, str) else ""
     raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, found
-from wefe.metrics._base import Scale, list_metrics
+from wefe.metrics._base import Scale
+from wefe.metrics._registry import list_metrics
 
 logger = logging.getLogger(__name__)
 

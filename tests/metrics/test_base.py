@@ -20,7 +20,7 @@ from wefe.metrics import (
     list_metrics,
     register,
 )
-from wefe.metrics._base import _registry
+from wefe.metrics._registry import _registry
 
 
 class ExampleMetric(BaseMetric):
@@ -315,3 +315,66 @@ def test_score_is_a_plain_float(number, query, toy_model):
     result = Constant().run_query(query, toy_model)
     assert type(result["result"]) is float
     assert result["result"] == float(number)
+
+
+def test_compute_must_return_a_number(toy_query, toy_model):
+    class Wordy(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Wordy"
+
+        def _compute(self, targets, attributes):
+            return "high"
+
+    with pytest.raises(TypeError, match=r"Wordy._compute must return a number .* got str 'high'"):
+        Wordy().run_query(toy_query, toy_model)
+
+
+def test_undeclared_facts_are_named(query, toy_model):
+    class Nameless(BaseMetric):
+        metric_template = (2, 2)
+
+        def _compute(self, targets, attributes):
+            return 0.0
+
+    with pytest.raises(TypeError, match="Nameless must declare metric_name"):
+        Nameless().run_query(query, toy_model)
+
+
+@pytest.mark.parametrize(("name", "short_name"), [("WEAT", "W2"), ("Mine", "weat"), ("ect", "E")])
+def test_names_that_are_taken_are_refused(name, short_name):
+    taken = type(
+        name,
+        (BaseMetric,),
+        {"metric_template": (2, 2), "metric_name": name, "metric_short_name": short_name},
+    )
+    with pytest.raises(ValueError, match="is known already"):
+        register(taken)
+
+
+def test_metrics_of_other_packages_are_found_through_entry_points(tmp_path, monkeypatch):
+    (tmp_path / "their_metrics.py").write_text(
+        "from wefe.metrics import BaseMetric, register\n"
+        "@register\n"
+        "class Theirs(BaseMetric):\n"
+        "    metric_template = (2, 1)\n"
+        "    metric_name = metric_short_name = 'Theirs'\n"
+        "    def _compute(self, targets, attributes):\n"
+        "        return 1.0\n"
+    )
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[wefe.metrics]\ntheirs = their_metrics:Theirs\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("wefe.metrics._registry._registry", dict(_registry))
+    assert get_metric("theirs")().run_query.__self__.metric_name == "Theirs"
+
+
+def test_reason_says_when_lower_case_would_help(toy_model):
+    query = Query([["She"], ["He"]], [["HOME"], ["xyzzy"]])
+    reason = WEAT().run_query(query, toy_model).nan_reason
+    assert "the model has 3 of these in lower case: preprocessors=" in reason
+    assert (
+        "lower case"
+        not in WEAT().run_query(Query([["q"], ["r"]], [["s"], ["t"]]), toy_model).nan_reason
+    )

@@ -1,9 +1,6 @@
 from ._base import BaseMetric as BaseMetric
 from ._base import Measurement as Measurement
 from ._base import Scale as Scale
-from ._base import get_metric as get_metric
-from ._base import list_metrics as list_metrics
-from ._base import register as register
 from ._direct_bias import DirectBias as DirectBias
 from ._direct_bias import direct_bias as direct_bias
 from ._direct_bias import direct_bias_by_word as direct_bias_by_word
@@ -19,6 +16,9 @@ from ._mac import mac as mac
 from ._mac import mac_by_word as mac_by_word
 from ._permutation import PermutationTest as PermutationTest
 from ._permutation import permutation_test as permutation_test
+from ._registry import get_metric as get_metric
+from ._registry import list_metrics as list_metrics
+from ._registry import register as register
 from ._ripa import RIPA as RIPA
 from ._ripa import ripa as ripa
 from ._ripa import ripa_by_pair as ripa_by_pair

@@ -16,21 +16,19 @@ from __future__ import annotations
 
 import copy
 import difflib
-import importlib.metadata
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, Unpack
 
-from wefe._checks import check_choice, found
+from wefe._checks import found
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
-    EmbeddedSet,
     Lookup,
-    UnanswerableError,
     embed_query,
 )
+from wefe.metrics._pairs import too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
@@ -185,7 +183,7 @@ class BaseMetric:
         embedded = embed_query(model, query, **lookup)
         unanswerable = embedded.nan_reason
         if unanswerable is None and self._pairs_targets(**params):
-            unanswerable = _too_few_tuples(
+            unanswerable = too_few_tuples(
                 embedded.targets, lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
             )
         if unanswerable is None:
@@ -268,75 +266,6 @@ class BaseMetric:
         return f"{type(self).__name__}()"
 
 
-_registry: dict[str, type[BaseMetric]] = {}
-
-MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
-
-
-def register(metric: MetricClass) -> MetricClass:
-    """Class decorator: make a metric known by its names, for the command line and studies.
-
-    Raises
-    ------
-    ValueError
-        If another metric has that class name or short name. (Defining the same class again is
-        fine.)
-    """
-    names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
-    for name, known in _registry.items():
-        same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
-        if not same and names & {name, _plain(known.metric_short_name)}:
-            raise ValueError(
-                f"a metric called {known.__name__} ({known.metric_short_name}) is known already "
-                f"({known.__module__}); give {metric.__name__} another name and short name."
-            )
-    _registry[_plain(metric.__name__)] = metric
-    return metric
-
-
-def list_metrics() -> list[type[BaseMetric]]:
-    """Return every registered metric, the built-in ones first, in alphabetical order.
-
-    Metrics of other packages are found through their entry points in the group 'wefe.metrics'.
-
-    Examples
-    --------
-    >>> from wefe.metrics import list_metrics
-    >>> [metric.metric_short_name for metric in list_metrics()]
-    ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
-    """
-    import wefe.metrics
-
-    for name in dir(wefe.metrics):
-        getattr(wefe.metrics, name)  # importing a metric registers it
-    for entry in importlib.metadata.entry_points(group="wefe.metrics"):
-        entry.load()
-    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
-
-
-def _built_in_first(name: str) -> tuple[bool, str]:
-    return not _registry[name].__module__.startswith("wefe."), name
-
-
-def get_metric(name: str) -> type[BaseMetric]:
-    """Return the metric of that name, long or short; case and punctuation do not matter.
-
-    Examples
-    --------
-    >>> get_metric("direct-bias")
-    <class 'wefe.metrics._direct_bias.DirectBias'>
-    >>> get_metric("gweat")
-    <class 'wefe.metrics._generalized_weat.GeneralizedWEAT'>
-    """
-    short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
-    known = {**short_names, **_registry}
-    return known[check_choice("metric", _plain(str(name)), known)]
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
 def distinct_sizes(sets: Sequence[Sequence[str]], params: Mapping[str, Any]) -> list[int] | None:
     """Return how many vectors each word set has when all its words are found; None if unknown.
 
@@ -345,54 +274,3 @@ def distinct_sizes(sets: Sequence[Sequence[str]], params: Mapping[str, Any]) -> 
     if params.get("strategy") == "all":
         return None
     return [len(set(words)) for words in sets]
-
-
-def _too_few_tuples(sets: Sequence[EmbeddedSet], threshold: float) -> str | None:
-    """Say why too many tuples lost a word: sets that lose different ones lose them together."""
-    _check_tuples(sets)
-    n_lost = sum(any(part.first_row[i] is None for part in sets) for i in range(sets[0].n_entries))
-    share = n_lost / sets[0].n_entries
-    if share <= threshold and share < 1:
-        return None
-    return f"{n_lost} of {sets[0].n_entries} pairs of target words lost a word"
-
-
-def _check_tuples(sets: Sequence[EmbeddedSet]) -> None:
-    lengths = {part.name: part.n_entries for part in sets}
-    if len(set(lengths.values())) > 1:
-        stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
-        raise UnanswerableError(
-            f"the target sets are paired by position and need equal sizes; {stated}."
-        )
-
-
-def paired_vectors(sets: Sequence[EmbeddedSet]) -> tuple[list[tuple[str, ...]], list[Any]]:
-    """Return the tuples that aligned sets form by position, without those that lost a word.
-
-    Parameters
-    ----------
-    sets : sequence of EmbeddedSet
-        Sets of equal length in the query: entry i of each belongs together.
-
-    Returns
-    -------
-    tuples : list of tuple of str
-        The forms of each complete tuple.
-    arrays : list of ndarray of shape (n_tuples, dim)
-        The vectors, one array per set, row i of each belonging together.
-
-    Raises
-    ------
-    UnanswerableError
-        If the sets have different lengths.
-    """
-    _check_tuples(sets)
-    positions = [
-        i for i in range(sets[0].n_entries) if all(part.first_row[i] is not None for part in sets)
-    ]
-    rows = [[row for i in positions if (row := part.first_row[i]) is not None] for part in sets]
-    tuples = [
-        tuple(part.words[row] for part, row in zip(sets, entry, strict=True))
-        for entry in zip(*rows, strict=True)
-    ]
-    return tuples, [part.vectors[picked] for part, picked in zip(sets, rows, strict=True)]

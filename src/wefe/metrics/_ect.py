@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.embeddings import EmbeddedSet
-from wefe.metrics._base import BaseMetric, Measurement, register
+from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._geometry import ZERO_LENGTH, as_vectors, average_ranks, pearson, unit
+from wefe.metrics._registry import register
 
 
 def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.embeddings import EmbeddedSet
-from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._geometry import Vectors, mean_unit
+from wefe.metrics._registry import register
 from wefe.query import Query
 
 

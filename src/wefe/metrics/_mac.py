@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, register
+from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._geometry import Vectors, mean_unit, unit
+from wefe.metrics._registry import register
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult

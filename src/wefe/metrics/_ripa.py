@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, paired_vectors, register
+from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._direction import bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors
+from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._registry import register
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult

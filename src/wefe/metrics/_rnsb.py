@@ -13,8 +13,9 @@ import numpy.typing as npt
 from wefe._checks import check_bool, check_positive_int, check_random_state, found
 from wefe._progress import progress_bar
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._geometry import Vectors, as_vectors
+from wefe.metrics._registry import register
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult

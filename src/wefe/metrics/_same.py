@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, register
+from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit
+from wefe.metrics._registry import register
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult

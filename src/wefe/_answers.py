@@ -1,0 +1,158 @@
+"""Ask many queries of many models, here or in joblib's workers."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from wefe._progress import progress_bar
+from wefe.embeddings import UnanswerableError
+from wefe.metrics._base import BaseMetric
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+
+logger = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """What one model answered to one query."""
+
+    score: float
+    p_value: float = math.nan
+    p_value_lower: float = math.nan
+    p_value_upper: float = math.nan
+    words_used: int | None = None
+    words_lost: int | None = None
+    nan_reason: str | None = None
+
+
+def _answer(
+    metric: BaseMetric, query: Query, model: WordEmbeddingModel, options: Mapping[str, Any]
+) -> Answer:
+    if not metric.accepts(query):
+        return Answer(math.nan, nan_reason=no_subquery(metric))
+    try:
+        result: Mapping[str, Any] = metric.run_query(query, model, **options)
+    except UnanswerableError as error:
+        logger.warning("%s is NaN for %s: %s", query.query_name, model.name, error)
+        return Answer(math.nan, nan_reason=str(error))
+    score = float(result["result"])
+    reason = None
+    if math.isnan(score):
+        reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
+    # A metric with a run_query of its own may return a plain dictionary.
+    p_value = float(result.get("p_value", math.nan))
+    if not isinstance(result, MetricResult):
+        return Answer(score, p_value, nan_reason=reason)
+    test = result.details.get("permutation_test")
+    lower, upper = test.p_value_bounds if test is not None else (math.nan, math.nan)
+    uses = result.targets + result.attributes
+    used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
+    return Answer(score, p_value, lower, upper, used, lost, reason)
+
+
+# A query, the model it is asked of, and the options of that call.
+_Task: TypeAlias = tuple[Query, Mapping[str, Any]]
+
+
+def _answer_all(
+    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel
+) -> list[Answer]:
+    return [_answer(metric, query, model, options) for query, options in tasks]
+
+
+def _answer_elsewhere(
+    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel, home: int
+) -> tuple[list[Answer], list[logging.LogRecord]]:
+    """Answer in a worker; what it logs in another process comes back with the answers."""
+    if os.getpid() == home:
+        return _answer_all(metric, tasks, model), []
+    logged: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.handle = lambda record: logged.append(record) or True  # type: ignore[method-assign,func-returns-value]
+    ours = logging.getLogger("wefe")
+    ours.addHandler(handler)
+    ours.propagate = False
+    try:
+        return _answer_all(metric, tasks, model), logged
+    finally:
+        ours.removeHandler(handler)
+        ours.propagate = True
+
+
+def run_all(
+    metric: BaseMetric,
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    options: Mapping[str, Any],
+    n_jobs: int | None,
+    progress: bool,
+) -> list[list[Answer]]:
+    """Return the answers, model by model."""
+    import joblib
+
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
+    # the progress bar moves.
+    per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))
+    everything = [
+        [(query, own) for query, own in zip(queries, row, strict=True)]
+        for row in _options_of_calls(options, len(models), len(queries))
+    ]
+    chunks = [
+        (model, tasks[part[0] : part[-1] + 1])
+        for model, tasks in zip(models, everything, strict=True)
+        for part in np.array_split(np.arange(len(queries)), per_model)
+    ]
+    parts: Iterable[tuple[list[Answer], list[logging.LogRecord]]]
+    if n_workers == 1:
+        parts = ((_answer_all(metric, tasks, model), []) for model, tasks in chunks)
+    else:
+        parts = _parallel(n_jobs)(
+            joblib.delayed(_answer_elsewhere)(metric, tasks, model, os.getpid())
+            for model, tasks in chunks
+        )
+    flat: list[Answer] = []
+    total = len(models) * len(queries)
+    with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
+        for answers, logged in parts:
+            for record in logged:
+                logging.getLogger(record.name).handle(record)
+            flat.extend(answers)
+            bar.update(len(answers))
+    width = len(queries)
+    return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _parallel(n_jobs: int | None) -> Any:
+    import joblib
+
+    try:
+        return joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # a backend that can only return everything at once
+        return joblib.Parallel(n_jobs=n_jobs)
+
+
+def _options_of_calls(
+    options: Mapping[str, Any], n_models: int, n_queries: int
+) -> list[list[Mapping[str, Any]]]:
+    """Return the options of each call: the same, but for the seed if it is a generator.
+
+    Calls that drew from one generator would depend on their order, and so on `n_jobs`.
+    """
+    generator = options.get("random_state")
+    if not isinstance(generator, np.random.Generator):
+        return [[options] * n_queries] * n_models
+    seeds = generator.integers(2**32, size=(n_models, n_queries)).tolist()
+    return [[{**options, "random_state": seed} for seed in row] for row in seeds]
+
+
+def no_subquery(metric: BaseMetric) -> str:
+    """Say why a query stays unanswered although subqueries were generated."""
+    return f"it has no subquery of {metric._wanted_shape()}, as {metric.metric_short_name} needs"

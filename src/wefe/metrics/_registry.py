@@ -1,0 +1,77 @@
+"""Metrics by name: the built-in ones, those of users and those of other packages."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import TypeVar
+
+from wefe._checks import check_choice
+from wefe.metrics._base import BaseMetric
+
+_registry: dict[str, type[BaseMetric]] = {}
+
+MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
+
+
+def register(metric: MetricClass) -> MetricClass:
+    """Class decorator: make a metric known by its names, for the command line and studies.
+
+    Raises
+    ------
+    ValueError
+        If another metric has that class name or short name. (Defining the same class again is
+        fine.)
+    """
+    names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
+    for name, known in _registry.items():
+        same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
+        if not same and names & {name, _plain(known.metric_short_name)}:
+            raise ValueError(
+                f"a metric called {known.__name__} ({known.metric_short_name}) is known already "
+                f"({known.__module__}); give {metric.__name__} another name and short name."
+            )
+    _registry[_plain(metric.__name__)] = metric
+    return metric
+
+
+def list_metrics() -> list[type[BaseMetric]]:
+    """Return every registered metric, the built-in ones first, in alphabetical order.
+
+    Metrics of other packages are found through their entry points in the group 'wefe.metrics'.
+
+    Examples
+    --------
+    >>> from wefe.metrics import list_metrics
+    >>> [metric.metric_short_name for metric in list_metrics()]
+    ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
+    """
+    import wefe.metrics
+
+    for name in dir(wefe.metrics):
+        getattr(wefe.metrics, name)  # importing a metric registers it
+    for entry in importlib.metadata.entry_points(group="wefe.metrics"):
+        entry.load()
+    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
+
+
+def _built_in_first(name: str) -> tuple[bool, str]:
+    return not _registry[name].__module__.startswith("wefe."), name
+
+
+def get_metric(name: str) -> type[BaseMetric]:
+    """Return the metric of that name, long or short; case and punctuation do not matter.
+
+    Examples
+    --------
+    >>> get_metric("direct-bias")
+    <class 'wefe.metrics._direct_bias.DirectBias'>
+    >>> get_metric("gweat")
+    <class 'wefe.metrics._generalized_weat.GeneralizedWEAT'>
+    """
+    short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
+    known = {**short_names, **_registry}
+    return known[check_choice("metric", _plain(str(name)), known)]
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
