@@ -49,12 +49,13 @@ def make_figure() -> go.Figure:
         metric_params={"return_effect_size": True},
     )
     figure = plot_queries_results(results)
-    figure.update_layout(
-        width=WIDTH,
-        height=HEIGHT,
-        title_text="WEAT effect sizes: the ten tests of Caliskan et al. (2017)",
-    )
-    figure.data[-1].marker.color = "#999999"
+    title = "WEAT effect sizes: the ten tests of Caliskan et al. (2017)"
+    title = figure.layout.title.text.replace("WEAT-ES scores", title)
+    figure.update_layout(width=WIDTH, height=HEIGHT, title_text=title)
+    green, grey = figure.data[-1].marker.color, "#999999"
+    figure.data[-1].marker.color = grey
+    # The dot of a bar that is too short to be seen.
+    figure.update_annotations({"font.color": grey}, selector={"font.color": green})
     return figure
 
 

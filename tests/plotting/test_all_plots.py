@@ -48,7 +48,7 @@ def test_a_column_of_names_is_refused_with_the_remedy(plot):
 @pytest.mark.parametrize("plot", TABLE_PLOTS)
 @pytest.mark.parametrize("dtype", ["int64", "float32", "Float64", "object"])
 def test_any_kind_of_number_is_plotted(plot, dtype, drawn):
-    drawn(plot(pd.DataFrame({"a": [1, 0], "b": [0, 1]}, index=["a", "b"]).astype(dtype)))
+    drawn(plot(pd.DataFrame({"a": [2, 1], "b": [1, 2]}, index=["a", "b"]).astype(dtype)))
 
 
 @pytest.mark.parametrize("plot", TABLE_PLOTS)

@@ -37,7 +37,26 @@ def test_the_title_of_correlations_says_what_they_are_or_what_the_caller_says(ra
     assert "Over 3 models" in text
     assert plot_ranking_correlations(matrix, title="Gender").layout.title.text.startswith("Gender")
     matrix.attrs = {}
-    assert plot_ranking_correlations(matrix).layout.title.text == "Correlation of 3 rankings"
+    text = plot_ranking_correlations(matrix).layout.title.text
+    assert text.startswith("Correlation of 3 rankings")
+    assert "Over" not in text
+
+
+def test_headings_lose_the_aggregation_that_all_share_and_the_title_says_it(ranking):
+    figure = plot_ranking_correlations(calculate_ranking_correlations(ranking))
+    short = ("WEAT: Gender Queries", "RND: Gender Queries", "RNSB: Gender Queries")
+    assert figure.layout.xaxis.ticktext == figure.layout.yaxis.ticktext == short
+    assert "query set: average of abs values." in figure.layout.title.text
+    assert ranking.columns[0] in figure.data[0].hovertext[0][0].replace("<br>", " ")
+
+
+@pytest.mark.parametrize("size", [5, 13, 30])
+def test_names_below_are_wrapped_as_far_as_a_cell_is_wide(size):
+    names = [f"WEAT-ES: a rather long name of a query set, number {i}" for i in range(size)]
+    figure = plot_ranking_correlations(pd.DataFrame(np.eye(size), index=names, columns=names))
+    lines = max(label.count("<br>") + 1 for label in figure.layout.xaxis.ticktext)
+    cell_px = {5: 64, 13: 46, 30: 36}[size]
+    assert 16 * lines < cell_px
 
 
 def test_correlations_by_a_function_do_not_name_it(ranking):

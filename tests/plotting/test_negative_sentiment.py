@@ -56,6 +56,7 @@ def test_a_word_that_one_model_lacks_is_marked_there(said):
     figure = plot_negative_sentiment([first, second])
     (note,) = said(figure, "no value")
     assert (note.x, note.xref) == (1, "x2")
+    assert "No value: the word is not among those measured" in figure.layout.title.text
     assert math.isnan(figure.data[1].y[1])
     assert [line.y0 for line in figure.layout.shapes] == [0.5, 1.0]
 

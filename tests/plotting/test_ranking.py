@@ -23,7 +23,7 @@ def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking):
     for bar, column in zip(figure.data, ranking, strict=True):
         assert list(bar.y) == order
         assert list(bar.x) == ranking.loc[order, column].tolist()
-        assert bar.name.replace("<br>", " ") == column
+        assert bar.name == column.removesuffix(" average of abs values score")
     assert [note.text for note in figure.layout.annotations] == ["<b>4</b>", "<b>6</b>", "<b>8</b>"]
 
 
@@ -38,18 +38,20 @@ def test_titles_say_how_ranks_are_to_be_read(ranking):
     layout = plot_ranking(ranking).layout
     assert layout.title.text.startswith("Ranks of 3 models in 3 rankings")
     assert "Rank 1 is the best" in layout.title.text
+    assert "Scores of each metric and query set: average of abs values." in layout.title.text
     assert layout.xaxis.title.text == "Sum of ranks over 3 rankings"
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 4, 7])
 def test_with_facets_every_ranking_has_a_titled_panel_of_the_same_range(ranking, n_columns):
     wide = pd.concat([ranking] * 3, axis=1).iloc[:, :n_columns]
-    wide.columns = [f"RND: query set {i} average of abs values score" for i in range(n_columns)]
+    wide.columns = [f"RND: query set {i}" for i in range(n_columns)]
+    wide = wide.add_suffix(" average of abs values score")
     figure = plot_ranking(wide, use_metric_as_facet=True)
     panels = {(bar.xaxis or "x", bar.yaxis or "y") for bar in figure.data}
     assert len(figure.data) == len(panels) == n_columns
     titles = [note.text.replace("<br>", " ") for note in figure.layout.annotations]
-    assert titles == list(wide.columns)
+    assert titles == [f"RND: query set {i}" for i in range(n_columns)]
     ranges = {tuple(axis.range) for axis in figure.select_xaxes()}
     assert len(ranges) == 1
     orders = {tuple(axis.categoryarray) for axis in figure.select_yaxes()}
@@ -64,6 +66,7 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
     assert "lack a rank stand last" in figure.layout.title.text
     (note,) = said(figure, "no rank") if facets else said(figure, "<b>2 (no rank in 1)")
     assert note.y == 2
+    assert len(said(figure, "glove has no rank in RND: Gender Queries.")) == (not facets)
     assert drawn(figure)["data"][1]["x"] == [1.0, 3.0, None]
 
 
@@ -78,6 +81,49 @@ def test_a_ranking_of_real_results_is_plotted(results, ect_results):
     totals = np.sum([bar.x for bar in figure.data], axis=0)
     assert sorted(totals) == list(totals)
     assert sorted(totals) == sorted(ranking.sum(axis=1))
+
+
+def test_names_in_facets_are_not_wider_than_their_panels(ranking):
+    ranking.columns = ["ECT: a long name of a query set sum score", "RND: x avg score", "WEAT"]
+    figure = plot_ranking(ranking, use_metric_as_facet=True)
+    titles = [note.text for note in figure.layout.annotations]
+    # 700 pixels less names and margins, in three panels; 7 pixels a character.
+    assert max(len(line) for title in titles for line in title.split("<br>")) <= 27
+    assert titles[1:] == ["RND: x avg score", "WEAT"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        # What differs stays, also where only the weights do.
+        (
+            ["W: a average score", "W: Overall weighted average score"],
+            ["W: a", "W: Overall weighted"],
+        ),
+        (["W: a sum score", "W: a average score"], ["W: a sum score", "W: a average score"]),
+        (["W: a sum score", "W: a sum score (2)", "web"], ["W: a", "W: a (2)", "web"]),
+        (["W: a sum score", "W: a"], ["W: a sum score", "W: a"]),
+        (["W-ES: a custom aggregation score"], ["W-ES: a"]),
+    ],
+)
+def test_headings_are_shortened_where_the_rest_is_the_same(columns, expected):
+    figure = plot_ranking(pd.DataFrame([[1.0] * len(columns)], index=["m"], columns=columns))
+    assert [bar.name for bar in figure.data] == expected
+
+
+@pytest.mark.parametrize("wrong", [0.037, 0, 4, 1.25, -1, math.inf])
+def test_scores_are_no_ranks(ranking, wrong):
+    ranking.iloc[1, 1] = wrong
+    message = rf"'RND: .* holds {wrong:g}, which is no rank of 3 models.*create_ranking"
+    with pytest.raises(ValueError, match=message):
+        plot_ranking(ranking)
+
+
+def test_at_most_five_models_without_a_rank_are_listed(said):
+    ranks = pd.DataFrame({"a": [1.0] + [math.nan] * 7}, index=[f"m{i}" for i in range(8)])
+    (note,) = said(plot_ranking(ranks), "m1 has no rank in a.")
+    assert note.text.count("has no rank") == 5
+    assert note.text.endswith("and 2 more")
 
 
 def test_facets_are_a_yes_or_no(ranking):

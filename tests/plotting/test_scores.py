@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from wefe import load_test_model
+from wefe.datasets import load_weat_queries
 from wefe.plotting import plot_queries_results
 from wefe.query import Query
-from wefe.running import run_queries
+from wefe.ranking import overall_scores
+from wefe.running import run_queries, tidy_results
 
 LONG = "European American names 5 and African American names 5 wrt Pleasant 5 and Unpleasant 5"
 
@@ -142,7 +144,9 @@ def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn
     assert "lost 33% of its words (&lt;xyzzy&gt;)" in note.hovertext.replace("<br>", " ")
     # Row 2 with 3 slots (the second is its middle), or row 1 with 5 slots (the third is).
     assert note.y == pytest.approx(2 if by == "query" else 1)
-    assert "1 score has no value" in figure.layout.title.text
+    assert note.text == "no value (a)"
+    assert "1 score has no value (reasons below)" in figure.layout.title.text
+    assert said(figure, "a: ")[0].text == "a: 'Insects' lost 33% of its words"
     bar, slot = (figure.data[1], 2) if by == "query" else (figure.data[2], 1)
     assert drawn(figure)["data"][1 if by == "query" else 2]["x"][slot] is None
     assert math.isnan(bar.x[slot])
@@ -150,8 +154,154 @@ def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn
 
 def test_a_missing_score_without_a_known_reason_still_says_so(said):
     table = pd.DataFrame({"q": [1.0, math.nan]}, index=["a", "b"])
-    (note,) = said(plot_queries_results(table), "no value")
+    figure = plot_queries_results(table)
+    (note,) = said(figure, "no value")
+    assert note.text == "no value"
     assert "the score is NaN" in note.hovertext
+    assert figure.layout.title.text.endswith("1 score has no value.</span>")
+    assert not said(figure, "a: ")
+
+
+LOST = "lost 50% of its words (peace, ...), more than the 20% allowed"
+
+
+@pytest.mark.parametrize(
+    ("reason", "short"),
+    [
+        (f"'A' {LOST}; \"B's\" {LOST}", "'A' lost 50% of its words, \"B's\" 50%"),
+        ("'A' lost 100% of its words (:)), nothing is left", "'A' lost 100% of its words"),
+        (
+            f"'A' {LOST}; the model has 3 of these in lower case: preprocessors=[{{}}]",
+            "'A' lost 50% of its words; the model has 3 of these in lower case",
+        ),
+        ("WEAT is undefined for these vectors", "WEAT is undefined for these vectors"),
+    ],
+)
+def test_reasons_below_the_plot_are_short(results, reason, short, said):
+    table = results.copy()
+    table.iloc[0, 0] = math.nan
+    table.attrs["nan_reasons"] = {table.index[0]: {table.columns[0]: reason}}
+    (note,) = said(plot_queries_results(table), "a: ")
+    assert note.text.replace("<br>", " ") == f"a: {short}"
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_equal_reasons_share_a_letter_and_at_most_five_are_written(by, said):
+    names = [f"q{i}" for i in range(9)]
+    table = pd.DataFrame(math.nan, index=["m", "n"], columns=names)
+    reasons = dict(zip(names, ["same", "same", *"stuvwxy"], strict=True))
+    table.attrs["nan_reasons"] = {"m": reasons, "n": reasons}
+    figure = plot_queries_results(table, by=by)
+    assert len(said(figure, "no value (a)")) == 4
+    assert len(said(figure, "no value (e)")) == 2
+    assert sum(note.text == "no value" for note in said(figure, "no value")) == 6
+    (note,) = said(figure, "a: same")
+    assert note.text == "a: same<br>b: s<br>c: t<br>d: u<br>e: v<br>and 3 more"
+    assert figure.layout.margin.b > 16 * 6
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_a_score_of_no_bias_is_a_dot_on_its_line_unlike_a_missing_one(ect_results, by, said):
+    table = ect_results.copy()
+    table.iloc[0, 0], table.iloc[1, 1], table.iloc[2, 0] = 1.0, 0.9999, math.nan
+    figure = plot_queries_results(table, by=by)
+    dots = said(figure, "●")
+    assert [dot.x for dot in dots] == [1, 1]
+    assert sorted(round(dot.y, 3) for dot in dots) == (
+        [-0.267, 1.0] if by == "query" else [-0.2, 1.2]
+    )
+    assert {dot.font.color for dot in dots} == {bar.marker.color for bar in figure.data[:2]}
+    assert "= 1 (1 = no bias)" in dots[0].hovertext
+    assert "● A score of 1, or too near to it" in figure.layout.title.text
+    assert len(said(figure, "no value")) == 1
+
+
+def test_bars_that_can_be_seen_have_no_dots(results, said):
+    figure = plot_queries_results(results)
+    assert not said(figure, "●")
+    assert "●" not in figure.layout.title.text
+
+
+@pytest.fixture(scope="module")
+def tested(models):
+    return run_queries(
+        "weat",
+        load_weat_queries()[:3],
+        models,
+        metric_params={"calculate_p_value": True, "p_value_method": "exact"},
+        aggregate_results=True,
+    )
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_bars_with_a_large_p_value_are_hollow_and_the_legend_says_so(tested, by):
+    p_values = tidy_results(tested).pivot(
+        index="model_name", columns="query_name", values="p_value"
+    )
+    # The aggregate has no p-value.
+    large = (p_values.reindex(index=tested.index, columns=tested.columns) > 0.05).to_numpy()
+    assert large.any()
+    assert not large[:, -1].any()
+    figure = plot_queries_results(tested, by=by)
+    large = large if by == "query" else large.T
+    for position, (bar, hollow) in enumerate(zip(figure.data, large, strict=False)):
+        if hollow.any():
+            assert [width > 0 for width in bar.marker.line.width] == hollow.tolist()
+            pale = {colour for colour, empty in zip(bar.marker.color, hollow, strict=True) if empty}
+            assert bar.marker.line.color not in pale
+        else:
+            assert isinstance(bar.marker.color, str)
+        # The legend shows solid bars, from traces that take no room.
+        entry = figure.data[len(large) + position]
+        assert not bar.showlegend
+        assert (entry.name, entry.x) == (bar.name, (None,))
+        assert (entry.offsetgroup, entry.legendgroup) == (bar.offsetgroup, bar.legendgroup)
+        assert isinstance(entry.marker.color, str)
+    assert len(figure.data) == 2 * len(large) + 1
+    assert figure.data[-1].name.replace("<br>", " ") == "p &gt; 0.05 (WEAT permutation test)"
+
+
+def test_small_p_values_are_mentioned_and_none_is_not(tested, results):
+    small = plot_queries_results(tested.iloc[:2, :2])
+    assert "All p-values are at most 0.05 (WEAT permutation test)." in small.layout.title.text
+    assert len(small.data) == 2
+    assert "p-value" not in plot_queries_results(results).layout.title.text
+
+
+def test_hatched_bars_can_be_hollow(models):
+    queries = load_weat_queries()
+    table = run_queries("weat", queries, models, metric_params={"calculate_p_value": True})
+    figure = plot_queries_results(table, by="model")
+    hatched = [bar for bar in figure.data[7:10] if not isinstance(bar.marker.color, str)]
+    assert hatched
+    for bar in hatched:
+        hatches = zip(bar.marker.pattern.fgcolor, bar.marker.line.width, strict=True)
+        assert all((colour == "white") == (width == 0) for colour, width in hatches)
+    assert {entry.marker.pattern.fgcolor for entry in figure.data[10:20]} == {"white"}
+
+
+def test_the_aggregate_is_named_without_what_the_title_says(results, ect_results):
+    assert plot_queries_results(results).layout.yaxis.ticktext[-1] == (
+        "<b>Average of abs values</b>"
+    )
+    assert plot_queries_results(ect_results, by="model").data[-1].name == (
+        "Average distance from no bias"
+    )
+
+
+def test_aggregates_side_by_side_are_no_summary(ect_results):
+    columns = {f"ECT: {name} average score": ect_results.iloc[:, 0] for name in ("a", "b")}
+    figure = plot_queries_results(pd.DataFrame(columns))
+    assert figure.layout.yaxis.ticktext == ("ECT: a", "ECT: b")
+    assert "Scores of each metric and query set: average." in figure.layout.title.text
+    assert not figure.layout.shapes
+
+
+def test_an_overall_score_keeps_its_value_for_no_bias(ect_results):
+    figure = plot_queries_results(overall_scores([ect_results, ect_results]))
+    assert lines_at(figure) == [0]
+    assert figure.layout.yaxis.ticktext == ("Weighted average distance from no bias",)
+    assert figure.layout.title.text == "ECT: Overall"
 
 
 def test_an_aggregate_of_nothing_says_why_it_is_missing(said):
@@ -185,6 +335,7 @@ def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models)
     assert "wrt" in hover
     assert f"WEAT = {table.iloc[0, 0]:.4g} (0 = no bias)" in hover
     assert "<br>p = " in hover
+    assert " (between " in hover
     assert "1 of 14 words lost" in hover
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from wefe.plotting._labels import height_px
+from wefe.plotting._labels import CHARACTER_PX, height_px, wrap
 
 _ROW_GAP = 0.2
+# What plotly makes of a figure of no set width where no page widens it.
+_WIDTH_PX = 700
 
 
 class Rows:
@@ -45,16 +47,26 @@ class Rows:
 
 
 class Panels:
-    """A grid of panels, each with a title."""
+    """A grid of panels, each with a title no wider than itself."""
 
     def __init__(
-        self, titles: Sequence[str], panel_px: int, below_px: int, abreast: int = 3
+        self,
+        names: Sequence[str],
+        panel_px: int,
+        below_px: int,
+        left_px: int,
+        abreast: int = 3,
+        second_lines: Sequence[str] = (),
     ) -> None:
         # Four look better two by two.
-        self.n_columns = min(2 if len(titles) == 4 else len(titles), abreast)
-        self.n_rows = math.ceil(len(titles) / self.n_columns)
-        self.titles = titles
-        self.title_px = height_px(titles) + 10
+        self.n_columns = min(2 if len(names) == 4 else len(names), abreast)
+        self.n_rows = math.ceil(len(names) / self.n_columns)
+        width_px = 0.9 * (_WIDTH_PX - left_px - 48) / self.n_columns
+        self.titles = [wrap(name, max(12, int(width_px / CHARACTER_PX))) for name in names]
+        if second_lines:
+            pairs = zip(self.titles, second_lines, strict=True)
+            self.titles = ["<br>".join(filter(None, pair)) for pair in pairs]
+        self.title_px = height_px(self.titles) + 10
         self.between_px = below_px + self.title_px
         self.height = self.n_rows * panel_px + (self.n_rows - 1) * self.between_px
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._labels import LINE_PX, count, width_px, wrap
+from wefe.plotting._labels import count, height_px, shorten, width_px, wrap
 from wefe.plotting._style import INK, dress, pointed_at, write
 from wefe.plotting._table import Table, check_table
 
@@ -163,9 +163,15 @@ def _heat_map(
         write(figure, j, i, "n/a", hovers[i][j], font_size, xanchor="center")
     if missing:
         notes = [*notes, "n/a: no value (NaN)."]
-    # Upright labels of three lines are wider than a small cell.
-    across = [wrap(name, 24 if cell_px > 3 * LINE_PX else 60) for name in columns]
-    down = [wrap(name) for name in rows]
+    short, aggregation = shorten(columns)
+    if aggregation:
+        notes = [*notes, aggregation]
+    # Upright labels of several lines must not be wider than a cell.
+    for characters in (24, 40, 60):
+        across = [wrap(name, characters) for name in short]
+        if height_px(across) < cell_px:
+            break
+    down = [wrap(name) for name in shorten(rows)[0]]
     axis = {"type": "category", "showgrid": False}
     upright = width_px(across) > cell_px
     figure.update_xaxes(tickvals=columns, ticktext=across, tickangle=-90 if upright else 0, **axis)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from wefe.aggregation import DESCRIPTIONS
 
 LINE_PX = 16
+CHARACTER_PX = 7
+
+# The headings that `run_queries` and `overall_scores` give to an aggregated column.
+_HEADING = re.compile(
+    rf"(?P<what>(?P<label>[^:]+): .+) (?P<way>{'|'.join(DESCRIPTIONS.values())}|custom aggregation)"
+    r" score(?P<number>( \(\d+\))?)"
+)
 
 
 def escape(text: str) -> str:
@@ -30,6 +39,37 @@ def wrap(text: str, width: int = 40) -> str:
     return "<br>".join(map(escape, lines))
 
 
+def label_of_heading(name: str) -> str | None:
+    """Return the metric in the heading of an aggregated column; None if this is no such heading."""
+    match = _HEADING.fullmatch(name)
+    return match and match["label"]
+
+
+def shorten(names: Sequence[str]) -> tuple[list[str], str]:
+    """Leave out of headings the aggregation that all share, and return it in a sentence.
+
+    Examples
+    --------
+    >>> shorten(["WEAT: Gender sum score", "ECT: Gender sum score", "WordSim"])
+    (['WEAT: Gender', 'ECT: Gender', 'WordSim'], 'Scores of each metric and query set: sum.')
+    """
+    matches = [_HEADING.fullmatch(name) for name in names]
+    ways = {match["way"] for match in matches if match}
+    short = [
+        match["what"] + match["number"] if match else name
+        for name, match in zip(names, matches, strict=True)
+    ]
+    if len(ways) != 1 or len(set(short)) < len(set(names)):
+        return list(names), ""
+    return short, f"Scores of each metric and query set: {ways.pop()}."
+
+
+def at_most(lines: Sequence[str], most: int = 5) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    more = len(lines) - most
+    return [*lines[:most], f"and {more} more"] if more > 0 else list(lines)
+
+
 def n_lines(label: str) -> int:
     """Count the lines of a wrapped text."""
     return label.count("<br>") + 1
@@ -42,7 +82,7 @@ def height_px(labels: Iterable[str]) -> int:
 
 def width_px(labels: Iterable[str]) -> int:
     """Estimate the width of the longest line."""
-    return 7 * max(len(line) for label in labels for line in label.split("<br>"))
+    return CHARACTER_PX * max(len(line) for label in labels for line in label.split("<br>"))
 
 
 def count(number: int, one: str, several: str = "") -> str:

@@ -57,13 +57,12 @@ def plot_negative_sentiment(
     spreads = [_Spread.of(result) for result in named.values()]
     words = list(dict.fromkeys(word for spread in spreads for word in spread.shares))
     set_of = _telling_sets(spreads, words)
-    titles = [
-        wrap(name, 44) + (f"<br>RNSB = {spread.score:.3g}" if spread.shares else "")
-        for name, spread in zip(named, spreads, strict=True)
-    ]
+    scores = [f"RNSB = {spread.score:.3g}" if spread.shares else "" for spread in spreads]
     label_px = min(150, 7 * max(map(len, words), default=0))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
-    panels = Panels(titles, 240, below_px=label_px + 24, abreast=abreast)
+    panels = Panels(
+        list(named), 240, label_px + 24, left_px=60, abreast=abreast, second_lines=scores
+    )
     figure = panels.figure()
     for position, spread in enumerate(spreads):
         _draw(figure, spread, set_of, position == 0, panels.place(position))
@@ -88,6 +87,8 @@ def plot_negative_sentiment(
         showlegend=len(set(set_of.values())) > 1,
     )
     notes = _notes(named.values())
+    if any(spread.shares and len(spread.shares) < len(words) for spread in spreads):
+        notes.append("No value: the word is not among those measured with this model.")
     title = f"Negative sentiment of {count(len(words), 'target word')}"
     return dress(figure, title, notes, panels.height, panels.title_px, below_px=label_px + 24)
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool
 from wefe.plotting._axes import Panels, Rows
-from wefe.plotting._labels import count, wrap
+from wefe.plotting._labels import at_most, count, shorten, width_px, wrap
 from wefe.plotting._style import bar_style, dress, pointed_at, write
 from wefe.plotting._table import Numbers, check_table
 
@@ -37,7 +37,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     TypeError
         If `ranking` is no DataFrame.
     ValueError
-        If it is empty or holds anything but numbers.
+        If it is empty or holds anything but ranks.
 
     Examples
     --------
@@ -46,15 +46,20 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     ('glove', 'w2v')
     """
     models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
+    _check_ranks(columns, ranks)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
+    short, aggregation = shorten(columns)
     order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
     models, ranks = [models[i] for i in order], ranks[order]
-    traces = [_bars(i, column, models, ranks[:, i]) for i, column in enumerate(columns)]
+    traces = [
+        _bars(i, column, label, models, ranks[:, i])
+        for i, (column, label) in enumerate(zip(columns, short, strict=True))
+    ]
 
     rows = Rows(models, [wrap(name) for name in models], 1)
     title_px, plot_px = 0, rows.height
     if facets:
-        panels = Panels([wrap(name) for name in columns], rows.height, below_px=50)
+        panels = Panels(short, rows.height, below_px=50, left_px=width_px(rows.labels))
         title_px, plot_px = panels.title_px, panels.height
         figure = _side_by_side(panels, traces, ranks)
     else:
@@ -67,13 +72,42 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         uniformtext={"mode": "hide", "minsize": 9},
     )
     notes = ["Rank 1 is the best: the longer a bar, the lower the position."]
-    if np.isnan(ranks).any():
+    if aggregation:
+        notes.append(aggregation)
+    lacks = _lacks(models, short, ranks)
+    if lacks:
         notes.append("Models that lack a rank stand last; their sums cannot be compared.")
     title = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
-    return dress(figure, title, notes, plot_px, title_px)
+    # Facets say it themselves.
+    footnotes = [] if facets else lacks
+    return dress(figure, title, notes, plot_px, title_px, footnotes=footnotes)
 
 
-def _bars(position: int, column: str, models: Sequence[str], ranks: Numbers) -> go.Bar:
+def _check_ranks(columns: Sequence[str], ranks: Numbers) -> None:
+    """Refuse scores: they are no ranks, though they can be drawn as such."""
+    # Tied models may share the average of their ranks, a half at most.
+    no_rank = ~(np.isin(2 * ranks, np.arange(2, 2 * len(ranks) + 1)) | np.isnan(ranks))
+    for column, values, wrong in zip(columns, ranks.T, no_rank.T, strict=True):
+        if wrong.any():
+            raise ValueError(
+                f"ranking: column {column!r} holds {values[wrong][0]:g}, which is no rank of "
+                f"{count(len(ranks), 'model')}: those are 1 to {len(ranks)}, with halves for ties. "
+                "create_ranking makes ranks of scores (and of the models that are left, if some "
+                "were dropped); plot_queries_results plots scores."
+            )
+
+
+def _lacks(models: Sequence[str], columns: Sequence[str], ranks: Numbers) -> list[str]:
+    """Say which model has no rank where."""
+    lines = []
+    for model, lacking in zip(models, np.isnan(ranks), strict=True):
+        names = [name for name, lack in zip(columns, lacking, strict=True) if lack]
+        if names:
+            lines.append(f"{model} has no rank in {', '.join(at_most(names))}.")
+    return at_most(lines)
+
+
+def _bars(position: int, column: str, label: str, models: Sequence[str], ranks: Numbers) -> go.Bar:
     """Return the bars of one ranking."""
     hovers = [
         f"<b>{wrap(model)}</b><br>{wrap(column, 60)}<br>rank {rank:g} of {len(models)}"
@@ -81,7 +115,7 @@ def _bars(position: int, column: str, models: Sequence[str], ranks: Numbers) -> 
     ]
     return go.Bar(
         orientation="h",
-        name=wrap(column, 30),
+        name=wrap(label, 30),
         y=models,
         # A list, because plotly stacks nothing on a NaN of an array.
         x=ranks.tolist(),

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from wefe.plotting._labels import count, escape, wrap
+from wefe.plotting._labels import at_most, count, escape, label_of_heading, shorten, wrap
 from wefe.plotting._table import Numbers
 from wefe.running import tidy_results
 
-# The heading that `run_queries` and `overall_scores` give to an aggregated column.
-_AGGREGATED = re.compile(r"(?P<metric>[^:]+): .* score")
+# Scores of a larger p-value could well be those of words sorted at random.
+SIGNIFICANT = 0.05
+_LETTERS = "abcde"
+# One clause of the reason that `embed_query` gives: which words were lost has no room in a figure.
+_LOST = re.compile(
+    r"(?P<set>'.*?'|\".*?\") (?P<lost>lost (?P<share>\d+%) of its words) \(.*?\), "
+    r"(?:nothing is left|more than the \d+% allowed)(?:; |$)"
+)
 
 
 @dataclass(frozen=True)
@@ -53,22 +59,28 @@ class Reading:
         """Read a table of `run_queries`, or any other table of scores."""
         attrs = results.attrs
         # The attrs alone would not do: they survive when a user drops the aggregated column.
-        heading = _AGGREGATED.fullmatch(str(results.columns[-1]))
+        last = str(results.columns[-1])
+        labels = [label for name in results.columns if (label := label_of_heading(str(name)))]
+        # Aggregates side by side are what a table shows, not what sums it up.
+        aggregated = attrs.get("aggregated") == last or (
+            len(labels) == 1 and label_of_heading(last) is not None
+        )
         no_bias = [_number_or_none(attrs.get("no_bias_value"))] * results.shape[1]
-        if heading and "best" in attrs:
-            no_bias[-1] = _number_or_none(attrs["best"])
+        if aggregated:
+            best = attrs.get("best", {}).get(results.columns[-1])
+            no_bias[-1] = no_bias[-1] if best is None else _number_or_none(best)
         name = attrs.get("queries_set_name", "Unnamed queries set")
         records: Mapping[Any, Mapping[Any, Any]] = {}
         if "records" in attrs:
             tidy = tidy_results(results)
             records = tidy.set_index(["model_name", "query_name"]).to_dict("index")
         return cls(
-            metric=str(attrs.get("metric", heading["metric"] if heading else "")),
+            metric=str(attrs.get("metric", labels[0] if len(set(labels)) == 1 else "")),
             queries_set_name="" if name == "Unnamed queries set" else str(name),
-            aggregated=heading is not None,
-            aggregation=str(attrs.get("aggregation", "")) if heading else "",
+            aggregated=aggregated,
+            aggregation=str(attrs.get("aggregation", "")) if aggregated else "",
             no_bias=no_bias,
-            left_out=len(attrs.get("left_out", ())) if heading else 0,
+            left_out=len(attrs.get("left_out", ())) if aggregated else 0,
             nan_reasons=attrs.get("nan_reasons", {}),
             records=records,
         )
@@ -94,23 +106,60 @@ class Reading:
         value = self.no_bias[part[0]]
         return what if value is None else f"{what} ({value:g} = no bias measured)"
 
-    def notes(self, scores: Numbers) -> list[str]:
+    def labels(self, queries: Sequence[str]) -> tuple[list[str], str]:
+        """Return the queries without what the title or, in a sentence, a note says of all."""
+        prefix = f"{self.metric}: {self.queries_set_name or 'Unnamed queries set'} "
+        last = queries[-1]
+        if self.aggregated and last.startswith(prefix):
+            what = last.removeprefix(prefix).removesuffix(" score")
+            return [*queries[:-1], what[:1].upper() + what[1:]], ""
+        return (list(queries), "") if self.aggregated else shorten(queries)
+
+    def p_value(self, model: str, query: str) -> float:
+        """Return the p-value of a score, NaN if it has none."""
+        return float(self.records.get((model, query), {}).get("p_value", math.nan))
+
+    def test(self) -> str:
+        """Name the test behind the p-values."""
+        metric = self.metric.removesuffix("-ES")
+        return f"{metric} permutation test" if metric == "WEAT" else metric or "unknown test"
+
+    def notes(self, scores: Numbers, with_reasons: bool) -> list[str]:
         """Say what is missing."""
         notes = []
         missing = int(np.isnan(scores).sum())
         if missing:
             have = count(missing, "score has", "scores have")
-            notes.append(f"{have} no value; point at the words 'no value' for the reason.")
+            notes.append(f"{have} no value{' (reasons below)' if with_reasons else ''}.")
         if self.left_out:
             queries = count(self.left_out, "query", "queries")
             notes.append(f"The aggregate leaves out {queries} that not every model could answer.")
         return notes
 
+    def reasons(
+        self, missing: Iterable[tuple[str, str, int]]
+    ) -> tuple[dict[tuple[str, str], str], list[str]]:
+        """Return for each missing score a letter that stands for the reason, and what letters mean.
+
+        Reasons that are not known, or find no room, have no letter.
+        """
+        of_score = {
+            (model, query): _shortened(reason)
+            for model, query, column in missing
+            if (reason := self._nan_reason(model, query, column))
+        }
+        distinct = list(dict.fromkeys(of_score.values()))
+        letters = dict(zip(distinct, _LETTERS, strict=False))
+        lines = [f"{letters.get(reason, '')}: {reason}" for reason in distinct]
+        marks = {key: f" ({letters[why]})" for key, why in of_score.items() if why in letters}
+        return marks, at_most(lines, len(_LETTERS))
+
     def hover(self, model: str, query: str, column: int, score: float) -> str:
         """Say all that is known about a score."""
         lines = [f"<b>{wrap(model)}</b>", wrap(query, 60)]
         if math.isnan(score):
-            lines.append(wrap(f"no value: {self._nan_reason(model, query, column)}", 60))
+            reason = self._nan_reason(model, query, column) or "the score is NaN"
+            lines.append(wrap(f"no value: {reason}", 60))
         else:
             no_bias = self.no_bias[column]
             meaning = "" if no_bias is None else f" ({no_bias:g} = no bias)"
@@ -118,16 +167,29 @@ class Reading:
         record = self.records.get((model, query), {})
         p_value, lost = record.get("p_value"), record.get("words_lost")
         if pd.notna(p_value):
-            lines.append(f"p = {p_value:.3g}")
+            lower, upper = (f"{record[f'p_value_{end}']:.3g}" for end in ("lower", "upper"))
+            between = f" (between {lower} and {upper})" if lower != upper else ""
+            lines.append(f"p = {p_value:.3g}{between}")
         if pd.notna(lost) and lost > 0:
             lines.append(f"{lost} of {record['words_used'] + lost} words lost")
         return "<br>".join(lines)
 
-    def _nan_reason(self, model: str, query: str, column: int) -> str:
+    def _nan_reason(self, model: str, query: str, column: int) -> str | None:
         reason = self.nan_reasons.get(model, {}).get(query)
         if reason is None and self.aggregated and column == len(self.no_bias) - 1:
             reason = "there is no query that every model could answer"
-        return reason or "the score is NaN"
+        return reason
+
+
+def _shortened(reason: str) -> str:
+    """Leave out which words were lost, repetitions, and how to write a remedy."""
+    sets: list[str] = []
+    position = 0
+    while clause := _LOST.match(reason, position):
+        sets.append(f"{clause['set']} {clause['share'] if sets else clause['lost']}")
+        position = clause.end()
+    hint = reason[position:].partition(": preprocessors=")[0]
+    return "; ".join(filter(None, [", ".join(sets), hint]))
 
 
 def _number_or_none(value: object) -> float | None:

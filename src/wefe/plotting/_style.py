@@ -53,6 +53,26 @@ def bar_style(position: int) -> dict[str, Any]:
     return {"color": PALETTE[colour], "pattern": pattern}
 
 
+def hollowed(style: dict[str, Any], hollow: Sequence[bool]) -> dict[str, Any]:
+    """Return the marker with some bars as pale fillings of their outlines."""
+    colour = style["color"]
+    marker = {
+        **style,
+        "color": [_pale(colour) if empty else colour for empty in hollow],
+        "line": {"color": colour, "width": [1.5 if empty else 0 for empty in hollow]},
+    }
+    if "pattern" in style:
+        hatch = [_pale(colour, 0.5) if empty else "white" for empty in hollow]
+        marker["pattern"] = {**style["pattern"], "fgcolor": hatch}
+    return marker
+
+
+def _pale(colour: str, share: float = 0.12) -> str:
+    """Mix a share of a colour into white."""
+    parts = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
+
+
 def pointed_at(texts: Sequence[Any]) -> dict[str, Any]:
     """Return what makes a trace say a text, and no more, where it is pointed at."""
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
@@ -65,6 +85,7 @@ def write(
     text: str,
     hover: str = "",
     size: float = 11,
+    colour: str = FAINT,
     **place: Any,
 ) -> None:
     """Write a few words into a figure, by default to the right of a point."""
@@ -73,7 +94,7 @@ def write(
         y=float(y),
         text=text,
         hovertext=hover or None,
-        font={"size": size, "color": FAINT},
+        font={"size": size, "color": colour},
         showarrow=False,
         **{"xanchor": "left", **place},
     )
@@ -87,8 +108,9 @@ def dress(
     above_px: int = 0,
     below_px: int = 60,
     width: int | None = None,
+    footnotes: Sequence[str] = (),
 ) -> go.Figure:
-    """Add template, title, the notes below it, and the size; return the figure."""
+    """Add template, title, the notes below it, footnotes, and the size; return the figure."""
     characters = 66 if width is None else max(40, width // 9)
     lines = [wrap(title, characters)]
     for note in notes:
@@ -96,6 +118,16 @@ def dress(
         lines.append(f'<span style="font-size:12px;color:{FAINT}">{small}</span>')
     text = "<br>".join(lines)
     top_px = 28 + 22 * n_lines(text) + above_px
+    if footnotes:
+        foot = "<br>".join(wrap(line, 64) for line in footnotes)
+        place: dict[str, Any] = {
+            "xref": "paper",
+            "yref": "paper",
+            "yshift": -below_px,
+            "yanchor": "top",
+        }
+        write(figure, 0, 0, foot, align="left", **place)
+        below_px += LINE_PX * n_lines(foot) + 12
     figure.update_layout(
         template=_TEMPLATE,
         title_text=text,
