@@ -19,6 +19,8 @@ from wefe.results import MetricResult
 
 logger = logging.getLogger(__name__)
 
+_SIDES = {"greater": "right-sided", "less": "left-sided", "two-sided": "two-sided"}
+
 
 class Answer(NamedTuple):
     """What one model answered to one query."""
@@ -27,6 +29,7 @@ class Answer(NamedTuple):
     p_value: float = math.nan
     p_value_lower: float = math.nan
     p_value_upper: float = math.nan
+    p_value_test: str | None = None
     words_used: int | None = None
     words_lost: int | None = None
     nan_reason: str | None = None
@@ -52,9 +55,10 @@ def _answer(
         return Answer(score, p_value, nan_reason=reason)
     test = result.details.get("permutation_test")
     lower, upper = test.p_value_bounds if test is not None else (math.nan, math.nan)
+    side = _SIDES[test.alternative] if test is not None else None
     uses = result.targets + result.attributes
     used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
-    return Answer(score, p_value, lower, upper, used, lost, reason)
+    return Answer(score, p_value, lower, upper, side, used, lost, reason)
 
 
 # A query, the model it is asked of, and the options of that call.

@@ -28,6 +28,7 @@ _TIDY_COLUMNS = [
     "p_value",
     "p_value_lower",
     "p_value_upper",
+    "p_value_test",
     "words_used",
     "words_lost",
     "nan_reason",
@@ -235,8 +236,9 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns 'model_name', 'query_name', 'metric', 'score', 'no_bias_value' (the score that means
         that no bias was measured), 'p_value' (NaN unless the metric was asked for one),
-        'p_value_lower' and 'p_value_upper' (what encloses it), 'words_used' and 'words_lost'
-        (numbers over all sets of the query; NA for a metric that does not tell) and 'nan_reason'.
+        'p_value_lower' and 'p_value_upper' (what encloses it), 'p_value_test' (its side),
+        'words_used' and 'words_lost' (numbers over all sets of the query; NA for a metric that does
+        not tell) and 'nan_reason'.
 
     Examples
     --------

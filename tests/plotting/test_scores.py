@@ -258,12 +258,18 @@ def test_bars_with_a_large_p_value_are_hollow_and_the_legend_says_so(tested, by)
         assert (entry.offsetgroup, entry.legendgroup) == (bar.offsetgroup, bar.legendgroup)
         assert isinstance(entry.marker.color, str)
     assert len(figure.data) == 2 * len(large) + 1
-    assert figure.data[-1].name.replace("<br>", " ") == "p &gt; 0.05 (WEAT permutation test)"
+    assert (
+        figure.data[-1].name.replace("<br>", " ")
+        == "p &gt; 0.05 (right-sided permutation test of WEAT)"
+    )
 
 
 def test_small_p_values_are_mentioned_and_none_is_not(tested, results):
     small = plot_queries_results(tested.iloc[:2, :2])
-    assert "All p-values are at most 0.05 (WEAT permutation test)." in small.layout.title.text
+    assert (
+        "All p-values are at most 0.05 (right-sided permutation test of WEAT)."
+        in small.layout.title.text
+    )
     assert len(small.data) == 2
     assert "p-value" not in plot_queries_results(results).layout.title.text
 

@@ -187,7 +187,7 @@ def _default_params(
 def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], side: Side) -> None:
     import pandas as pd
 
-    shown = tidy.drop(columns=["p_value_lower", "p_value_upper"])
+    shown = tidy.drop(columns=["p_value_lower", "p_value_upper", "p_value_test"])
     shown = shown.rename(columns={"model_name": "model", "query_name": "query"})
     # The models of one query stand together; groups keep the order in which they were asked.
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):

@@ -120,9 +120,12 @@ class Reading:
         return float(self.records.get((model, query), {}).get("p_value", math.nan))
 
     def test(self) -> str:
-        """Name the test behind the p-values."""
-        metric = self.metric.removesuffix("-ES")
-        return f"{metric} permutation test" if metric == "WEAT" else metric or "unknown test"
+        """Name the test behind the p-values, and its side."""
+        sides = {record.get("p_value_test") for record in self.records.values()}
+        known = sorted(side for side in sides if isinstance(side, str))
+        if not known:
+            return self.metric or "unknown test"
+        return f"{', '.join(known)} permutation test of {self.metric.removesuffix('-ES')}"
 
     def notes(self, scores: Numbers, with_reasons: bool) -> list[str]:
         """Say what is missing."""
