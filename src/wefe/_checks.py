@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -18,14 +17,22 @@ def found(value: object) -> str:
     return f"{type(value).__name__} {text}"
 
 
+def nearest(value: object, choices: Collection[str]) -> str:
+    """Return ' Did you mean ...?', or nothing if no choice is near."""
+    import difflib  # only for errors
+
+    near = difflib.get_close_matches(str(value), list(choices), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Return `value` if it is one of `choices`; the error names them and the nearest one."""
     if isinstance(value, str) and value in choices:
         return value
     allowed = ", ".join(repr(choice) for choice in choices)
-    near = difflib.get_close_matches(str(value), list(choices), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"{name} must be one of {allowed}; got {found(value)}.{hint}")
+    raise ValueError(
+        f"{name} must be one of {allowed}; got {found(value)}.{nearest(value, choices)}"
+    )
 
 
 def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> None:
@@ -33,10 +40,10 @@ def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> 
     for key in keys:
         if key in allowed:
             continue
-        near = difflib.get_close_matches(str(key), list(allowed), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         options = ", ".join(repr(option) for option in allowed)
-        raise ValueError(f"{what}: unknown option {key!r}; the options are {options}.{hint}")
+        raise ValueError(
+            f"{what}: unknown option {key!r}; the options are {options}.{nearest(key, allowed)}"
+        )
 
 
 def check_bool(name: str, value: object) -> bool:

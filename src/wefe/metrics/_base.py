@@ -15,14 +15,13 @@ A metric is a pure function on arrays plus a class of a few lines::
 from __future__ import annotations
 
 import copy
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Unpack
 
-from wefe._checks import found
+from wefe._checks import found, nearest
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
     Lookup,
@@ -234,11 +233,9 @@ class BaseMetric:
             if parameter.kind is not parameter.VAR_KEYWORD
         ]
         known = own[2:] + list(Lookup.__annotations__)  # without query and model
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise TypeError(
             f"{type(self).__name__}.run_query has no parameter {', '.join(map(repr, unknown))}; "
-            f"it has {', '.join(known)}.{hint}"
+            f"it has {', '.join(known)}.{nearest(unknown[0], known)}"
         )
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -263,6 +262,8 @@ def _count_splits(
             # Exchanging the sets of a split changes the sign of its statistic.
             fewest, most = 2 * fewest, 2 * most
         else:
+            from fractions import Fraction
+
             # What the first tail leaves of the permitted gap, the second may use. (Not as floats:
             # they end at 1e308 splits.)
             slack = max(0, math.floor(Fraction(relative_gap) * most) - (most - fewest))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import TypeVar
 
 from wefe._checks import check_choice
@@ -45,11 +44,13 @@ def list_metrics() -> list[type[BaseMetric]]:
     >>> [metric.metric_short_name for metric in list_metrics()]
     ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
     """
+    from importlib.metadata import entry_points
+
     import wefe.metrics
 
     for name in dir(wefe.metrics):
         getattr(wefe.metrics, name)  # importing a metric registers it
-    for entry in importlib.metadata.entry_points(group="wefe.metrics"):
+    for entry in entry_points(group="wefe.metrics"):
         entry.load()
     return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
 
