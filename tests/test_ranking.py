@@ -18,7 +18,7 @@ from wefe import (
 )
 from wefe.metrics import ECT, MAC, WEAT
 
-# Seed paper, Table 1: printed ranks. Columns WEAT and WEAT-ES are exchanged there, which does not
+# WEFE paper, Table 1: printed ranks. Columns WEAT and WEAT-ES are exchanged there, which does not
 # matter for correlations of the columns in printed order.
 MODELS = ["conceptnet", "fasttext", "glove-twitter", "glove-wiki", "lexvec", "w2v-hd", "w2v"]
 # One string per column, one digit per model.
@@ -64,7 +64,7 @@ def test_kendall_correlations_of_the_papers_table(criterion):
 
 
 def test_quality_benchmark_joins_the_ranking_as_a_column():
-    """Seed paper, section 4.2: WEB is better when higher, the bias metrics when lower."""
+    """WEFE paper, section 4.2: WEB is better when higher, the bias metrics when lower."""
     quality = score_column(dict(zip(MODELS, [-rank for rank in WEB], strict=True)), "WEB", "higher")
     ranks = ranks_of("overall")
     bias = [score_column(ranks[name], name, "lower") for name in ranks]
@@ -236,7 +236,7 @@ def test_overall_score_does_not_mix_directions():
 
 
 def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model):
-    """Section 4.2 of the seed paper: weights are the numbers of queries, not of subqueries."""
+    """Section 4.2 of the WEFE paper: weights are the numbers of queries, not of subqueries."""
     from wefe.datasets import load_weat_queries
 
     for metric in (WEAT, ECT):
@@ -287,7 +287,7 @@ def test_overall_score_weighs_query_sets_by_their_queries():
 
 
 def test_overall_score_is_the_mean_over_all_queries(packaged_model):
-    """METHODS 5.6: for the mean of absolute values, weights are the numbers of queries."""
+    """For the mean of absolute values, weights are the numbers of queries."""
     from wefe.datasets import load_weat_queries
 
     queries = load_weat_queries()

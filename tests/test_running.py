@@ -166,7 +166,7 @@ def test_aggregate_of_nothing_is_nan(models, queries):
 
 
 def test_bias_avg_respects_the_order_of_every_metric():
-    """The paper's monotonicity: less biased scores never aggregate to more bias (METHODS 5.3)."""
+    """The paper's monotonicity: less biased scores never aggregate to more bias."""
     rng = np.random.default_rng(0)
     for metric in (WEAT, ECT, MAC, RNSB):
         scale = metric().scale()

@@ -1,4 +1,4 @@
-"""From the scores of many queries to one number per model (seed paper, section 3.2)."""
+"""From the scores of many queries to one number per model (WEFE paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _call(function: Callable[[pd.DataFrame], Any], answered: pd.DataFrame) -> pd
 
 
 def _warn_if_misleading(function: str, scale: Scale) -> None:
-    """Say when an aggregate does not respect the metric's order (seed paper, section 3.2)."""
+    """Say when an aggregate does not respect the metric's order (WEFE paper, section 3.2)."""
     if function == "bias_avg":
         return
     low, high = scale.value_range

@@ -1,4 +1,4 @@
-"""Query: named target and attribute sets, their template and their subqueries (seed paper, 3.1)."""
+"""Query: named target and attribute sets, their template and their subqueries (WEFE paper, 3.1)."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Query:
     def get_subqueries(
         self, new_template: Template, minimum: tuple[int, int] = (1, 1)
     ) -> list[Query]:
-        """Return the subqueries Q(s) that have the given template (seed paper, section 3.1).
+        """Return the subqueries Q(s) that have the given template (WEFE paper, section 3.1).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""From tables of scores to ranks, an overall table and correlations (seed paper, 3.2 and 4.2)."""
+"""From tables of scores to ranks, an overall table and correlations (WEFE paper, 3.2 and 4.2)."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def overall_scores(
         What the combination is called.
     weights : sequence of float, optional
         Weight of each table; by default its number of queries (before subqueries), as in section
-        4.2 of the seed paper, so that all metrics weigh the query sets alike.
+        4.2 of the WEFE paper, so that all metrics weigh the query sets alike.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Many queries on many models: one metric, one table (seed paper, section 3.2)."""
+"""Many queries on many models: one metric, one table (WEFE paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def generate_subqueries_from_queries_list(
     Returns
     -------
     list of Query
-        Without repetitions: queries with the same words occur once (seed paper, section 3.2). A
+        Without repetitions: queries with the same words occur once (WEFE paper, section 3.2). A
         query without any fitting subquery is named in the log.
 
     Examples

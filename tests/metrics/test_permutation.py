@@ -14,7 +14,7 @@ from wefe.metrics import _split_counting
 from wefe.metrics._permutation import permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
-# Toy model of METHODS.md, section 0, with A = home, kids and B = boss, job.
+# The toy model of tests/conftest.py, with A = home, kids and B = boss, job.
 ATTRIBUTES_A = [[0.6, 0.9, 0.3], [0.4, 0.7, -0.2]]
 ATTRIBUTES_B = [[-0.3, 0.8, 0.6], [-0.5, 0.6, 0.4]]
 SHE_WOMAN = [[1.0, 0.2, 0.1], [0.8, 0.4, 0.0]]

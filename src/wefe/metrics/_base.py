@@ -54,7 +54,7 @@ class Scale:
     def bias(self, scores: Any) -> Any:
         """Distance from the value that means no bias: the order "less biased than".
 
-        A score is less biased than another one if this is smaller (seed paper, section 3.1: for
+        A score is less biased than another one if this is smaller (WEFE paper, section 3.1: for
         WEAT and RND |x| <= |y|, for RNSB x <= y; ECT is better when higher, MAC when nearer to 1).
 
         Examples

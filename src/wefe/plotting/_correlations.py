@@ -20,7 +20,7 @@ _GAP = "#d4d4d4"
 
 
 def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "") -> go.Figure:
-    """Plot the correlations between rankings as a heat map (seed paper, figure 1).
+    """Plot the correlations between rankings as a heat map (WEFE paper, figure 1).
 
     Parameters
     ----------

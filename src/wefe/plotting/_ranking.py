@@ -17,7 +17,7 @@ from wefe.plotting._table import Numbers, check_table
 
 
 def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
-    """Plot accumulated ranks: the longer a bar, the lower the position (seed paper, figure 2).
+    """Plot accumulated ranks: the longer a bar, the lower the position (WEFE paper, figure 2).
 
     Parameters
     ----------
