@@ -1,5 +1,7 @@
 """Rankings, overall scores and correlations: the paper's printed table and worked examples."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,20 +170,24 @@ def test_order_is_known_from_the_heading_when_attrs_are_lost(heading, expected, 
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize(
-    "heading", ["quality", "MAC: G sum score", "ECT: G custom aggregation score"]
-)
-def test_unknown_order_is_the_documented_one_and_logged(heading, caplog):
-    table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
-    assert create_ranking([table])[heading].tolist() == [2, 1]
+def test_unknown_order_is_the_documented_one_and_logged(caplog):
+    table = pd.DataFrame({"quality": [0.9, 0.2]}, index=["a", "b"])
+    assert create_ranking([table])["quality"].tolist() == [2, 1]
     assert "nothing tells what is better" in caplog.text
 
 
-@pytest.mark.parametrize("function", ["avg", "sum", "bias_avg"])
+@pytest.mark.parametrize("heading", ["MAC: G sum score", "ECT: G custom aggregation score"])
+def test_lost_order_of_a_known_metric_is_asked_for(heading):
+    """Lower would be the wrong order; without the number of scores the right one is unknown."""
+    table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
+    with pytest.raises(ValueError, match="lost what ranks it"):
+        create_ranking([table])
+    assert create_ranking([table], ascending=False)[heading].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("function", ["avg", "abs_avg", "bias_avg"])
 @pytest.mark.parametrize("metric", [ECT, MAC])
-def test_ranking_survives_a_file_unless_it_says_so(
-    three_models, metric, function, tmp_path, caplog
-):
+def test_ranking_survives_a_file(three_models, metric, function, tmp_path, caplog):
     q = Query(
         [["she", "woman"], ["he", "man"]],
         [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
@@ -194,13 +200,10 @@ def test_ranking_survives_a_file_unless_it_says_so(
         aggregate_results=True,
         generate_subqueries=True,
     )
-    expected = create_ranking([table])
+    expected = create_ranking([table]).iloc[:, 0].tolist()
     table.to_csv(tmp_path / "t.csv")
-    caplog.clear()
-    read = create_ranking([pd.read_csv(tmp_path / "t.csv", index_col=0)])
-    assert (
-        "nothing tells" in caplog.text or read.iloc[:, 0].tolist() == expected.iloc[:, 0].tolist()
-    )
+    read = pd.read_csv(tmp_path / "t.csv", index_col=0)
+    assert create_ranking([read]).iloc[:, 0].tolist() == expected
 
 
 def test_order_belongs_to_the_column_not_to_the_table(three_models):
@@ -349,6 +352,14 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
         ),
         (lambda: score_column(M1, "x", "best"), ValueError, "higher"),
         (lambda: score_column(M1, "x", None), TypeError, "higher"),
+        (lambda: score_column(M1, "x", True), TypeError, "higher"),
+        (lambda: score_column(M1, "x", math.nan), ValueError, "finite"),
+        (lambda: score_column({"a": "x"}, "x", 0), TypeError, "scores must be numbers"),
+        (
+            lambda: create_ranking([score_column(M1, "x", 0)], ascending="no"),
+            TypeError,
+            "ascending must be True or False",
+        ),
         (lambda: calculate_ranking_correlations([1]), TypeError, "DataFrame"),
         (
             lambda: calculate_ranking_correlations(ranks_of("gender"), method="cosine"),

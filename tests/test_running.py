@@ -428,3 +428,98 @@ def test_log_names_unanswerable_queries(models, queries, caplog):
     with caplog.at_level(logging.WARNING, logger="wefe"):
         run_queries(WEAT, queries, models)
     assert any("gaps" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("level", [logging.ERROR, logging.WARNING, logging.INFO])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_log_level_of_the_caller_counts_in_workers(models, queries, level, n_jobs, caplog):
+    params = {"calculate_p_value": True, "p_value_verbose": True, "p_value_method": "exact"}
+    with caplog.at_level(level, logger="wefe"):
+        run_queries(WEAT, queries, models, metric_params=params, n_jobs=n_jobs)
+    levels = {record.levelno for record in caplog.records}
+    assert levels == {at for at in (logging.INFO, logging.WARNING) if at >= level}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_logged_exceptions_come_home(toy_model, queries, n_jobs, caplog):
+    class Talkative(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Talkative"
+
+        def _compute(self, targets, attributes):
+            try:
+                return 1 / 0
+            except ZeroDivisionError:
+                logging.getLogger("wefe.talkative").exception("caught")
+            return 0.0
+
+    table = run_queries(Talkative, queries, [toy_model], n_jobs=n_jobs)
+    assert (table == 0).all(axis=None)
+    assert caplog.text.count("ZeroDivisionError") >= 2
+
+
+def test_every_nan_is_logged_once(toy_model, caplog):
+    q = Query([["she", "xyzzy", "woman"], ["he", "man", "plugh"]], [HOME])
+    run_queries(RIPA, [q], [toy_model], lost_vocabulary_threshold=0.5)
+    messages = [r.getMessage() for r in caplog.records if "is NaN for" in r.getMessage()]
+    assert len(messages) == 1
+    assert "2 of 3 pairs" in messages[0]
+
+
+@pytest.mark.parametrize(
+    "result", [None, {"query_name": "q"}, {"result": "high"}, {"result": 1.0, "p_value": "low"}]
+)
+def test_metric_that_returns_something_else_is_named(toy_model, queries, result):
+    class Odd(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Odd"
+
+        def run_query(self, query, model, **lookup):
+            return result
+
+    with pytest.raises(TypeError, match=r"Odd.run_query must return a dict with a number under"):
+        run_queries(Odd, queries, [toy_model])
+
+
+def test_renamed_rows_are_named_by_tidy_results(models, queries, caplog):
+    table = run_queries(WEAT, queries[1:], models).rename(index={"toy": "renamed"})
+    caplog.clear()
+    assert set(tidy_results(table).model_name) == {"rotated", "gaps"}
+    assert "nothing is recorded of ['renamed']" in caplog.text
+
+
+def test_tidy_results_tell_how_a_p_value_was_obtained(toy_model, queries):
+    for method in ("exact", "approximate"):
+        params = {"calculate_p_value": True, "p_value_method": method, "random_state": 0}
+        tidy = tidy_results(run_queries(WEAT, queries, [toy_model], metric_params=params))
+        assert set(tidy.p_value_method) == {method}
+        assert set(tidy.p_value_test) == {"right-sided"}
+
+
+def test_bad_aggregation_is_refused_before_the_run(toy_model, queries):
+    class Forbidden(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Forbidden"
+
+        def _compute(self, targets, attributes):
+            raise AssertionError("the run began")
+
+    with pytest.raises(TypeError, match="one number per model"):
+        run_queries(
+            Forbidden,
+            queries,
+            [toy_model],
+            aggregate_results=True,
+            aggregation_function=lambda scores: 3.0,
+        )
+
+
+def test_custom_aggregation_of_nothing_is_nan(models, queries):
+    table = run_queries(
+        WEAT,
+        queries[:1],
+        models,
+        aggregate_results=True,
+        aggregation_function=lambda scores: scores.to_numpy().max(axis=1),
+    )
+    assert table.iloc[:, -1].isna().all()

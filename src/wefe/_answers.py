@@ -6,10 +6,12 @@ import logging
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from logging.handlers import QueueHandler
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from wefe._checks import found
 from wefe._progress import progress_bar
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
@@ -30,6 +32,7 @@ class Answer(NamedTuple):
     p_value_lower: float = math.nan
     p_value_upper: float = math.nan
     p_value_test: str | None = None
+    p_value_method: str | None = None
     words_used: int | None = None
     words_lost: int | None = None
     nan_reason: str | None = None
@@ -45,20 +48,31 @@ def _answer(
     except UnanswerableError as error:
         logger.warning("%s is NaN for %s: %s", query.query_name, model.name, error)
         return Answer(math.nan, nan_reason=str(error))
-    score = float(result["result"])
+    score = _number(metric, result, "result")
     reason = None
     if math.isnan(score):
         reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
     # A metric with a run_query of its own may return a plain dictionary.
-    p_value = float(result.get("p_value", math.nan))
+    p_value = _number(metric, result, "p_value") if result.get("p_value") is not None else math.nan
     if not isinstance(result, MetricResult):
         return Answer(score, p_value, nan_reason=reason)
     test = result.details.get("permutation_test")
     lower, upper = test.p_value_bounds if test is not None else (math.nan, math.nan)
-    side = _SIDES[test.alternative] if test is not None else None
+    side, method = (_SIDES[test.alternative], test.method) if test is not None else (None, None)
     uses = result.targets + result.attributes
     used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
-    return Answer(score, p_value, lower, upper, side, used, lost, reason)
+    return Answer(score, p_value, lower, upper, side, method, used, lost, reason)
+
+
+def _number(metric: BaseMetric, result: object, key: str) -> float:
+    if isinstance(result, Mapping):
+        value = result.get(key)
+        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            return float(value)
+    raise TypeError(
+        f"{type(metric).__name__}.run_query must return a dict with a number under {key!r}; "
+        f"got {found(result)}."
+    )
 
 
 # A query, the model it is asked of, and the options of that call.
@@ -71,20 +85,30 @@ def _answer_all(
     return [_answer(metric, query, model, options) for query, options in tasks]
 
 
+class _Keep(QueueHandler):
+    """Keeps log records, made fit to travel between processes."""
+
+    def __init__(self) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.records: list[logging.LogRecord] = []
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
 def _answer_elsewhere(
-    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel, home: int
+    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel, home: int, level: int
 ) -> tuple[list[Answer], list[logging.LogRecord]]:
     """Answer in a worker; what it logs in another process comes back with the answers."""
     if os.getpid() == home:
         return _answer_all(metric, tasks, model), []
-    logged: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.handle = lambda record: logged.append(record) or True  # type: ignore[method-assign,func-returns-value]
+    handler = _Keep()
     ours = logging.getLogger("wefe")
     ours.addHandler(handler)
+    ours.setLevel(level)
     ours.propagate = False
     try:
-        return _answer_all(metric, tasks, model), logged
+        return _answer_all(metric, tasks, model), handler.records
     finally:
         ours.removeHandler(handler)
         ours.propagate = True
@@ -118,8 +142,9 @@ def run_all(
     if n_workers == 1:
         parts = ((_answer_all(metric, tasks, model), []) for model, tasks in chunks)
     else:
+        home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
         parts = _parallel(n_jobs)(
-            joblib.delayed(_answer_elsewhere)(metric, tasks, model, os.getpid())
+            joblib.delayed(_answer_elsewhere)(metric, tasks, model, home, level)
             for model, tasks in chunks
         )
     flat: list[Answer] = []
@@ -127,7 +152,8 @@ def run_all(
     with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
         for answers, logged in parts:
             for record in logged:
-                logging.getLogger(record.name).handle(record)
+                if logging.getLogger(record.name).isEnabledFor(record.levelno):
+                    logging.getLogger(record.name).handle(record)
             flat.extend(answers)
             bar.update(len(answers))
     width = len(queries)

@@ -40,7 +40,8 @@ class _Moved(ModuleType):
         for place in _TABLE[self.__name__]:
             module = importlib.import_module(place)
             names.update(getattr(module, "__all__", None) or _defined_in(module))
-        return sorted(names)
+        # Too general a name to come with `import *`.
+        return sorted(names - {"load"})
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__"):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, found
-from wefe.metrics._base import Scale
+from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import list_metrics
 
 logger = logging.getLogger(__name__)
@@ -41,9 +41,19 @@ _HEADING = re.compile(
 )
 
 
-def check_aggregation(function: object) -> Aggregation:
-    """Return the name of an aggregation, or a function that does one."""
+def check_aggregation(function: object, n_models: int) -> Aggregation:
+    """Return the name of an aggregation, or a function that does one.
+
+    A function is tried on a small table, so that one that returns something else is refused before
+    the run and not after it.
+    """
     if callable(function):
+        trial = pd.DataFrame(np.full((n_models, 2), 0.5), columns=["a query", "another"])
+        try:
+            column = function(trial)
+        except Exception:
+            return function  # it may want other scores; the run will tell
+        _check_column(column, trial)
         return function
     return check_choice("aggregation_function", function, DESCRIPTIONS)  # type: ignore[return-value]
 
@@ -80,7 +90,10 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
     best: Best = scale.no_bias_value
     if callable(function):
         description = _CUSTOM
-        column = _call(function, answered)
+        if answered.shape[1] > 0:
+            column = _check_column(function(answered), answered)
+        else:
+            column = pd.Series(math.nan, index=answered.index)
         if best != 0:
             logger.warning(
                 "a custom aggregation of %s is ranked by its distance from %g, the value for no "
@@ -104,6 +117,15 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
     return aggregated
 
 
+def metric_of_heading(name: str) -> type[BaseMetric] | None:
+    """Return the metric that an aggregated column is of, by its heading."""
+    match = _HEADING.fullmatch(name)
+    if match is None:
+        return None
+    label = match["label"].removesuffix("-ES")
+    return next((m for m in list_metrics() if m.metric_short_name == label), None)
+
+
 def best_of_heading(name: str) -> Best | None:
     """Tell by its heading what ranks a column of a table that lost its `attrs` (a file, say).
 
@@ -122,13 +144,10 @@ def best_of_heading(name: str) -> Best | None:
     way = match["way"]
     if way == DESCRIPTIONS["bias_avg"]:
         return 0.0
-    label = match["label"].removesuffix("-ES")
-    for metric in list_metrics():
-        # A sum of scores that should be 1 is best at their number, which the heading hides.
-        if metric.metric_short_name == label and (
-            metric.no_bias_value == 0 or way.startswith("average")
-        ):
-            return metric.no_bias_value
+    metric = metric_of_heading(name)
+    # A sum of scores that should be 1 is best at their number, which the heading hides.
+    if metric is not None and (metric.no_bias_value == 0 or way.startswith("average")):
+        return metric.no_bias_value
     return None
 
 
@@ -145,13 +164,13 @@ def _by_name(function: str, answered: pd.DataFrame, scale: Scale) -> tuple[pd.Se
     return scores.mean(axis=1), scale.no_bias_value
 
 
-def _call(function: Callable[[pd.DataFrame], Any], answered: pd.DataFrame) -> pd.Series:
-    column = function(answered)
+def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
     if isinstance(column, np.ndarray) and column.shape == (len(answered),):
         column = pd.Series(column, index=answered.index)
     # Another index would be aligned by pandas, into NaN.
     fits = isinstance(column, pd.Series) and set(column.index) == set(answered.index)
-    if not fits or len(column) != len(answered) or not pd.api.types.is_numeric_dtype(column):
+    numeric = fits and pd.api.types.is_numeric_dtype(column)
+    if not numeric or len(column) != len(answered) or pd.api.types.is_bool_dtype(column):
         raise TypeError(
             "aggregation_function must return one number per model: a Series with the index of "
             "its argument, for example lambda scores: scores.median(axis=1), or an array; it "

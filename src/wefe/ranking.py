@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -10,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_choice, check_sequence, found
-from wefe.aggregation import Best, best_of_heading, heading
+from wefe._checks import check_bool, check_choice, check_sequence, found
+from wefe.aggregation import Best, best_of_heading, heading, metric_of_heading
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +55,16 @@ def score_column(
     """
     if isinstance(best, str):
         check_choice("best", best, ("higher", "lower"))
-    elif not isinstance(best, int | float):
+    elif not isinstance(best, int | float | np.number) or isinstance(best, bool):
         raise TypeError(f"best must be 'higher', 'lower' or a number; got {found(best)}.")
-    column = pd.Series(scores, dtype=np.float64).to_frame(name)
+    elif not math.isfinite(best):
+        raise ValueError(f"best must be 'higher', 'lower' or a finite number; got {best!r}.")
+    else:
+        best = float(best)
+    try:
+        column = pd.Series(scores, dtype=np.float64).to_frame(name)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"scores must be numbers by model name; {error}.") from error
     column.index.name = "model_name"
     column.attrs = {"metric": name, "best": {name: best}, "aggregated": name}
     return column
@@ -101,10 +109,15 @@ def create_ranking(
     {'a': 2.0, 'b': 1.0, 'c': 3.0}
     """
     check_choice("method", method, _TIE_METHODS)
+    if ascending is not None:
+        check_bool("ascending", ascending)
     tables = check_sequence("results_dataframes", results_dataframes)
     if len(tables) == 0:
         raise ValueError("results_dataframes is empty; there is nothing to rank.")
-    columns = [_last_column(table, position) for position, table in enumerate(tables)]
+    columns = [
+        _last_column(table, position, order_needed=ascending is None)
+        for position, table in enumerate(tables)
+    ]
     models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
     ranks: dict[str, pd.Series] = {}
     for column, best in columns:
@@ -224,7 +237,9 @@ def calculate_ranking_correlations(
     return correlations
 
 
-def _last_column(table: object, position: int) -> tuple[pd.Series, Best]:
+def _last_column(
+    table: object, position: int, order_needed: bool = False
+) -> tuple[pd.Series, Best]:
     """Return the scores to be ranked, and what is better among them."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
@@ -246,6 +261,12 @@ def _last_column(table: object, position: int) -> tuple[pd.Series, Best]:
     best: Best | None = table.attrs.get("best", {}).get(name)
     if best is None:
         best = best_of_heading(name)
+    if best is None and order_needed and metric_of_heading(name) is not None:
+        raise ValueError(
+            f"results_dataframes: {name!r} lost what ranks it (a file and pandas.concat do not "
+            "keep attrs), and its heading does not tell. Rank the table of run_queries itself, "
+            "make a score_column(..., best=...) of it, or pass ascending."
+        )
     if best is None:
         logger.warning(
             "nothing tells what is better in %r: lower scores are ranked first (score_column says "

@@ -29,6 +29,7 @@ _TIDY_COLUMNS = [
     "p_value_lower",
     "p_value_upper",
     "p_value_test",
+    "p_value_method",
     "words_used",
     "words_lost",
     "nan_reason",
@@ -124,7 +125,7 @@ def run_queries(
     params = _check_params(metric_params)
     with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
-    function = check_aggregation(aggregation_function)
+    function = check_aggregation(aggregation_function, len(checked_models))
     n_queries = len(checked_queries)
     if check_bool("generate_subqueries", generate_subqueries):
         fitting = generate_subqueries_from_queries_list(instance, checked_queries)
@@ -237,8 +238,10 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
         Columns 'model_name', 'query_name', 'metric', 'score', 'no_bias_value' (the score that means
         that no bias was measured), 'p_value' (NaN unless the metric was asked for one),
         'p_value_lower' and 'p_value_upper' (what encloses it), 'p_value_test' (its side),
-        'words_used' and 'words_lost' (numbers over all sets of the query; NA for a metric that does
-        not tell) and 'nan_reason'.
+        'p_value_method' ('exact'; 'bounds', guaranteed; 'approximate', then the two are a 99 %
+        confidence interval), 'words_used' and 'words_lost' (numbers over all sets of the query; NA
+        for a metric that does not tell) and 'nan_reason'. Rows and columns that were renamed have
+        no record; the log names them.
 
     Examples
     --------
@@ -255,7 +258,12 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
         )
     records, models, queries = results.attrs["records"], set(results.index), set(results.columns)
     # A table of the aggregated column alone stands for all queries.
-    whole = not any(record["query_name"] in queries for record in records)
+    whole = queries == {results.attrs["aggregated"]}
+    unknown = models - {record["model_name"] for record in records}
+    unknown |= queries - {record["query_name"] for record in records}
+    unknown.discard(results.attrs["aggregated"])
+    if unknown:
+        logger.warning("nothing is recorded of %s; rename after tidy_results", sorted(unknown))
     tidy = pd.DataFrame(
         [
             record

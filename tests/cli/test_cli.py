@@ -49,7 +49,7 @@ def test_measure_as_table():
     output = wefe("measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es").stdout
     assert output.splitlines()[0] == "WEAT-ES, weat (no bias: 0)"
     assert "1.2195" in output
-    assert "exact permutation test, right-sided" in output
+    assert "p value: right-sided permutation test (all splits counted)" in output
 
 
 def test_models_of_a_query_stand_together_and_are_ranked():
@@ -214,3 +214,15 @@ def test_datasets_lists_what_there_is():
     data = json.loads(wefe("datasets", "--format", "json").stdout)
     assert {"query_sets", "datasets"} == set(data)
     assert wefe("datasets", "--format", "csv").stdout.startswith("name,")
+
+
+def test_what_is_named_twice_is_asked_once():
+    call = ["measure", "--model", "demo", "--queries", "weat", "--format", "csv"]
+    once = wefe(*call, "--metric", "weat").stdout
+    assert wefe(*call, "--queries", "weat", "--metric", "weat", "--metric", "WEAT").stdout == once
+
+
+def test_footer_says_what_was_done():
+    call = ["measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es"]
+    output = wefe(*call, "--param", 'weat-es.p_value_method="approximate"').stdout
+    assert "p value: right-sided permutation test (random splits)" in output

@@ -325,7 +325,7 @@ def test_compute_must_return_a_number(toy_query, toy_model):
         def _compute(self, targets, attributes):
             return "high"
 
-    with pytest.raises(TypeError, match=r"Wordy._compute must return a number .* got str 'high'"):
+    with pytest.raises(TypeError, match=r"Wordy._compute must return a number.* got str 'high'"):
         Wordy().run_query(toy_query, toy_model)
 
 

@@ -391,3 +391,10 @@ def test_seven_models_and_25_queries_all_differ_in_look_and_have_room(by):
 def test_an_unknown_grouping_is_refused(results):
     with pytest.raises(ValueError, match="by must be one of 'query', 'model'"):
         plot_queries_results(results, by="queries")
+
+
+def test_renamed_models_have_no_p_values_rather_than_half_of_them(tested):
+    first = tested.index[0]
+    figure = plot_queries_results(tested.rename(index={first: "renamed"}))
+    assert "renamed after the run" in figure.layout.title.text.replace("<br>", " ")
+    assert len(figure.data) == len(tested)

@@ -24,6 +24,11 @@ logger = logging.getLogger(__name__)
 
 AGGREGATION: Literal["bias_avg"] = "bias_avg"
 
+_METHODS = {
+    "exact": "all splits counted",
+    "bounds": "all splits, the upper of two guaranteed bounds",
+    "approximate": "random splits",
+}
 _SHOWN = ["query", "model", "score", "p_value", "words_used", "words_lost", "nan_reason"]
 
 
@@ -116,8 +121,9 @@ def measure(
     if lowercase:
         lookup["preprocessors"] = [{}, {"lowercase": True}]
     rows, scores = [], []
-    for set_name in queries:
+    for set_name in dict.fromkeys(queries):
         asked = _open_queries(set_name, offline)
+        offline = offline or asked.offline
         for name in names:
             defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
             results = run_queries(
@@ -143,7 +149,7 @@ def measure(
             tables["ranking"] = _ranking(scores).reset_index()
         print(as_json(tables))
     else:
-        _print_tables(tidy, scores, p_value_test)
+        _print_tables(tidy, scores)
     if tidy["score"].isna().all():
         raise typer.Exit(1)
 
@@ -151,10 +157,13 @@ def measure(
 class _Asked:
     """Queries under one name."""
 
-    def __init__(self, name: str, queries: list[Query], paired: bool | None) -> None:
+    def __init__(
+        self, name: str, queries: list[Query], paired: bool | None, offline: bool = False
+    ) -> None:
         self.name = name
         self.queries = queries
         self.paired = paired  # None: nobody knows
+        self.offline = offline  # nothing could be downloaded, so the next set need not try
 
 
 def _default_params(
@@ -167,6 +176,7 @@ def _default_params(
             "calculate_p_value": True,
             "p_value_method": "exact",
             "p_value_test_type": side.value,
+            "random_state": 0,  # for sets so large that random splits are drawn
         }
     if metric == "rnsb":
         return {"holdout": "n_iterations" in own, "random_state": 0}
@@ -184,11 +194,10 @@ def _default_params(
     return {}
 
 
-def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], side: Side) -> None:
+def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame]) -> None:
     import pandas as pd
 
-    shown = tidy.drop(columns=["p_value_lower", "p_value_upper", "p_value_test"])
-    shown = shown.rename(columns={"model_name": "model", "query_name": "query"})
+    shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
     # The models of one query stand together; groups keep the order in which they were asked.
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
         table = group.drop(columns=["queries", "metric", "no_bias_value"])
@@ -200,8 +209,15 @@ def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], side: Side
         no_bias = group["no_bias_value"].iloc[0]
         print(f"{metric}, {name} (no bias: {no_bias:g})")
         print(as_text(table[_SHOWN].dropna(axis="columns", how="all")), end="\n\n")
-    if tidy["p_value"].notna().any():
-        print(f"p value: exact permutation test, {side.value}. Other metrics have none.")
+    with_p = tidy[tidy["p_value"].notna()]
+    tests = (
+        with_p[["p_value_test", "p_value_method"]]
+        .drop_duplicates()
+        .sort_values("p_value_method", ascending=False)
+    )
+    for side, method in tests.itertuples(index=False):
+        how = _METHODS[str(method)]
+        print(f"p value: {side} permutation test ({how}). Other metrics have none.")
     if tidy["model_name"].nunique() > 1:
         print("\nAverage distance from no bias (queries that all models answered, of those asked)")
         print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))
@@ -237,9 +253,9 @@ def _check_metrics(names: Sequence[str]) -> list[str]:
     from wefe.metrics import list_metrics
 
     known = {metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()}
-    known |= {metric.__name__.lower() for metric in list_metrics()} - {"directbias"}
     known.add("weat-es")
-    return [check_choice("--metric", name.lower(), sorted(known)) for name in names]
+    checked = [check_choice("--metric", name.lower(), sorted(known)) for name in names]
+    return list(dict.fromkeys(checked))
 
 
 def _open_model(text: str, vocab_prefix: str | None) -> WordEmbeddingModel:
@@ -284,7 +300,7 @@ def _open_queries(text: str, offline: bool) -> _Asked:
                 why,
                 "; ".join(left_out),
             )
-        return _Asked(text, query_set, known[text]["paired_targets"])
+        return _Asked(text, query_set, known[text]["paired_targets"], offline)
     if not path.is_file():
         raise FileNotFoundError(f"--queries {text}: there is no such file.")
     try:
@@ -314,6 +330,8 @@ def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dic
                 f"--param {text!r} names {metric!r}, which is not measured; --metric has "
                 f"{', '.join(metrics)}."
             )
+        if name == "return_effect_size":
+            raise ValueError(f"--param {text!r}: choose --metric weat or --metric weat-es instead.")
         try:
             params.setdefault(metric.lower(), {})[name] = json.loads(value)
         except ValueError as error:

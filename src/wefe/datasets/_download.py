@@ -185,6 +185,8 @@ def _download(name: str) -> Path:
     cache = _cache_dir()
     folder = os.environ.get(DATA_DIR_VARIABLE)
     places = f"{DATA_DIR_VARIABLE} ({folder}) or {cache}" if folder else str(cache)
+    pooch.get_logger().setLevel("WARNING")  # its retries; what matters is in the error below
+    logger.info("downloading %s", file.url)
     # Writes beside the target and renames it afterwards, once the checksum was found right.
     store = pooch.create(
         path=cache,

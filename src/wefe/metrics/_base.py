@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ from wefe.metrics._pairs import too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,9 @@ class BaseMetric:
             )
         if unanswerable is None:
             measured = self._compute(embedded.targets, embedded.attributes, **params)
-            if not isinstance(measured, Measurement):
+            if isinstance(measured, Measurement):
+                self._as_score(measured.values.get("result"))
+            else:
                 score = self._as_score(measured)
                 measured = Measurement({"result": score, self.metric_short_name.lower(): score})
         else:
@@ -195,6 +200,9 @@ class BaseMetric:
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
             reason = f"{self.metric_short_name} is undefined for these vectors"
+        if reason is not None and reason != embedded.nan_reason:
+            # What look-up found is logged there.
+            logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
         return MetricResult(
             {"query_name": query.query_name, **measured.values},
             embedded,
@@ -208,8 +216,8 @@ class BaseMetric:
             return float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise TypeError(
-                f"{type(self).__name__}._compute must return a number or a Measurement; got "
-                f"{found(value)}."
+                f"{type(self).__name__}._compute must return a number, or a Measurement with one "
+                f"under 'result'; got {found(value)}."
             ) from None
 
     def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:

@@ -21,6 +21,9 @@ def register(metric: MetricClass) -> MetricClass:
         If another metric has that class name or short name. (Defining the same class again is
         fine.)
     """
+    for fact in ("metric_template", "metric_name", "metric_short_name"):
+        if not hasattr(metric, fact):
+            raise TypeError(f"{metric.__name__} must declare {fact}.")
     names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
     for name, known in _registry.items():
         same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)

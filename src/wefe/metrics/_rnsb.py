@@ -345,11 +345,18 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
         from sklearn.linear_model import LogisticRegression
 
         estimator = LogisticRegression
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"estimator_params must be a dict of parameters; got {found(params)}.")
     if isinstance(estimator, type):
         if params is None:
             is_default = estimator.__name__ == "LogisticRegression"
             params = _DEFAULT_PARAMS if is_default else {}
         classifier = estimator(**params)
+    elif not hasattr(estimator, "get_params"):
+        raise TypeError(
+            "estimator must be a scikit-learn classifier, a class or an instance; got "
+            f"{found(estimator)}."
+        )
     else:
         from sklearn.base import clone
 

@@ -163,8 +163,8 @@ class WEAT(BaseMetric):
         p_value_method : {'approximate', 'exact'}, default='approximate'
             'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
             'exact' counts all splits, or encloses their share between guaranteed bounds and returns
-            the upper one. They are less than 1 % apart for up to about 100 target words; where they
-            are wider, the log says so, and `details['permutation_test']` has both.
+            the upper one. For sets as large as the published ones they are less than 1 % apart;
+            where they are wider, the log says so. `details['permutation_test']` has both.
         p_value_iterations : int, default=10000
             Number of random splits.
         p_value_verbose : bool, default=False
@@ -181,8 +181,8 @@ class WEAT(BaseMetric):
         MetricResult
             'query_name', 'result', 'weat', 'effect_size', 'p_value' (NaN unless asked for).
             `details['associations']` has s(w, A, B) for every target word,
-            `details['permutation_test']` the test, and `details['nan_reasons']` says why an entry
-            other than 'result' is NaN.
+            `details['permutation_test']` the test (if asked for), and `details['nan_reasons']` says
+            why the effect size is undefined (if it is).
         """
         return self._run(
             query,

@@ -7,6 +7,7 @@ import itertools
 import logging
 import mmap
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -121,6 +122,11 @@ def _reader_of(path: Path, head: bytes) -> Callable[[Path, BinaryIO], _Table]:
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 100_000_000:
         return _read_safetensors
     header = _header(head)
+    # In word2vec's binary format a space follows the word, whatever bytes come after.
+    if any(re.match(rb"[^\t ]+\t[-+.0-9]", line) for line in head.split(b"\n")[:2]):
+        raise ValueError(f"{path} has tabs between numbers; expected single spaces.")
+    if header is not None and min(header) == 0:
+        raise ValueError(f"{path}: the header promises {header[0]} words of {header[1]} dims.")
     if header is not None and not _is_text(head[head.index(b"\n") + 1 :]):
         return _read_word2vec_binary
     if _is_text(head):
@@ -168,7 +174,7 @@ def _read_safetensors(path: Path, file: BinaryIO) -> _Table:  # noqa: ARG001
         raise ValueError(
             f"{path}: expected tensors 'embeddings' and 'vocabulary'; found {sorted(tensors)}."
         )
-    words = tensors["vocabulary"].tobytes().decode("utf-8").split("\n")
+    words = _decode(path, tensors["vocabulary"].tobytes(), "vocabulary").split("\n")
     return words, tensors["embeddings"]
 
 
@@ -198,6 +204,11 @@ def _read_word2vec_binary(path: Path, file: BinaryIO) -> _Table:
             words.append(_decode(path, data[position:space].lstrip(b"\n"), f"word {row + 1}"))
             vectors[row] = np.frombuffer(data[space + 1 : end], dtype="<f4")
             position = end
+        if data[position : position + 2].strip():
+            raise ValueError(
+                f"{path}: the header promises {n_words} words of {dim} dims, but there is more "
+                f"after byte {position:,}."
+            )
     return words, vectors
 
 
@@ -218,6 +229,8 @@ def _read_text(path: Path, file: BinaryIO) -> _Table:
             continue
         # Counted from the right, because a word may contain spaces.
         fields = line.rstrip().rsplit(b" ", dim)
+        if b"" in fields or fields[0].endswith(b" "):
+            raise ValueError(f"{path}, line {number}: expected single spaces, found several.")
         try:
             # Python reads 1_0 as 10; no file of vectors means that.
             if b"_" in b"".join(fields[1:]):

@@ -25,6 +25,9 @@ _LOST = re.compile(
 )
 
 
+_KEY = ["model_name", "query_name"]
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a table of scores is to be read, as far as its `attrs` and last heading tell.
@@ -43,6 +46,8 @@ class Reading:
         Model -> query -> why the score is NaN.
     records : mapping
         (Model, query) -> what else is known about the score.
+    renamed : bool
+        Whether a model is called otherwise than in the run, so that nothing is known of it.
     """
 
     metric: str
@@ -53,6 +58,7 @@ class Reading:
     left_out: int
     nan_reasons: Mapping[str, Mapping[str, str]]
     records: Mapping[Any, Mapping[Any, Any]]
+    renamed: bool
 
     @classmethod
     def of(cls, results: pd.DataFrame) -> Reading:
@@ -71,9 +77,12 @@ class Reading:
             no_bias[-1] = no_bias[-1] if best is None else _number_or_none(best)
         name = attrs.get("queries_set_name", "Unnamed queries set")
         records: Mapping[Any, Mapping[Any, Any]] = {}
+        renamed = False
         if "records" in attrs:
+            renamed = not set(results.index) <= {r["model_name"] for r in attrs["records"]}
+            # Of renamed models nothing is known, and half of the p-values would mislead.
             tidy = tidy_results(results)
-            records = tidy.set_index(["model_name", "query_name"]).to_dict("index")
+            records = {} if renamed else tidy.set_index(_KEY).to_dict("index")
         return cls(
             metric=str(attrs.get("metric", labels[0] if len(set(labels)) == 1 else "")),
             queries_set_name="" if name == "Unnamed queries set" else str(name),
@@ -83,6 +92,7 @@ class Reading:
             left_out=len(attrs.get("left_out", ())) if aggregated else 0,
             nan_reasons=attrs.get("nan_reasons", {}),
             records=records,
+            renamed=renamed,
         )
 
     def title(self) -> str:
@@ -130,6 +140,8 @@ class Reading:
     def notes(self, scores: Numbers, with_reasons: bool) -> list[str]:
         """Say what is missing."""
         notes = []
+        if self.renamed:
+            notes.append("Models were renamed after the run: p-values are not shown.")
         missing = int(np.isnan(scores).sum())
         if missing:
             have = count(missing, "score has", "scores have")
