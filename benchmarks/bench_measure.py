@@ -22,9 +22,9 @@ from pathlib import Path
 
 from _timing import best_time
 
-from wefe import Query, load_test_model
+from wefe import Query, load_test_model, run_queries
 from wefe.datasets import load_bingliu, load_query_set, load_rnsb_identity_terms
-from wefe.metrics import WEAT
+from wefe.metrics import RNSB, WEAT
 
 # The peer needs minutes for the full number; the time is scaled and the line says so.
 PEER_PERMUTATIONS = 100
@@ -62,6 +62,23 @@ def against_a_loop() -> None:
     fast, result = best_time(lambda: WEAT().run_query(query, model), 50)
     assert math.isclose(result["weat"], expected, rel_tol=1e-9)
     print(f"one WEAT query, 8 x 8 words: {slow / fast:.0f} x a Python loop ({1000 * fast:.2f} ms)")
+
+
+def shared_training(lexicon: dict) -> None:
+    """Seven RNSB queries with one lexicon, together and one by one."""
+    model, terms = load_test_model(), lexicon["target_sets"]
+    queries = [Query(terms[i : i + 2], lexicon["attribute_sets"]) for i in range(7)]
+    options = {"n_iterations": 10, "random_state": 0, "lost_vocabulary_threshold": 1}
+    together, table = best_time(
+        lambda: run_queries(RNSB, queries, [model], metric_params=options), 1
+    )
+    apart, results = best_time(
+        lambda: [RNSB().run_query(query, model, **options)["rnsb"] for query in queries], 1
+    )
+    assert table.iloc[0].tolist() == results
+    print(
+        f"7 RNSB queries with one lexicon: {apart / together:.0f} x one by one ({together:.1f} s)"
+    )
 
 
 def workload() -> dict:
@@ -120,7 +137,10 @@ def main() -> None:
         vectors = KeyedVectors(model.dim)
         vectors.add_vectors(list(model.vocab), model.vectors)
         vectors.save_word2vec_format(folder / "vectors.bin", binary=True)
-        (folder / "queries.json").write_text(json.dumps(workload()), encoding="utf-8")
+        work = workload()
+        if work["lexicon"]:
+            shared_training(work["lexicon"])
+        (folder / "queries.json").write_text(json.dumps(work), encoding="utf-8")
         ours = run_with(sys.executable, folder, 10_000)
         theirs = run_with(peer, folder, PEER_PERMUTATIONS) if peer else None
     line = f"import WEAT: {1000 * ours['import_cpu_s']:.0f} ms of CPU"

@@ -158,6 +158,15 @@ def embed_query(
     ------
     UnusableVectorError
         If a word has a zero or non-finite vector; the message names word, set and model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> embedded = embed_query(model, Query([["she"], ["he", "him"]], [["math"]]))
+    >>> embedded.targets[1].lost, embedded.nan_reason
+    (('him',), "'Target set 1' lost 50% of its words (him), more than the 20% allowed")
     """
     check_model(model)
     check_query(query)

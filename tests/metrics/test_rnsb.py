@@ -666,3 +666,33 @@ def test_no_negative_word_at_all_is_nan_with_a_reason(query, toy_model):
 def test_scale_is_bounded_by_the_number_of_target_words(query):
     assert RNSB().scale(query).value_range == (0.0, pytest.approx(math.log(4)))
     assert RNSB().scale().value_range == (0.0, math.inf)
+
+
+def test_queries_with_the_same_attributes_are_trained_for_once(query_of, toy_model, monkeypatch):
+    from sklearn.linear_model import LogisticRegression
+
+    fits = []
+    fit = LogisticRegression.fit
+    monkeypatch.setattr(
+        LogisticRegression, "fit", lambda self, x, y: fits.append(len(y)) or fit(self, x, y)
+    )
+    attributes = ("home kids tree", "boss job pilot")
+    queries = [query_of([T1, T2], attributes), query_of([T2, "they folk"], attributes)]
+    shared = RNSB()
+    options = {"n_iterations": 3, "random_state": 1}
+    together = [shared.run_query(query, toy_model, **options) for query in queries]
+    assert len(fits) == 3
+    apart = [RNSB().run_query(query, toy_model, **options) for query in queries]
+    assert together == apart
+    for ours, fresh in zip(together, apart, strict=True):
+        assert ours.details["test_accuracy"] == fresh.details["test_accuracy"]
+
+
+def test_changed_vectors_are_trained_for_anew(query_of, toy_model):
+    query = query_of([T1, T2], ("home kids tree", "boss job pilot"))
+    metric = RNSB()
+    before = metric.run_query(query, toy_model, holdout=False)["rnsb"]
+    toy_model.update("tree", toy_model["tree"] * 3)
+    after = metric.run_query(query, toy_model, holdout=False)["rnsb"]
+    assert after != before
+    assert after == RNSB().run_query(query, toy_model, holdout=False)["rnsb"]

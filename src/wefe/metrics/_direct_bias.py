@@ -37,6 +37,11 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     -------
     ndarray of shape (n_words,)
         In [0, 1]: |cos(w, g)| for one direction, the length of the projection for several.
+
+    Examples
+    --------
+    >>> direct_bias_by_word([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
+    array([0.6, 0. ])
     """
     basis = as_vectors("directions", directions)
     if len(basis) == 1:

@@ -35,6 +35,12 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
     -------
     ndarray of shape (n_target_words, n_attribute_sets)
         In [0, 2]; 1 means no association.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> mac_by_word([he], [[he], [she]])
+    array([[0., 1.]])
     """
     means = np.stack([mean_unit(f"attributes[{j}]", a) for j, a in enumerate(attributes)])
     return np.clip(1.0 - unit("t", t) @ means.T, 0.0, 2.0)

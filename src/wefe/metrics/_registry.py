@@ -20,6 +20,12 @@ def register(metric: MetricClass) -> MetricClass:
     ValueError
         If another metric has that class name or short name. (Defining the same class again is
         fine.)
+
+    Examples
+    --------
+    >>> from wefe.metrics import ECT
+    >>> register(ECT) is ECT
+    True
     """
     for fact in ("metric_template", "metric_name", "metric_short_name"):
         if not hasattr(metric, fact):

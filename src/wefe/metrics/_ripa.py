@@ -43,6 +43,13 @@ def ripa_by_pair(
     -------
     ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
         Positive when the word leans to `t1`. A pair of identical vectors has no direction: nan.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> ripa_by_pair([he], [she], [he, she]).round(4)
+    array([[ 0.7071],
+           [-0.7071]])
     """
     check_choice("relation", relation, _RELATIONS)
     words, first, second = as_vectors("a", a), as_vectors("t1", t1), as_vectors("t2", t2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -96,12 +97,27 @@ def negative_sentiment_probabilities(
     -------
     ndarray of shape (n_words,)
         Probabilities.
+
+    Examples
+    --------
+    >>> good, bad = [[1.0, 0.0], [1.0, 0.1]], [[-1.0, 0.0], [-1.0, 0.1]]
+    >>> p = negative_sentiment_probabilities([[0.5, 0.0], [-0.5, 0.0]], good, bad)
+    >>> bool(p[0] < 0.5 < p[1])
+    True
     """
     (seed,) = _seeds(check_random_state(random_state), 1)
     classifier = _make_classifier(estimator, estimator_params, seed)
     x, y = _training_data(positive, negative)
     fitted, _, _ = _fit(classifier, x, y, holdout=holdout, random_state=seed)
     return _predict_negative(fitted, as_vectors("words", words))
+
+
+class _Fit(NamedTuple):
+    """A trained classifier and how well it does."""
+
+    classifier: Any
+    train_accuracy: float
+    test_accuracy: float
 
 
 @register
@@ -140,6 +156,9 @@ class RNSB(BaseMetric):
         "negative_sentiment_probabilities": {},
         "negative_sentiment_distribution": {},
     }
+
+    # What the fits of the latest training data are kept under, and these by seed.
+    _latest: tuple[tuple[bytes, bool], dict[int, _Fit]] | None = None
 
     def run_query(
         self,
@@ -203,6 +222,15 @@ class RNSB(BaseMetric):
             print_model_evaluation=check_bool("print_model_evaluation", print_model_evaluation),
         )
 
+    def _fits_of(self, x: Vectors, y: Vectors, holdout: bool) -> dict[int, _Fit]:
+        """Return the fits by seed that were made of this training data, if it was the latest."""
+        content = hashlib.blake2b(x.tobytes(), digest_size=16)
+        content.update(y.tobytes())
+        key = (content.digest(), holdout)
+        if self._latest is None or self._latest[0] != key:
+            self._latest = (key, {})
+        return self._latest[1]
+
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
         """Say how scores are to be read: at most ln m for m target words."""
         sizes = None if query is None else distinct_sizes(query.target_sets, params)
@@ -228,15 +256,25 @@ class RNSB(BaseMetric):
             return self._undefined(too_few)
         probabilities = np.empty((n_iterations, len(words)))
         train_accuracy, test_accuracy = [], []
+        # The documented classifier is the same for every query with these attribute words, and it
+        # is small; others may hold all their training data.
+        default = estimator is None and estimator_params is None
+        fits = self._fits_of(x, y, holdout) if default and not print_model_evaluation else {}
+        if default and not holdout and random_state is None:
+            random_state = 0  # liblinear's optimum depends on no seed
         with progress_bar(n_iterations, "RNSB", "fit", show=n_iterations > 1) as bar:
             for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
-                classifier = _make_classifier(estimator, estimator_params, seed)
-                fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
-                train_accuracy.append(float(fitted.score(*train)))
-                test_accuracy.append(float(fitted.score(*test)) if test is not None else math.nan)
-                if print_model_evaluation:
-                    _print_evaluation(fitted, test)
-                probabilities[iteration] = _predict_negative(fitted, vectors)
+                fit = fits.get(seed)
+                if fit is None:
+                    classifier = _make_classifier(estimator, estimator_params, seed)
+                    fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
+                    accuracy = math.nan if test is None else float(fitted.score(*test))
+                    fits[seed] = fit = _Fit(fitted, float(fitted.score(*train)), accuracy)
+                    if print_model_evaluation:
+                        _print_evaluation(fitted, test)
+                train_accuracy.append(fit.train_accuracy)
+                test_accuracy.append(fit.test_accuracy)
+                probabilities[iteration] = _predict_negative(fit.classifier, vectors)
                 bar.update()
         scores = [rnsb(row) for row in probabilities]
         score = float(np.mean(scores))
@@ -280,6 +318,16 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     -------
     DataFrame of shape (n_words, n_words)
         In [-1, 1]; NaN for a word whose probability never varied.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.datasets import load_weat
+    >>> words = load_weat()
+    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> result = RNSB().run_query(query, load_test_model(), n_iterations=10, random_state=0)
+    >>> negative_sentiment_correlation(result).columns.tolist()
+    ['irish', 'german']
     """
     probabilities = _details(result)["probabilities"]
     if len(probabilities) < 2:
@@ -311,6 +359,16 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     -------
     DataFrame of shape (n_words, n_words)
         Non-negative; all entries sum to 1.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.datasets import load_weat
+    >>> words = load_weat()
+    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
+    >>> float(joint_negative_sentiment(result).to_numpy().sum())
+    1.0
     """
     mean = _details(result)["probabilities"].mean(axis=0)
     distribution = mean / mean.sum()

@@ -73,6 +73,12 @@ def same_by_word(
     -------
     ndarray of shape (n_words,)
         0 means no association. nan if all groups have the same mean.
+
+    Examples
+    --------
+    >>> he, she, they = [[1.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]
+    >>> same_by_word([[1.0, 0.0], [1.0, 1.0]], [he, she, they], combine="projection")
+    array([1., 1.])
     """
     check_choice("combine", combine, _COMBINATIONS)
     directions, lengths = _directions(groups)

@@ -26,6 +26,13 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
     ------
     TypeError
         If the object holds no static vectors (flair's contextual embeddings do not).
+
+    Examples
+    --------
+    >>> class OldFlairEmbedding:
+    ...     precomputed_word_embeddings = ArrayVectors(["she"], [[1.0]])
+    >>> flair_to_gensim(OldFlairEmbedding())["she"]
+    array([1.])
     """
     kept = getattr(flair_embedding, "precomputed_word_embeddings", None)
     if kept is not None:
