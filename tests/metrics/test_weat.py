@@ -489,3 +489,15 @@ def test_scale_names_the_score_that_is_returned(toy_query):
     assert WEAT().scale().value_range == (-math.inf, math.inf)
     # Without set sizes there is no bound: 1 word against 99 can reach 10 deviations.
     assert WEAT().scale(None, return_effect_size=True).value_range == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    "options", [{"p_value_method": "exact"}, {"p_value_test_type": "two-sided"}]
+)
+def test_options_of_a_test_that_is_not_run_are_logged(options, toy_query, toy_model, caplog):
+    assert math.isnan(WEAT().run_query(toy_query, toy_model, **options)["p_value"])
+    assert "needs calculate_p_value=True" in caplog.text
+    caplog.clear()
+    WEAT().run_query(toy_query, toy_model)
+    WEAT().run_query(toy_query, toy_model, calculate_p_value=True, **options)
+    assert caplog.text == ""

@@ -28,6 +28,8 @@ _ALTERNATIVES: dict[str, Literal["less", "greater", "two-sided"]] = {
     "two-sided": "two-sided",
 }
 
+_P_VALUE_DEFAULTS = ("approximate", "right-sided")
+
 
 def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """WEAT statistic: the differential association of two target sets with two attribute sets.
@@ -184,6 +186,8 @@ class WEAT(BaseMetric):
             `details['permutation_test']` the test (if asked for), and `details['nan_reasons']` says
             why the effect size is undefined (if it is).
         """
+        if not calculate_p_value and (p_value_method, p_value_test_type) != _P_VALUE_DEFAULTS:
+            logger.warning("no p-value is calculated: that needs calculate_p_value=True")
         return self._run(
             query,
             model,
