@@ -696,3 +696,11 @@ def test_changed_vectors_are_trained_for_anew(query_of, toy_model):
     after = metric.run_query(query, toy_model, holdout=False)["rnsb"]
     assert after != before
     assert after == RNSB().run_query(query, toy_model, holdout=False)["rnsb"]
+
+
+def test_fits_of_fresh_seeds_are_not_kept(query_of, toy_model):
+    """They never come again, so keeping them would only fill the memory."""
+    query = query_of([T1, T2], ("home kids tree", "boss job pilot"))
+    metric = RNSB()
+    metric.run_query(query, toy_model, n_iterations=5)
+    assert metric._latest is None

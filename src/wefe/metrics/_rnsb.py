@@ -259,9 +259,11 @@ class RNSB(BaseMetric):
         # The documented classifier is the same for every query with these attribute words, and it
         # is small; others may hold all their training data.
         default = estimator is None and estimator_params is None
-        fits = self._fits_of(x, y, holdout) if default and not print_model_evaluation else {}
         if default and not holdout and random_state is None:
             random_state = 0  # liblinear's optimum depends on no seed
+        # Fresh seeds never come again: keeping their fits would only fill the memory.
+        keep = default and isinstance(random_state, int) and not print_model_evaluation
+        fits = self._fits_of(x, y, holdout) if keep else {}
         with progress_bar(n_iterations, "RNSB", "fit", show=n_iterations > 1) as bar:
             for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
                 fit = fits.get(seed)
