@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,14 +13,59 @@ if TYPE_CHECKING:
 _DELAY_S = 2.0
 
 
-def progress_bar(total: int, what: str, unit: str, show: bool = True) -> tqdm[Any]:
-    """Return a bar on standard error, to be used as a context manager.
+class progress_bar:  # noqa: N801 - used like a function
+    """A bar on standard error, as a context manager.
 
     It appears only where standard error is a terminal (or a notebook), and only when the work
-    takes more than two seconds.
-    """
-    from tqdm.auto import tqdm
+    takes more than two seconds. Until then tqdm is not even imported, as opening a file may be
+    done in less time than that takes.
 
-    # disable=None: no bar where standard error is no terminal.
-    disable = None if show else True
-    return tqdm(total=total, desc=what, unit=unit, delay=_DELAY_S, disable=disable, leave=False)
+    Parameters
+    ----------
+    total : int or None
+        Amount of work in `unit`; None if nobody knows.
+    what : str
+        What is being done.
+    unit : str
+        What is counted; 'B' shows bytes in steps of 1000.
+    show : bool
+        False for no bar at all.
+    """
+
+    def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
+        self._total, self._what, self._unit, self._show = total, what, unit, show
+        self._done = 0
+        self._bar: tqdm[Any] | None = None
+
+    def __enter__(self) -> progress_bar:
+        self._start = time.monotonic()
+        return self
+
+    def update(self, n: int = 1) -> None:
+        """Say that `n` more are done."""
+        self._done += n
+        if self._bar is not None:
+            self._bar.update(n)
+        elif self._show and time.monotonic() - self._start > _DELAY_S:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(
+                total=self._total,
+                desc=self._what,
+                unit=self._unit,
+                unit_scale=self._unit == "B",
+                initial=self._done,
+                disable=None,  # no bar where standard error is no terminal
+                leave=False,
+            )
+            if not self._bar.disable:
+                self._bar.start_t -= time.monotonic() - self._start
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -22,7 +22,8 @@ from wefe._checks import (
     check_strategy,
     check_word_set,
 )
-from wefe.models._word_embedding_model import FloatArray, WordEmbeddingModel, check_model
+from wefe.models._keyed_vectors import FloatArray, UnreadWordError
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.words import Preprocessor, Preprocessors, check_preprocessors, variants
 
@@ -453,7 +454,7 @@ def _why_unanswerable(
         limit = "nothing is left" if len(part) == 0 else f"more than the {threshold:.0%} allowed"
         listed = ", ".join(part.lost[:5]) + (", ..." if len(part.lost) > 5 else "")
         reasons.append(f"{part.name!r} lost {share:.0%} of its words ({listed}), {limit}")
-        lower_case += sum((model.vocab_prefix or "") + word.lower() in model for word in part.lost)
+        lower_case += sum(_has_lower_case(model, word) for word in part.lost)
     if lower_case:
         reasons.append(
             f"the model has {lower_case} of these in lower case: "
@@ -462,8 +463,15 @@ def _why_unanswerable(
     return "; ".join(reasons) if reasons else None
 
 
+def _has_lower_case(model: WordEmbeddingModel, word: str) -> bool:
+    try:
+        return (model.vocab_prefix or "") + word.lower() in model
+    except UnreadWordError:  # opened for other words, so nobody knows
+        return False
+
+
 def _as_dict(part: EmbeddedSet, model: WordEmbeddingModel) -> EmbeddingDict:
-    vectors = part.vectors.astype(model.vectors.dtype, copy=False)
+    vectors = part.vectors.astype(model.dtype, copy=False)
     return dict(zip(part.words, vectors, strict=True))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wefe.models import WordEmbeddingModel, flair_to_gensim
-from wefe.models._word_embedding_model import ArrayVectors
+from wefe.models._keyed_vectors import ArrayVectors
 
 VECTORS = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wefe.models import WordEmbeddingModel
-from wefe.models._word_embedding_model import ArrayVectors, KeyedVectors
+from wefe.models._keyed_vectors import ArrayVectors, KeyedVectors
 
 WORDS = ["she", "he", "woman", "man", "math", "art"]
 SENTENCES = [["she", "woman", "art"], ["he", "man", "math"]]

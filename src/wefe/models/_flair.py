@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wefe._checks import found
-from wefe.models._word_embedding_model import ArrayVectors
+from wefe.models._keyed_vectors import ArrayVectors
 
 
 def flair_to_gensim(flair_embedding: Any) -> Any:

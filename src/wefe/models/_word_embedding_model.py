@@ -2,84 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_sequence, found
+from wefe._checks import check_bool, found
+from wefe.models._keyed_vectors import (
+    CHUNK_ROWS,
+    ArrayVectors,
+    FloatArray,
+    Held,
+    KeyedVectors,
+    SelectedVectors,
+    StoredVectors,
+    check_vectors,
+    held,
+)
 
-FloatArray = npt.NDArray[np.floating[Any]]
-
-# Rows that are normalised at once: bounds the temporary memory to some tens of MB.
-_CHUNK_ROWS = 16_384
-
-
-@runtime_checkable
-class KeyedVectors(Protocol):
-    """What a table of vectors must offer; gensim's `KeyedVectors` does, so does `ArrayVectors`."""
-
-    @property
-    def key_to_index(self) -> Mapping[str, int]:
-        """The row of each word."""
-
-    @property
-    def vectors(self) -> FloatArray:
-        """The vectors, of shape (n_words, dim)."""
-
-
-class ArrayVectors:
-    """A vocabulary and a 2-d array: the table of vectors that works without gensim.
-
-    Parameters
-    ----------
-    vocabulary : sequence of str
-        The words, all different, one per row.
-    vectors : ndarray of shape (n_words, dim)
-        Floating-point numbers of any width. Kept as they are, not copied.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = ArrayVectors(["she", "he"], np.eye(2))
-    >>> table["he"]
-    array([0., 1.])
-    """
-
-    def __init__(self, vocabulary: Sequence[str], vectors: npt.ArrayLike) -> None:
-        array = _check_vectors(vectors)
-        if len(check_sequence("vocabulary", vocabulary)) != len(array):
-            raise ValueError(
-                f"vocabulary and vectors must have the same length; got {len(vocabulary)} words "
-                f"and {len(array)} rows."
-            )
-        index: dict[str, int] = {}
-        for row, word in enumerate(vocabulary):
-            if not isinstance(word, str):
-                raise TypeError(f"vocabulary: element {row} must be a string; got {found(word)}.")
-            # A plain string, also where an array of words holds numpy's.
-            if index.setdefault(str(word), row) != row:
-                raise ValueError(
-                    f"vocabulary: {word!r} stands at {index[word]} and again at {row}; "
-                    "every word has one vector."
-                )
-        self.key_to_index = index
-        self.vectors = array
-
-    @property
-    def vector_size(self) -> int:
-        """Number of dimensions."""
-        return int(self.vectors.shape[1])
-
-    def __getitem__(self, word: str) -> FloatArray:
-        return self.vectors[self.key_to_index[word]]  # type: ignore[no-any-return]
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.key_to_index
-
-    def __len__(self) -> int:
-        return len(self.key_to_index)
+if TYPE_CHECKING:
+    from wefe.models.formats._write import SavedFormat
 
 
 class WordEmbeddingModel:
@@ -136,21 +80,25 @@ class WordEmbeddingModel:
     ) -> None:
         if isinstance(wv, tuple) and len(wv) == 2:
             wv = ArrayVectors(*wv)
-        if not isinstance(wv, KeyedVectors):
+        # Not asked for its vectors, which would be made in memory.
+        stored = isinstance(wv, StoredVectors)
+        if not stored and not isinstance(wv, KeyedVectors):
             inner = getattr(wv, "wv", None)
             hint = " Pass its .wv instead." if isinstance(inner, KeyedVectors) else ""
             raise TypeError(
                 "wv must be a gensim KeyedVectors (version 4 or newer) or a pair "
                 f"(vocabulary, 2-d array); got {found(wv)}.{hint}"
             )
-        _check_vectors(wv.vectors)
+        if not stored:
+            check_vectors(wv.vectors)
         for what, text in (("name", name), ("vocab_prefix", vocab_prefix)):
             if text is not None and not isinstance(text, str):
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
         if check_bool("use_subwords", use_subwords) and not _knows_subwords(wv):
             raise TypeError(
                 "use_subwords=True needs vectors that know subwords (gensim's "
-                f"FastTextKeyedVectors); got {type(wv).__name__}."
+                "FastTextKeyedVectors, or a file of vectors with a tokenizer); got "
+                f"{type(wv).__name__}."
             )
         self.wv: Any = wv
         self.name = "Unnamed model" if name is None else name
@@ -186,7 +134,26 @@ class WordEmbeddingModel:
     @property
     def dim(self) -> int:
         """Number of dimensions."""
-        return int(self.vectors.shape[1])
+        return int(self.wv.vector_size if self._stored else self.vectors.shape[1])
+
+    @property
+    def held(self) -> Held:
+        """Where the vectors are.
+
+        'selected': in memory, and only those of the words for which the file was opened.
+        'mapped': in a file, of which the system reads what is used; changes stay in memory.
+        'memory': in memory, all of them.
+        """
+        return held(self.wv)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the vectors in bytes, as they are held (in the file, if mapped)."""
+        return int(self.wv.nbytes if self._stored else self.vectors.nbytes)
+
+    @property
+    def _stored(self) -> bool:
+        return isinstance(self.wv, StoredVectors)
 
     def __len__(self) -> int:
         return len(self.vocab)
@@ -203,12 +170,12 @@ class WordEmbeddingModel:
         """
         row = self.vocab.get(word)
         if row is not None:
-            vector: FloatArray = self.vectors[row]
+            vector: FloatArray = self.wv.rows([row])[0] if self._stored else self.vectors[row]
             vector.flags.writeable = False
             return vector
         if word in self:
             # gensim builds it in float32, whatever the model has.
-            return np.asarray(self.wv.get_vector(word), dtype=self.vectors.dtype)
+            return np.asarray(self.wv.get_vector(word), dtype=self.dtype)
         raise KeyError(f"{word!r} is not in the vocabulary of {self.name} ({len(self):,} words)")
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
@@ -232,10 +199,16 @@ class WordEmbeddingModel:
         try:
             rows = [self.vocab[word] for word in words]
         except KeyError:
-            return np.array([self[word] for word in words], dtype=self.vectors.dtype)
+            return np.array([self[word] for word in words], dtype=self.dtype)
         if not rows:
-            return np.empty((0, self.dim), dtype=self.vectors.dtype)
-        return self.vectors[rows]
+            return np.empty((0, self.dim), dtype=self.dtype)
+        # A mapped row is copied, and so is one in memory.
+        return self.wv.rows(rows) if self._stored else np.asarray(self.vectors[rows])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers that a vector has."""
+        return np.dtype(np.float32) if self._stored else self.vectors.dtype
 
     def normalize(self) -> None:
         """Scale every vector to unit (L2) length, in place.
@@ -251,8 +224,8 @@ class WordEmbeddingModel:
         self._check_writeable()
         # float32 cannot square its large numbers: a length of inf would turn a vector into zeros.
         width = np.promote_types(self.vectors.dtype, np.float64)
-        for start in range(0, len(self.vectors), _CHUNK_ROWS):
-            chunk = slice(start, start + _CHUNK_ROWS)
+        for start in range(0, len(self.vectors), CHUNK_ROWS):
+            chunk = slice(start, start + CHUNK_ROWS)
             rows = self.vectors[chunk].astype(width)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             lengths[(lengths == 0) | ~np.isfinite(lengths)] = 1
@@ -328,6 +301,92 @@ class WordEmbeddingModel:
                 vectors = vectors.copy()
             self._write(rows, vectors)
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        format: SavedFormat | None = None,  # noqa: A002 - what it is
+        *,
+        progress: bool = True,
+    ) -> None:
+        """Write the model to a file that `wefe.load`, and other libraries, can open.
+
+        Parameters
+        ----------
+        path : path
+            The file. It appears, or is replaced, once all of it is written.
+        format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
+            By default as the suffix says: .txt, .vec, .bin, .kv or .safetensors. Text and word2vec
+            binary may be packed ('.txt.gz'); 'native' opens in milliseconds.
+        progress : bool, default=True
+            Whether long work shows a bar.
+
+        Raises
+        ------
+        ValueError
+            If the format is unknown, or cannot hold a word or number of the model.
+
+        Notes
+        -----
+        Text gives back the same float32 numbers to the last bit. float64 becomes float32.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from wefe import load
+        >>> model = WordEmbeddingModel((["she", "he"], np.eye(2, dtype=np.float32)), "toy")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/toy.txt")
+        ...     load(f"{folder}/toy.txt") == model
+        True
+        """
+        from wefe.models.formats._write import save
+
+        save(self, path, format, progress=progress)
+
+    def most_similar(
+        self,
+        positive: Any = None,
+        negative: Any = None,
+        topn: int = 10,
+        *,
+        restrict_vocab: int | None = None,
+    ) -> list[tuple[str, float]]:
+        """Find the words nearest to some words and far from others, as gensim's method does.
+
+        See :func:`wefe.models.nearest_neighbors` for many queries at once.
+
+        Parameters
+        ----------
+        positive, negative : str, ndarray of shape (dim,), or sequence of these, optional
+            Words, written as the vocabulary has them, and vectors; at least one.
+        topn : int, default=10
+            Number of words wanted.
+        restrict_vocab : int, optional
+            Search only that many words from the start of the vocabulary.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their cosines, in [-1, 1], with the mean of the unit vectors of the words; by
+            falling cosine. The words given are left out.
+
+        Raises
+        ------
+        KeyError
+            If the model lacks a word.
+        ValueError
+            If the model was opened for some words only, or what is given has no direction.
+
+        Examples
+        --------
+        >>> from wefe import load_test_model
+        >>> [word for word, _ in load_test_model().most_similar("nurse", topn=3)]
+        ['nurses', 'nursing', 'midwife']
+        """
+        from wefe.models._neighbors import most_similar
+
+        return most_similar(self, positive, negative, topn, restrict_vocab=restrict_vocab)
+
     def _row_to_update(self, word: str) -> int:
         if not isinstance(word, str):
             raise TypeError(f"words must be strings; got {found(word)}.")
@@ -385,7 +444,12 @@ class WordEmbeddingModel:
             and np.array_equal(self.vectors, other.vectors, equal_nan=True)
             and (
                 not self.use_subwords
-                or np.array_equal(self.wv.vectors_ngrams, other.wv.vectors_ngrams, equal_nan=True)
+                or self.wv is other.wv
+                or np.array_equal(
+                    getattr(self.wv, "vectors_ngrams", self.wv.vectors),
+                    getattr(other.wv, "vectors_ngrams", other.wv.vectors),
+                    equal_nan=True,
+                )
             )
         )
 
@@ -395,9 +459,12 @@ class WordEmbeddingModel:
     def __repr__(self) -> str:
         named = "" if self.name == "Unnamed model" else "named "
         prefix = f" and {self.vocab_prefix!r} as word prefix" if self.vocab_prefix else ""
+        where = "" if self.held == "memory" else f", {self.held}"
+        if isinstance(self.wv, SelectedVectors):
+            where += f" of {len(self.wv.asked)} words asked for"
         return (
             f"<WordEmbeddingModel {named}{self.name!r} with {len(self)} word embeddings "
-            f"of {self.dim} dims{prefix}>"
+            f"of {self.dim} dims{prefix}{where}>"
         )
 
 
@@ -410,27 +477,14 @@ def check_model(model: object) -> None:
         )
 
 
-def _check_vectors(vectors: npt.ArrayLike) -> FloatArray:
-    array = np.asarray(vectors)
-    if array.ndim != 2:
-        raise ValueError(
-            f"vectors must be 2-d, one row per word; got {array.ndim} dimensions, "
-            f"shape {array.shape}."
-        )
-    if not np.issubdtype(array.dtype, np.floating):
-        raise TypeError(
-            f"vectors must hold floating-point numbers; got {array.dtype}. "
-            "Convert them, for example with .astype('float32')."
-        )
-    return array
-
-
 def _knows_subwords(wv: Any) -> bool:
-    return getattr(wv, "vectors_ngrams", None) is not None
+    return hasattr(wv, "has_subwords") or getattr(wv, "vectors_ngrams", None) is not None
 
 
 def _has_subwords(wv: Any, word: str) -> bool:
-    """Tell whether gensim's fastText can build a vector; its own `in` says yes to every word."""
+    """Tell whether a vector can be built; the `in` of gensim's fastText says yes to every word."""
+    if hasattr(wv, "has_subwords"):
+        return bool(wv.has_subwords(word))
     # Of a word too short for n-grams it makes a zero vector. It delimits words with < and >,
     # which are no n-grams themselves.
     length = len(word) + 2
