@@ -1,0 +1,90 @@
+"""Saving, against gensim on the same vectors in the same run; both write the same bytes.
+
+    python benchmarks/bench_save.py
+    python benchmarks/bench_save.py --words 400000 --repeats 1
+
+40,000 x 300 float32 numbers as embeddings have them, unless told otherwise. Only the times of
+wefe include waiting until the bytes are on the disk. Ratios are the claim; times tell what to
+expect of one machine. Needs gensim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from _timing import best_time
+
+from wefe.models import WordEmbeddingModel
+from wefe.models.formats import _write
+from wefe.models.formats._write import save
+
+DIM = 300
+SCALE = 0.3
+
+
+def writers(words: list[str], vectors: np.ndarray) -> dict[str, tuple[str, Callable[[Path], None]]]:
+    """By task: the suffix, and how gensim does it."""
+    from gensim.models import KeyedVectors
+
+    theirs = KeyedVectors(DIM)
+    theirs.add_vectors(words, vectors)
+    return {
+        "word2vec text": (".vec", lambda path: theirs.save_word2vec_format(path)),
+        "GloVe text": (".txt", lambda path: theirs.save_word2vec_format(path, write_header=False)),
+        "word2vec binary": (".bin", lambda path: theirs.save_word2vec_format(path, binary=True)),
+    }
+
+
+def formatting(vectors: np.ndarray) -> None:
+    """Numbers per second that become text, without any file."""
+    few = vectors[:2000]
+    words = [""] * len(few)
+    ways = {
+        "wefe": lambda: list(_write._text_lines(words, few)),
+        "numpy, astype('S')": lambda: _write._any_rows(few),
+        "'%.9g', not the fewest digits": lambda: [
+            " ".join(["%.9g"] * DIM) % tuple(row) for row in few.tolist()
+        ],
+        "str(number), as gensim": lambda: [
+            " ".join(str(number) for number in row) for row in few[:500]
+        ],
+    }
+    print("\nfloat32 numbers to text, million per second")
+    for way, function in ways.items():
+        n_numbers = (500 if "gensim" in way else len(few)) * DIM
+        seconds, _ = best_time(function, 3)
+        print(f"  {way:<32} {n_numbers / seconds / 1e6:6.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--words", type=int, default=40_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(0, SCALE, (options.words, DIM)).astype(np.float32)
+    words = [f"word{row}" for row in range(len(vectors))]
+    model = WordEmbeddingModel.from_arrays(words, vectors, "model")
+    print(f"Saving {len(words):,} x {DIM} float32 numbers")
+    print(f"{'':<18}{'size':>8}{'wefe':>10}{'gensim':>10}{'ratio':>8}")
+    with tempfile.TemporaryDirectory() as name:
+        for task, (suffix, theirs) in writers(words, vectors).items():
+            ours, other = Path(name, f"ours{suffix}"), Path(name, f"theirs{suffix}")
+            our_s, _ = best_time(lambda path=ours: save(model, path), options.repeats)
+            their_s, _ = best_time(lambda path=other, write=theirs: write(path), options.repeats)
+            assert ours.read_bytes() == other.read_bytes()
+            print(
+                f"{task:<18}{ours.stat().st_size / 1e6:5.0f} MB{our_s:8.2f} s"
+                f"{their_s:8.2f} s{their_s / our_s:6.1f} x"
+            )
+    formatting(vectors)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,736 @@
+"""Models are written as other libraries read them, to the last bit, and whole or not at all."""
+
+import errno
+import gzip
+import lzma
+import os
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from wefe import load
+from wefe.models import WordEmbeddingModel
+from wefe.models._keyed_vectors import IndexedVectors, SelectedVectors, StoredVectors
+from wefe.models.formats import _write
+from wefe.models.formats._write import (
+    save,
+    write_gensim,
+    write_glove,
+    write_word2vec_binary,
+    write_word2vec_text,
+)
+
+WORDS = ["she", "he", "naïve", ".", "語"]
+VECTORS = np.array(
+    [[1, 0.5, -2e-3], [0, -0.0, 2], [1e-30, 4e20, 0.1], [-1, 0, 0.25], [9, 123.25, -7e-5]],
+    np.float32,
+)
+TEXT = """\
+she 1.0 0.5 -0.002
+he 0.0 -0.0 2.0
+naïve 1e-30 4e+20 0.1
+. -1.0 0.0 0.25
+語 9.0 123.25 -7e-05
+""".encode()
+BINARY = b"5 3\n" + b"".join(
+    word.encode() + b" " + vector.tobytes()
+    for word, vector in zip(WORDS, VECTORS.astype("<f4"), strict=True)
+)
+
+# By kind: the suffix that stands for it, the content, and the writer.
+FILES = {
+    "glove": (".txt", TEXT, write_glove),
+    "word2vec": (".vec", b"5 3\n" + TEXT, write_word2vec_text),
+    "word2vec-binary": (".bin", BINARY, write_word2vec_binary),
+}
+ALL = {**{kind: suffix for kind, (suffix, *_) in FILES.items()}, "gensim": ".kv"}
+
+# Every float32 that is a number: subnormal ones and both zeros, too.
+NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
+BIT_PATTERNS = st.integers(0, 2**32 - 1).filter(lambda bits: bits >> 23 & 255 != 255)
+
+
+def model_of(words=WORDS, vectors=VECTORS, name="m"):
+    return WordEmbeddingModel.from_arrays(words, vectors, name)
+
+
+def bits(vectors):
+    return np.ascontiguousarray(vectors).view(np.uint32)
+
+
+def names_for(vectors):
+    return [f"word{row}" for row in range(len(vectors))]
+
+
+def in_blocks(words, vectors, size):
+    for start in range(0, len(words), size):
+        yield words[start : start + size], vectors[start : start + size]
+
+
+def check_loaded(path, words=WORDS, vectors=VECTORS):
+    model = load(path)
+    assert list(model.vocab) == words
+    assert model.vectors.dtype == np.float32
+    np.testing.assert_array_equal(bits(model.vectors), bits(vectors))
+
+
+def taken_for_text(path):
+    """Tell whether the reader may take a tiny binary file for text: its bytes start like a line."""
+    _, line, *others = path.read_bytes().split(b"\n")
+    fields = line.rstrip().split(b" ")
+    fields = fields if others else fields[:-1]
+    return b"\0" not in line and any(_write._is_number(f.decode("latin-1")) for f in fields[-1:])
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_waiting_for_the_disk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture
+def keyed_vectors():
+    return pytest.importorskip("gensim.models").KeyedVectors
+
+
+@pytest.fixture
+def fasttext():
+    """A trained fastText model: knows n-grams."""
+    sentences = [["she", "works"], ["he", "works", "there"], ["they", "work"]] * 5
+    model = pytest.importorskip("gensim.models").FastText(
+        sentences, vector_size=8, min_count=1, bucket=50, epochs=2, seed=1, workers=1
+    )
+    return model.wv
+
+
+# ---- What is in the files ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_are_as_their_format_says(tmp_path, kind):
+    suffix, content, _ = FILES[kind]
+    save(model_of(), tmp_path / f"by-name{suffix}")
+    assert (tmp_path / f"by-name{suffix}").read_bytes() == content
+    save(model_of(), str(tmp_path / "other"), kind)
+    assert (tmp_path / "other").read_bytes() == content
+    assert len(files_in(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_what_is_saved_is_loaded_to_the_last_bit_and_saved_again_byte_by_byte(tmp_path, kind):
+    suffix, content, _ = FILES[kind]
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
+    first.write_bytes(content)
+    check_loaded(first)
+    save(load(first), second)
+    assert second.read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary"])
+def test_bytes_are_those_of_gensim(tmp_path, packaged_model, keyed_vectors, kind):
+    words = [word for word in packaged_model.vocab if " " not in word][:700]
+    vectors = packaged_model.get_vectors(words).astype(np.float32)
+    vectors[::7] *= 1e-3
+    vectors[::11] *= 1e5
+    vectors[::13] = vectors[::13].round(3)
+    theirs = keyed_vectors(vectors.shape[1])
+    theirs.add_vectors(words, vectors)
+    theirs.save_word2vec_format(str(tmp_path / "theirs"), binary=kind == "word2vec-binary")
+    for name, model in (
+        ("ours", model_of(words, vectors)),
+        ("wrapped", WordEmbeddingModel(theirs, "theirs")),
+        ("again", load(tmp_path / "theirs")),
+    ):
+        save(model, tmp_path / name, kind)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_gensim_reads_exactly_what_we_write(tmp_path, keyed_vectors, kind):
+    save(model_of(), tmp_path / "file", kind)
+    theirs = keyed_vectors.load_word2vec_format(
+        str(tmp_path / "file"), binary=kind == "word2vec-binary", no_header=kind == "glove"
+    )
+    assert theirs.index_to_key == WORDS
+    np.testing.assert_array_equal(bits(theirs.vectors), bits(VECTORS))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("kind", FILES)
+def test_how_the_words_are_divided_into_blocks_makes_no_difference(tmp_path, kind, size):
+    _, content, writer = FILES[kind]
+    writer(tmp_path / "file", in_blocks(WORDS, VECTORS, size), 5, 3)
+    assert (tmp_path / "file").read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_how_the_numbers_lie_in_memory_makes_no_difference(tmp_path, kind):
+    read_only = VECTORS.copy()
+    read_only.flags.writeable = False
+    wide = np.zeros((10, 6), np.float32)
+    wide[::2, ::2] = VECTORS
+    for vectors in (np.asfortranarray(VECTORS), VECTORS.astype(">f4"), wide[::2, ::2], read_only):
+        save(model_of(vectors=vectors), tmp_path / "file", kind)
+        assert (tmp_path / "file").read_bytes() == FILES[kind][1]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("index", "n_rows"), [({"he": 1, "she": 0}, 2), ({"she": 0, "he": 1}, 5), ({"he": 3}, 5)]
+)
+def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind, index, n_rows):
+    pytest.importorskip("gensim")
+    table = IndexedVectors(index, VECTORS[:n_rows])
+    save(WordEmbeddingModel(table), tmp_path / "file", kind)
+    loaded = load(tmp_path / "file", trust_pickle=True)
+    assert list(loaded.vocab) == list(index)
+    np.testing.assert_array_equal(loaded.vectors, VECTORS[list(index.values())])
+
+
+def test_more_numbers_per_word_than_are_written_at_once(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(3, 40_000)).astype(np.float32)
+    save(model_of(WORDS[:3], vectors), tmp_path / "m.vec")
+    check_loaded(tmp_path / "m.vec", WORDS[:3], vectors)
+
+
+# ---- Numbers -----------------------------------------------------------------------------------
+
+
+def check_digits(numbers):
+    """The text of float32 numbers is the shortest that numpy finds."""
+    numbers = np.asarray(numbers, np.float32).reshape(1, -1)
+    (row,) = _write._float32_rows(numbers)
+    assert row.decode().split(" ") == [str(number) for number in numbers[0]]
+
+
+def test_digits_are_the_fewest_at_powers_of_two_and_ten_and_beside_them():
+    powers = np.array(
+        [*(2.0**power for power in range(-149, 128)), *(10.0**power for power in range(-45, 39))],
+        np.float32,
+    )
+    largest = np.finfo(np.float32).max
+    for numbers in (powers, np.nextafter(powers, np.float32(0)), -np.nextafter(powers, largest)):
+        # Very large and very small ones together, and the others, are written in different ways.
+        check_digits(numbers)
+        check_digits(numbers[np.abs(numbers) < 1e11])
+        check_digits(numbers[(np.abs(numbers) < 10) & (np.abs(numbers) > 1e-4)])
+
+
+@settings(max_examples=300)
+@given(st.lists(NUMBERS | BIT_PATTERNS.map(lambda b: np.uint32(b).view(np.float32)), min_size=1))
+def test_digits_are_the_fewest_for_any_number(numbers):
+    check_digits(numbers)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.builds(lambda m, k: m / 10**k, st.integers(-(10**9), 10**9), st.integers(0, 12)))
+)
+def test_decimals_come_back_as_they_were_written(numbers):
+    assume(numbers)
+    check_digits(numbers)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 0.02, 0.3, 5, 1000])
+def test_digits_are_the_fewest_for_numbers_as_embeddings_have_them(scale):
+    vectors = np.random.default_rng(0).normal(0, scale, (50, 300)).astype(np.float32)
+    assert _write._float32_rows(vectors) == _write._any_rows(vectors)
+    for digits in range(1, 10):
+        rounded = vectors.round(digits)
+        assert _write._float32_rows(rounded) == _write._any_rows(rounded)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    npst.arrays(
+        np.uint32, npst.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=BIT_PATTERNS
+    )
+)
+@example(np.array([[0x80000000, 1, 0x7F7FFFFF], [0x00800000, 0x807FFFFF, 0]], np.uint32))
+def test_every_number_comes_back_to_the_last_bit(tmp_path_factory, patterns):
+    vectors = patterns.view(np.float32)
+    words = names_for(vectors)
+    folder = tmp_path_factory.mktemp("numbers")
+    for kind in FILES:
+        save(model_of(words, vectors), folder / kind, kind)
+        if kind != "word2vec-binary" or not taken_for_text(folder / kind):
+            check_loaded(folder / kind, words, vectors)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_float16_comes_back_as_the_same_number_in_float32(tmp_path, kind):
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    vectors = every[np.isfinite(every)].reshape(-1, 256)
+    words = names_for(vectors)
+    save(model_of(words, vectors), tmp_path / "file", kind)
+    check_loaded(tmp_path / "file", words, vectors.astype(np.float32))
+
+
+def test_text_of_float64_has_its_digits_and_is_read_as_float32(tmp_path):
+    vectors = np.array([[0.1, 1 / 3], [-2e-7, 1e16]])
+    save(model_of(["a", "b"], vectors), tmp_path / "m.txt")
+    text = "a 0.1 0.3333333333333333\nb -2e-07 1e+16\n"
+    assert (tmp_path / "m.txt").read_text() == text
+    check_loaded(tmp_path / "m.txt", ["a", "b"], vectors.astype(np.float32))
+
+
+def test_binary_rounds_float64_and_says_so_only_if_that_changes_a_number(tmp_path, caplog):
+    save(model_of(vectors=VECTORS.astype(np.float64)), tmp_path / "m.bin")
+    assert (tmp_path / "m.bin").read_bytes() == BINARY
+    assert not caplog.text
+    save(model_of(vectors=VECTORS.astype(np.float64) + 1e-12), tmp_path / "m.bin")
+    assert "rounded to float32" in caplog.text
+    check_loaded(tmp_path / "m.bin", vectors=(VECTORS.astype(np.float64) + 1e-12).astype("f4"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *((kind, value) for kind in ALL for value in (np.nan, np.inf, -np.inf)),
+        # What float64 has and float32 has not.
+        *((kind, 1e39) for kind in FILES),
+    ],
+)
+def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(tmp_path, kind, value):
+    pytest.importorskip("gensim")
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    vectors = VECTORS.astype(np.float64)
+    vectors[3, 1] = value
+    with pytest.raises(ValueError, match=r"vector of '\.' has the number"):
+        save(model_of(vectors=vectors), path, kind)
+    assert path.read_bytes() == b"old"
+    assert files_in(tmp_path) == ["file"]
+
+
+# ---- Words -------------------------------------------------------------------------------------
+
+REFUSED = [
+    ("text", "", "is empty"),
+    ("text", " she", "starts or ends with a space"),
+    ("text", "she ", "starts or ends with a space"),
+    ("text", "s\nhe", "a line end"),
+    ("text", "s\rhe", "a carriage return"),
+    ("text", "s\the", "a tab"),
+    ("text", "s\0he", "a NUL"),
+    ("text", "s\ud800he", "half a surrogate pair"),
+    ("text", "é" * 1001, "more than 2,000 bytes"),
+    ("binary", "", "is empty"),
+    ("binary", "New York", "contains a space"),
+    ("binary", "\nshe", "a line end"),
+    ("binary", "s\0he", "a NUL"),
+    ("binary", "s\udfffhe", "half a surrogate pair"),
+    ("binary", "x" * 2001, "more than 2,000 bytes"),
+]
+KINDS = {"text": ["glove", "word2vec"], "binary": ["word2vec-binary"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "reason"),
+    [(kind, word, reason) for what, word, reason in REFUSED for kind in KINDS[what]],
+)
+def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
+    tmp_path, kind, word, reason
+):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    words = [*WORDS[:4], word]
+    with pytest.raises(ValueError, match=f"the word .*{reason}.*Choose another format"):
+        save(model_of(words), path, kind)
+    # Also where nobody knows the words before they come.
+    with pytest.raises(ValueError, match=f"the word .*{reason}"):
+        FILES[kind][2](path, in_blocks(words, VECTORS, 2), 5, 3)
+    assert path.read_bytes() == b"old"
+    assert files_in(tmp_path) == ["file"]
+
+
+def test_a_word_is_refused_before_any_vector_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_write.TableSource, "blocks", lambda self: pytest.fail("vectors were read"))
+    with pytest.raises(ValueError, match="contains a space"):
+        save(model_of([*WORDS[:4], "New York"]), tmp_path / "m.bin")
+
+
+@pytest.mark.parametrize("word", ["at 5", "a -1e5", "not nan", "\ufeffshe", "BZhang", "PAR1"])
+def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word):
+    words = [word, *WORDS[1:]]
+    with pytest.raises(ValueError, match="text without header.*Choose.*'word2vec'"):
+        save(model_of(words), tmp_path / "m.txt")
+    save(model_of(words), tmp_path / "m.vec")
+    check_loaded(tmp_path / "m.vec", words)
+
+
+def test_later_words_may_end_with_a_number(tmp_path):
+    words = [*(f"word{row}" for row in range(10)), "at 5", "BZhang", "5"]
+    vectors = np.ones((13, 2), np.float32)
+    save(model_of(words, vectors), tmp_path / "m.txt")
+    check_loaded(tmp_path / "m.txt", words, vectors)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_first_line_of_numbers_is_not_taken_for_a_header(tmp_path, dim):
+    vectors = np.full((2, dim), 3, np.float32)
+    save(model_of(["5", "7"], vectors), tmp_path / "m.txt")
+    check_loaded(tmp_path / "m.txt", ["5", "7"], vectors)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".vec"])
+def test_words_with_spaces_are_written_as_text_and_counted_in_the_log(tmp_path, caplog, suffix):
+    words = ["New York", "she", "a  b", "he", "x"]
+    save(model_of(words), tmp_path / f"m{suffix}")
+    check_loaded(tmp_path / f"m{suffix}", words)
+    assert "2 words" in caplog.text
+    assert "gensim and others cannot" in caplog.text
+    caplog.clear()
+    save(model_of(), tmp_path / f"m{suffix}")
+    assert not caplog.text
+
+
+def test_binary_words_may_have_tabs_unless_readers_would_take_the_first_for_text(tmp_path):
+    words = ["a\tb", "a\t5", "x\n", "\tq", "a\r"]
+    write_word2vec_binary(tmp_path / "m.bin", in_blocks(words, VECTORS, 1), 5, 3)
+    check_loaded(tmp_path / "m.bin", words)
+    with pytest.raises(ValueError, match="first word and has a tab before a number"):
+        save(model_of(words[1:], VECTORS[1:]), tmp_path / "m.bin")
+
+
+# The bytes of its vectors may be anything: here none is NUL, and some are line ends and digits.
+NOT_TEXT = np.array([[0x410A0A31, 0x3F8CCCCD], [0x41310A20, 0x3F8CCCCD]], np.uint32)
+
+
+@pytest.mark.parametrize("words", [["5", "6"], ["nan", "she"], ["5\nx", "she"]])
+@pytest.mark.parametrize("n_words", [1, 2])
+def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path, words, n_words):
+    vectors = NOT_TEXT.view(np.float32)[:n_words]
+    save(model_of(words[:n_words], vectors), tmp_path / "m.bin")
+    check_loaded(tmp_path / "m.bin", words[:n_words], vectors)
+
+
+LETTERS = st.sampled_from(list(" \t\n\r\0\v\f5.-eE_{\ufeff\u00a0\u2028\x85éBZhPKnaif\ud800")) | (
+    st.characters()
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=12, unique=True),
+    st.integers(1, 3),
+    st.data(),
+)
+def test_any_words_are_refused_or_come_back(tmp_path_factory, words, dim, data):
+    vectors = data.draw(npst.arrays(np.float32, (len(words), dim), elements=NUMBERS))
+    folder = tmp_path_factory.mktemp("words")
+    for kind in FILES:
+        try:
+            save(model_of(words, vectors), folder / kind, kind)
+        except ValueError:
+            assert not (folder / kind).exists()
+            continue
+        if kind != "word2vec-binary" or not taken_for_text(folder / kind):
+            check_loaded(folder / kind, words, vectors)
+
+
+# ---- Blocks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("writer", [write_glove, write_word2vec_text, write_word2vec_binary])
+@pytest.mark.parametrize(
+    ("n_words", "dim", "message"),
+    [
+        (4, 3, "4 words were announced, and 5 came"),
+        (6, 3, "6 words were announced, and 5 came"),
+        (5, 4, "expected 2 vectors of 4 dims after word 0; found an array of shape \\(2, 3\\)"),
+        (0, 3, "nothing to write: 0 words"),
+        (5, 0, "nothing to write: 5 words of 0 dims"),
+    ],
+)
+def test_blocks_that_are_not_as_announced_leave_the_old_file(
+    tmp_path, writer, n_words, dim, message
+):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with pytest.raises(ValueError, match=message):
+        writer(path, in_blocks(WORDS, VECTORS, 2), n_words, dim)
+    assert path.read_bytes() == b"old"
+    assert files_in(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(
+    "writer", [write_glove, write_word2vec_text, write_word2vec_binary, write_gensim]
+)
+def test_an_interrupted_writer_leaves_the_old_file(tmp_path, writer, error):
+    pytest.importorskip("gensim")
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def blocks():
+        yield WORDS[:3], VECTORS[:3]
+        raise error
+
+    with pytest.raises(error):
+        writer(path, blocks(), 5, 3)
+    assert path.read_bytes() == b"old"
+    assert files_in(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("suffix", [*ALL.values(), ".txt.gz", ".vec.bz2", ".bin.xz"])
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, suffix):
+    pytest.importorskip("gensim")
+    path = tmp_path / f"m{suffix}"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(model_of(), path)
+    assert path.read_bytes() == b"old"
+    assert files_in(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("writer", [write_glove, write_word2vec_binary])
+def test_memory_does_not_grow_with_the_model(tmp_path, writer):
+    def blocks(n_blocks):
+        for block in range(n_blocks):
+            yield [f"{block}-{row}" for row in range(1000)], np.full((1000, 64), 0.1, np.float32)
+
+    def peak(n_blocks):
+        tracemalloc.start()
+        writer(tmp_path / "file", blocks(n_blocks), n_blocks * 1000, 64)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1)
+    assert peak(40) < 1.5 * peak(4)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_mapped_model_is_saved_over_the_file_it_is_mapped_from(tmp_path, kind):
+    if os.name != "posix":
+        pytest.skip("Windows replaces no mapped file")
+    pytest.importorskip("gensim")
+    path = tmp_path / "vectors.npy"
+    vectors = np.random.default_rng(0).normal(size=(2000, 30)).astype(np.float32)
+    np.save(path, vectors)
+    model = model_of(names_for(vectors), np.load(path, mmap_mode="r"))
+    assert model.held == "mapped"
+    save(model, path, kind)
+    loaded = load(path, trust_pickle=True)
+    np.testing.assert_array_equal(loaded.vectors, vectors)
+    # Who has it mapped still sees the old bytes.
+    np.testing.assert_array_equal(model.vectors, vectors)
+
+
+# ---- gensim's own files ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, keyed_vectors, dtype):
+    words = ["New York", "", "a\nb", "she", "he"]
+    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
+    vectors[4, 3] = np.finfo(dtype).max
+    save(model_of(words, vectors), tmp_path / "m.kv")
+    write_gensim(tmp_path / "n.kv", in_blocks(words, vectors, 2), 5, 4, dtype=dtype)
+    for name in ("m.kv", "n.kv"):
+        theirs = keyed_vectors.load(str(tmp_path / name))
+        assert theirs.index_to_key == words
+        assert theirs.key_to_index == {word: row for row, word in enumerate(words)}
+        assert theirs.vectors.dtype == dtype
+        np.testing.assert_array_equal(theirs.vectors, vectors)
+        assert theirs.next_index == 5
+        theirs.add_vectors(["they"], vectors[:1])
+        assert len(theirs) == 6
+        np.testing.assert_array_equal(theirs["they"], vectors[0])
+
+
+def test_large_vectors_lie_in_the_same_file_of_gensim(tmp_path, keyed_vectors):
+    # gensim puts arrays of more than 10 * 2**20 numbers elsewhere.
+    vectors = np.ones((1100, 9600), np.float16)
+    assert vectors.size > 10 * 2**20
+    mapped = np.memmap(tmp_path / "mapped", np.float16, "w+", shape=vectors.shape)
+    mapped[:] = vectors
+    theirs = keyed_vectors(9600, dtype=np.float16)
+    theirs.add_vectors(names_for(vectors), vectors)
+    mapped_theirs = keyed_vectors(9600, dtype=np.float16)
+    mapped_theirs.add_vectors(["one"], vectors[:1])
+    mapped_theirs.vectors = mapped[:1]
+    for model in (
+        model_of(names_for(vectors), mapped),
+        WordEmbeddingModel(theirs),
+        WordEmbeddingModel(mapped_theirs),
+    ):
+        save(model, tmp_path / "m.kv")
+        assert files_in(tmp_path) == ["m.kv", "mapped"]
+        loaded = keyed_vectors.load(str(tmp_path / "m.kv"))
+        assert type(loaded.vectors) is np.ndarray
+        np.testing.assert_array_equal(loaded.vectors, model.vectors)
+
+
+def test_pickling_copies_no_mapped_vectors_into_memory(tmp_path):
+    pytest.importorskip("gensim")
+    vectors = np.memmap(tmp_path / "mapped", np.float32, "w+", shape=(100_000, 128))
+    model = model_of(names_for(vectors), vectors)
+    save(model_of(), tmp_path / "m.kv")  # imports gensim
+    tracemalloc.start()
+    save(model, tmp_path / "m.kv")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 0.7 * vectors.nbytes
+
+
+def test_fasttext_keeps_its_ngrams_and_vectors_to_the_last_bit(tmp_path, fasttext):
+    unseen = fasttext.get_vector("working").copy()
+    model = WordEmbeddingModel(fasttext, "ft", use_subwords=True)
+    model.update("she", np.arange(8, dtype=np.float32))
+    vectors = fasttext.vectors.copy()
+    save(model, tmp_path / "m.kv")
+    loaded = type(fasttext).load(str(tmp_path / "m.kv"))
+    assert type(loaded) is type(fasttext)
+    assert loaded.index_to_key == fasttext.index_to_key
+    np.testing.assert_array_equal(loaded.vectors, vectors)
+    np.testing.assert_array_equal(loaded.get_vector("working"), unseen)
+    # What gensim computes again when it is asked to agrees with what is stored.
+    loaded.adjust_vectors()
+    np.testing.assert_allclose(loaded.vectors, vectors, atol=1e-5)
+    # The n-grams of each word are computed again.
+    assert b"buckets_word" not in (tmp_path / "m.kv").read_bytes()
+
+
+def test_cached_lengths_are_not_saved_and_gensims_object_stays_as_it_was(tmp_path, keyed_vectors):
+    theirs = keyed_vectors(3)
+    theirs.add_vectors(WORDS, VECTORS.clip(-10, 10))
+    theirs.set_vecattr("she", "count", 7)
+    theirs.fill_norms()
+    cached, state = theirs.norms, set(vars(theirs))
+    theirs.vectors[0] = [0, 3, 4]
+    save(WordEmbeddingModel(theirs), tmp_path / "m.kv")
+    loaded = keyed_vectors.load(str(tmp_path / "m.kv"))
+    assert loaded.get_vector("she", norm=True).tolist() == pytest.approx([0, 0.6, 0.8])
+    assert loaded.get_vecattr("she", "count") == 7
+    assert theirs.norms is cached
+    assert set(vars(theirs)) == state
+
+
+class Halves(StoredVectors):
+    """Vectors kept as twice their value."""
+
+    def __init__(self, words, vectors):
+        self.key_to_index = {word: row for row, word in enumerate(words)}
+        self.vector_size = vectors.shape[1]
+        self._twice = 2 * vectors
+
+    def _make(self, rows):
+        return self._twice[rows] / 2
+
+    stored_nbytes = 0
+    stored_held = "memory"
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_vectors_that_are_made_when_used_are_made_block_by_block(tmp_path, monkeypatch, kind):
+    pytest.importorskip("gensim")
+    table = Halves(WORDS, VECTORS.clip(-1e10, 1e10))
+    monkeypatch.setattr(StoredVectors, "vectors", property(lambda self: pytest.fail("all at once")))
+    save(WordEmbeddingModel(table, "halves"), tmp_path / "file", kind)
+    monkeypatch.undo()
+    loaded = load(tmp_path / "file", trust_pickle=True)
+    assert list(loaded.vocab) == WORDS
+    np.testing.assert_array_equal(loaded.vectors, VECTORS.clip(-1e10, 1e10))
+
+
+def test_without_gensim_its_format_is_refused_with_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
+        save(model_of(), tmp_path / "m.kv")
+    with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
+        write_gensim(tmp_path / "m.kv", in_blocks(WORDS, VECTORS, 2), 5, 3)
+    assert files_in(tmp_path) == []
+    save(model_of(), tmp_path / "m.txt")
+    check_loaded(tmp_path / "m.txt")
+
+
+# ---- Choosing the format ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_native_format_keeps_name_words_and_numbers(tmp_path, dtype):
+    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
+    save(model_of(vectors=vectors, name="mine"), tmp_path / "m.safetensors")
+    loaded = load(tmp_path / "m.safetensors")
+    assert (loaded.name, list(loaded.vocab)) == ("mine", WORDS)
+    assert loaded.dtype == (np.float16 if dtype == np.float16 else np.float32)
+    np.testing.assert_array_equal(loaded.vectors, vectors.astype(loaded.dtype))
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("kind", FILES)
+def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, packing):
+    suffix, content, _ = FILES[kind]
+    first, second = tmp_path / f"first{suffix}{packing}", tmp_path / f"second{suffix}{packing}"
+    save(model_of(), first)
+    save(model_of(), second)
+    check_loaded(first)
+    assert first.read_bytes() == second.read_bytes()
+    if packing == ".gz":
+        assert gzip.decompress(first.read_bytes()) == content
+        assert first.read_bytes()[3:8] == bytes(5)  # neither a name nor a time
+    if packing == ".xz":
+        assert lzma.decompress(first.read_bytes()) == content
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("m", None, r"suffix of 'm' tells no format; expected one of \.txt \(glove\)"),
+        ("m.gz", None, "suffix of 'm.gz' tells no format"),
+        ("m.text", None, "tells no format.*Did you mean '.txt'"),
+        ("m.tx.gz", None, "tells no format.*Did you mean '.txt'"),
+        ("m.txt", "glov", "format must be one of 'glove'.*Did you mean 'glove'"),
+        ("m.txt", 3, "format must be one of 'glove'"),
+        ("m.kv.gz", None, "'gensim' is never packed; leave out '.gz'"),
+        ("m.bin.xz", "native", "'native' is never packed; leave out '.xz'"),
+    ],
+)
+def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, kind, text):
+    with pytest.raises(ValueError, match=text):
+        save(model_of(), tmp_path / name, kind)
+    assert files_in(tmp_path) == []
+
+
+def test_suffixes_are_told_whatever_their_case_and_a_given_format_counts_more(tmp_path):
+    save(model_of(), tmp_path / "M.TXT")
+    assert (tmp_path / "M.TXT").read_bytes() == TEXT
+    save(model_of(), tmp_path / "m.txt", "word2vec-binary")
+    assert (tmp_path / "m.txt").read_bytes() == BINARY
+
+
+@pytest.mark.parametrize(("model", "path"), [("m", "m.txt"), (None, 3)])
+def test_only_models_are_saved_and_only_to_paths(tmp_path, model, path):
+    with pytest.raises(TypeError, match="must be a (WordEmbeddingModel|path)"):
+        save(model_of() if model is None else model, path)
+
+
+def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
+    table = SelectedVectors(["she", "he"], VECTORS[:2], ["she", "he", "they"], "big.txt")
+    save(WordEmbeddingModel(table, "big"), tmp_path / "m.vec")
+    check_loaded(tmp_path / "m.vec", ["she", "he"], VECTORS[:2])
+    assert "big was opened for some words only" in caplog.text
+
+
+def test_a_prefix_for_queries_is_not_written(tmp_path):
+    model = WordEmbeddingModel((WORDS, VECTORS), "m", "/c/en/")
+    save(model, tmp_path / "m.txt")
+    assert (tmp_path / "m.txt").read_bytes() == TEXT

@@ -1,0 +1,327 @@
+"""Files are written whole or not at all, whatever ends the work."""
+
+import errno
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import wefe
+from wefe._files import atomic_file
+
+OLD, NEW = b"old", b"the new content"
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals of POSIX")
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def python(code, *arguments, **options):
+    """Start another interpreter on the same package."""
+    environment = os.environ | {"PYTHONPATH": str(Path(wefe.__file__).parents[1])}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, **options)
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "vectors.txt"
+
+
+def test_a_new_file_appears_with_all_that_was_written_and_nothing_beside_it(target):
+    with atomic_file(target) as file:
+        file.write(NEW[:5])
+        file.write(NEW[5:])
+    assert target.read_bytes() == NEW
+    assert names(target.parent) == ["vectors.txt"]
+
+
+def test_until_the_end_the_old_file_is_there_and_the_new_one_is_hidden(target):
+    target.write_bytes(OLD)
+    with atomic_file(target) as file:
+        file.write(NEW)
+        file.flush()
+        assert target.read_bytes() == OLD
+        hidden, _ = names(target.parent)
+        assert hidden.startswith(".vectors.txt.")
+        assert hidden.endswith(".part")
+    assert target.read_bytes() == NEW
+
+
+def test_the_file_can_be_read_and_written_anywhere_before_it_is_in_place(target):
+    with atomic_file(str(target)) as file:
+        file.write(b"0123456789")
+        file.seek(2)
+        assert file.read(3) == b"234"
+        file.seek(0)
+        file.write(b"xy")
+        file.truncate(4)
+    assert target.read_bytes() == b"xy23"
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_error_leaves_what_was_there_and_no_other_file(target, error, exists):
+    if exists:
+        target.write_bytes(OLD)
+
+    def fail():
+        with atomic_file(target) as file:
+            file.write(NEW)
+            raise error("in the middle")
+
+    with pytest.raises(error, match="in the middle"):
+        fail()
+    assert names(target.parent) == (["vectors.txt"] if exists else [])
+    assert not exists or target.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_error_while_the_file_is_put_in_place_leaves_the_old_one(target, monkeypatch, step):
+    target.write_bytes(OLD)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(OSError, match="No space left"), atomic_file(target) as file:
+        file.write(NEW)
+    monkeypatch.undo()
+    assert target.read_bytes() == OLD
+    assert names(target.parent) == ["vectors.txt"]
+
+
+@posix
+def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_after(target, monkeypatch):
+    steps = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(descriptor):
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        steps.append((kind, os.fstat(descriptor).st_size if kind == "file" else None))
+        real_fsync(descriptor)
+
+    def replace(source, destination):
+        steps.append(("replace", None))
+        real_replace(source, destination)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    with atomic_file(target) as file:
+        file.write(NEW)
+    assert steps == [("file", len(NEW)), ("replace", None), ("folder", None)]
+
+
+@posix
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o000, 0o666)])
+def test_a_new_file_gets_the_permissions_that_open_would_give(target, umask, mode):
+    before = os.umask(umask)
+    try:
+        with atomic_file(target) as file:
+            file.write(NEW)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o666, 0o755])
+def test_a_replaced_file_keeps_its_permissions_also_while_it_is_written(target, mode):
+    target.write_bytes(OLD)
+    target.chmod(mode)
+    with atomic_file(target) as file:
+        file.write(NEW)
+        file.flush()
+        (part,) = target.parent.glob(".*.part")
+        assert stat.S_IMODE(part.stat().st_mode) == mode
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@posix
+@pytest.mark.parametrize("exists", [True, False])
+def test_of_a_symbolic_link_what_it_points_to_is_replaced(tmp_path, exists):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "link").symlink_to("../there/file")
+    if exists:
+        (there / "file").write_bytes(OLD)
+    with atomic_file(here / "link") as file:
+        file.write(NEW)
+        assert names(here) == ["link"]
+    assert (here / "link").is_symlink()
+    assert (there / "file").read_bytes() == NEW
+    assert names(there) == ["file"]
+
+
+@posix
+def test_who_has_the_old_file_open_keeps_it(target):
+    target.write_bytes(OLD)
+    with target.open("rb") as reader:
+        with atomic_file(target) as file:
+            file.write(NEW)
+        assert reader.read() == OLD
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match="no such folder.*nowhere"),
+        atomic_file(tmp_path / "nowhere" / "vectors.txt"),
+    ):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_folder_is_no_file_to_write(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder"), atomic_file(tmp_path / "folder"):
+        pass
+    assert names(tmp_path) == ["folder"]
+
+
+def test_a_file_is_no_folder_to_write_into(target):
+    target.write_bytes(OLD)
+    with pytest.raises((NotADirectoryError, FileNotFoundError)), atomic_file(target / "inner"):
+        pass
+    assert target.read_bytes() == OLD
+
+
+@posix
+def test_a_pipe_or_device_is_not_replaced_by_a_file(target):
+    os.mkfifo(target)
+    with pytest.raises(OSError, match="no regular file"), atomic_file(target):
+        pass
+    assert stat.S_ISFIFO(target.stat().st_mode)
+
+
+def test_a_write_protected_file_stays(target, monkeypatch):
+    target.write_bytes(OLD)
+    # To root, which may run the tests, no file is protected.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(PermissionError, match="write-protected"), atomic_file(target) as file:
+        file.write(NEW)
+    assert target.read_bytes() == OLD
+
+
+@posix
+@pytest.mark.parametrize("letter", ["n", "ñ", "語"])
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, letter):
+    name = letter * (255 // len(letter.encode()))
+    with atomic_file(tmp_path / name) as file:
+        file.write(NEW)
+    assert names(tmp_path) == [name]
+
+
+def test_of_several_writers_at_once_each_leaves_a_whole_file(target):
+    contents = [bytes([letter]) * 200_000 for letter in b"abcd"]
+
+    def write(content):
+        for _ in range(20):
+            with atomic_file(target) as file:
+                file.write(content)
+
+    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if target.exists() and os.name == "posix":
+            assert target.read_bytes() in contents
+    assert target.read_bytes() in contents
+    assert names(target.parent) == ["vectors.txt"]
+
+
+FULL = """
+import resource, signal, sys
+from wefe._files import atomic_file
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    with atomic_file(sys.argv[1]) as file:
+        file.write(b"x" * 1_000_000)
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+@posix
+def test_where_no_more_can_be_written_the_old_file_stays(target):
+    target.write_bytes(OLD)
+    done = python(FULL, target, stdout=subprocess.PIPE)
+    assert done.communicate(timeout=60)[0].strip() == b"OSError"
+    assert target.read_bytes() == OLD
+    assert names(target.parent) == ["vectors.txt"]
+
+
+WRITE_FOREVER = """
+import itertools, sys
+from wefe._files import atomic_file
+
+for letter in itertools.cycle([b"a", b"b"]):
+    with atomic_file(sys.argv[1]) as file:
+        for _ in range(64):
+            file.write(letter * 50_000)
+    print(flush=True)
+"""
+
+SAVE_FOREVER = """
+import itertools, sys
+import numpy as np
+from wefe.models import WordEmbeddingModel
+from wefe.models.formats._write import save
+
+vectors = np.random.default_rng(0).normal(0, 0.3, (3000, 300)).astype(np.float32)
+words = [f"word{i}" for i in range(3000)]
+models = [WordEmbeddingModel.from_arrays(words, x, "m") for x in (vectors, -vectors)]
+for number, model in enumerate(models):
+    save(model, sys.argv[2 + number])
+for model in itertools.cycle(models):
+    save(model, sys.argv[1])
+    print(flush=True)
+"""
+
+
+def killed_at_random(code, target, *arguments, rounds):
+    """Kill, over and over, a process that writes without end; hand out what it left each time."""
+    rng = random.Random(0)
+    for _ in range(rounds):
+        writer = python(code, target, *arguments, stdout=subprocess.PIPE)
+        try:
+            writer.stdout.readline()
+            # Within one of the next few writes, wherever in it.
+            time.sleep(rng.uniform(0, 0.1))
+            assert writer.poll() is None
+        finally:
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
+        yield target.read_bytes()
+
+
+@posix
+def test_a_killed_writer_leaves_the_old_or_the_new_file(target):
+    contents = [letter * 64 * 50_000 for letter in (b"a", b"b")]
+    left = list(killed_at_random(WRITE_FOREVER, target, rounds=25))
+    assert all(content in contents for content in left)
+    # It was killed while it wrote, most of the time.
+    assert len(list(target.parent.glob(".*.part"))) > 5
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".txt", ".bin"])
+def test_a_killed_save_of_a_model_leaves_the_old_or_the_new_one(tmp_path, suffix):
+    target = tmp_path / f"model{suffix}"
+    whole = [tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"]
+    left = list(killed_at_random(SAVE_FOREVER, target, *whole, rounds=8))
+    contents = [path.read_bytes() for path in whole]
+    assert contents[0] != contents[1]
+    assert all(content in contents for content in left)
+    assert list(tmp_path.glob(".*.part"))
