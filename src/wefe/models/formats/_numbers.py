@@ -1,0 +1,172 @@
+"""Decimal numbers out of text, many at once.
+
+Python's `float` needs some 60 ns and a Python object per number; a large file has 120 million. Here
+the numbers of a whole block are taken apart by numpy: eight digits lie in one 64-bit integer, and
+three multiplications add them up (a known trick, "SIMD within a register"). What is read this way
+is exact: the digits make an integer below 2**53, and one division by a power of ten up to 10**22,
+both of which float64 holds exactly, is rounded correctly (Clinger 1990). Whatever does not look
+like ``-12.345`` - an exponent, a whole number, more than 15 digits - is left to the caller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_U64 = np.uint64
+#: Bytes that must stand before the text, as eight digits are loaded from their end backwards.
+PAD = b"\n" * 16
+
+_POINT, _MINUS, _SPACE, _NEWLINE, _RETURN, _ZERO = 46, 45, 32, 10, 13, 48
+# Integers of so many digits are exact in float64.
+_MAX_DIGITS = 15
+# The last k bytes of a (little-endian) load of eight.
+_LAST = np.array([0] + [((1 << (8 * k)) - 1) << (64 - 8 * k) for k in range(1, 9)], dtype=np.uint64)
+_TENS = 10.0 ** np.arange(_MAX_DIGITS + 1)
+
+# glibc hands freed memory back at once, and asking for it again costs more than the arithmetic;
+# freeing one large block teaches it to keep what this module uses and frees all the time.
+_KEEP_BYTES = 24 << 20
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory of temporary arrays; call once before much parsing."""
+    np.empty(_KEEP_BYTES, dtype=np.uint8)
+
+
+def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
+    r"""Parse lines of plain decimal numbers.
+
+    Parameters
+    ----------
+    text : bytes
+        `PAD`, then `n_rows` lines, each of which consists of `dim` times a space and a number, and
+        a line end. A blank (space or carriage return) may stand before every line end.
+    n_rows, dim : int
+        How many lines and numbers are expected.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_rows, dim), float32
+        The numbers, each rounded to float64 and then to float32, as ``np.float32(float(text))``.
+    regular : ndarray of shape (n_rows,), bool
+        The lines that could be read in this way; the values of the others mean nothing.
+
+    None is returned instead if some line has another number of blanks.
+
+    Examples
+    --------
+    >>> vectors, regular = parse_rows(PAD + b" 0.5 -12.25\n 1e3 0.1\n", 2, 2)
+    >>> vectors[0], regular
+    (array([  0.5 , -12.25], dtype=float32), array([ True, False]))
+    """
+    raw = np.frombuffer(text, dtype=np.uint8)
+    blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
+    blanks += len(PAD)
+    n_blanks, odd = divmod(len(blanks), n_rows)
+    if odd or n_blanks not in (dim + 1, dim + 2):
+        return None
+    ends = blanks.reshape(n_rows, n_blanks)
+    last = raw[ends[:, -1]]
+    if not (last == _NEWLINE).all() or not (raw[ends[:, :dim]] == _SPACE).all():
+        return None
+    if n_blanks == dim + 2:
+        # The blank before the line end; between the numbers it would make an empty one.
+        before = raw[ends[:, -2]]
+        if not ((before == _SPACE) | (before == _RETURN)).all():
+            return None
+        if not (ends[:, -1] - ends[:, -2] == 1).all():
+            return None
+        ends = ends[:, :-1]
+    points: Any = np.flatnonzero(raw == _POINT)
+    starts = ends[:, :-1] + 1
+    ends = ends[:, 1:]
+    if len(points) == n_rows * dim:
+        points = points.reshape(n_rows, dim)
+        regular = np.ones(n_rows, dtype=bool)
+    else:
+        points, regular = _points_of_regular_rows(points, ends, starts, dim)
+    n_fraction = ends - points
+    n_fraction -= 1
+    n_whole = points - starts
+    negative = raw[starts] == _MINUS
+    n_whole -= negative
+    least_fraction, most_fraction = int(n_fraction.min()), int(n_fraction.max())
+    least_whole, most_whole = int(n_whole.min()), int(n_whole.max())
+    if least_fraction < 0 or least_whole < 1 or most_whole + most_fraction > _MAX_DIGITS:
+        plain = (n_fraction >= 0) & (n_whole >= 1) & (n_whole + n_fraction <= _MAX_DIGITS)
+        regular &= plain.all(axis=1)
+        # Nothing is read from the others, but what is loaded for them must exist.
+        n_fraction[~plain], n_whole[~plain] = 0, 1
+        points[~plain] = starts[~plain]
+        most_fraction, most_whole = int(n_fraction.max()), int(n_whole.max())
+    value, wrong = _last_digits(raw, ends, np.minimum(n_fraction, 8))
+    if most_fraction > 8:
+        more, wrong_too = _last_digits(raw, ends - 8, np.maximum(n_fraction - 8, 0))
+        more *= 1e8
+        value += more
+        wrong |= wrong_too
+    scale = _TENS.take(n_fraction)
+    for place in range(1, most_whole + 1):
+        digit = raw[points - place]
+        digit -= np.uint8(_ZERO)
+        no_digit = digit > 9
+        step = digit * scale
+        if place > 1:
+            there = n_whole >= place
+            no_digit &= there
+            step *= 10.0 ** (place - 1)
+            step *= there
+        wrong |= no_digit
+        value += step
+    value /= scale
+    np.negative(value, out=value, where=negative)
+    if wrong.any():
+        regular &= ~wrong.any(axis=1)
+    return value.astype(np.float32), regular
+
+
+def _points_of_regular_rows(
+    points: npt.NDArray[np.intp], ends: Any, starts: Any, dim: int
+) -> tuple[Any, Any]:
+    """Return the decimal points of the rows that have as many as numbers, and which rows those are.
+
+    The other rows get points that lie at the start of their numbers.
+    """
+    bounds = np.searchsorted(points, np.append(starts[:, 0], ends[-1, -1]))
+    # A row's points end where the next row starts.
+    regular = np.diff(bounds) == dim
+    chosen = starts.copy()
+    if regular.any():
+        rows = np.flatnonzero(regular)
+        chosen[rows] = points[bounds[rows][:, None] + np.arange(dim)]
+    return chosen, regular
+
+
+def _last_digits(raw: npt.NDArray[np.uint8], ends: Any, n_digits: Any) -> tuple[Any, Any]:
+    """Return the integers of the last `n_digits` (at most 8) digits before each end.
+
+    And, for each, whether something else than digits was there.
+    """
+    # Every eight bytes of the text as one integer, at every offset: a view, no copy.
+    eights = np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw.data, strides=(1,))
+    x = eights[ends - 8]
+    mask = _LAST.take(n_digits)
+    x &= mask
+    mask &= _U64(0x3030303030303030)
+    x ^= mask
+    # What was a digit is now 0 to 9: nothing in the upper half, nor once 6 is added.
+    wrong = x + _U64(0x0606060606060606)
+    wrong |= x
+    wrong &= _U64(0xF0F0F0F0F0F0F0F0)
+    x *= _U64(2561)
+    x >>= _U64(8)
+    x &= _U64(0x00FF00FF00FF00FF)
+    x *= _U64(6553601)
+    x >>= _U64(16)
+    x &= _U64(0x0000FFFF0000FFFF)
+    x *= _U64(42949672960001)
+    x >>= _U64(32)
+    return x.astype(np.float64), wrong != 0

@@ -1,0 +1,493 @@
+"""Matrices of numpy's, with their words in the same archive or in a file beside them."""
+
+import io
+import json
+import pickle
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wefe.models import WordEmbeddingModel
+from wefe.models.formats._numpy import open_npy, open_npz
+from wefe.models.formats._source import Reading
+
+PLAIN = Reading()
+TRUSTED = Reading(trust_pickle=True)
+WORDS = ["she", "he", "naïve", ".", "new york", "a\x85b"]
+VECTORS = np.arange(18, dtype=np.float32).reshape(6, 3) / 7
+LINES = "".join(f"{word}\n" for word in WORDS).encode()
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+def npz(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def packed(**members):
+    """An archive of bytes, compressed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, VECTORS)
+    return path
+
+
+def beside(path, name, content=LINES):
+    (path.parent / name).write_bytes(content)
+
+
+def check(source, words=WORDS, vectors=VECTORS):
+    assert source.name == "m"
+    [(read_words, read)] = source.blocks()
+    assert read_words == list(words)
+    np.testing.assert_array_equal(read, vectors)
+    assert read.dtype == vectors.dtype
+
+
+class Bomb:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+# ---- .npy --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["m.vocab", "m.txt", "m.words", "m-vocab.txt", "vocab.txt"])
+@pytest.mark.parametrize(
+    "lines",
+    [LINES, LINES[:-1], LINES.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + LINES],
+    ids=["plain", "no last line end", "Windows", "BOM"],
+)
+def test_words_are_read_from_a_file_beside_the_matrix(matrix, name, lines):
+    beside(matrix, name, lines)
+    check(open_npy(matrix, PLAIN))
+
+
+@pytest.mark.parametrize("name", ["m.json", "m.vocab.json", "m-vocab.json", "vocab.json"])
+@pytest.mark.parametrize("form", ["list", "rows"])
+def test_words_may_be_in_json(matrix, name, form):
+    rows = {word: row for row, word in reversed(list(enumerate(WORDS)))}
+    beside(matrix, name, json.dumps(WORDS if form == "list" else rows).encode())
+    check(open_npy(matrix, PLAIN))
+
+
+@pytest.mark.parametrize(
+    "array", [np.array(WORDS), np.array([word.encode() for word in WORDS])], ids=["str", "bytes"]
+)
+def test_words_may_be_in_an_array(matrix, array):
+    np.save(matrix.with_name("m.vocab.npy"), array)
+    check(open_npy(matrix, PLAIN))
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array])
+def test_words_may_be_given(matrix, form):
+    beside(matrix, "m.txt", b"something else\n")
+    source = open_npy(matrix, PLAIN, form(WORDS))
+    check(source)
+    assert {type(word) for word in source.table().key_to_index} == {str}
+
+
+@pytest.mark.parametrize("form", [str, lambda path: path])
+def test_the_file_of_words_may_be_given(matrix, tmp_path, form):
+    beside(matrix, "m.txt", b"something else\n")
+    beside(matrix, "words of another name.lst")
+    check(open_npy(matrix, PLAIN, form(tmp_path / "words of another name.lst")))
+
+
+def test_a_given_file_that_is_missing_is_named(matrix):
+    with pytest.raises(FileNotFoundError, match=r"no vocabulary file 'nowhere.txt'"):
+        open_npy(matrix, PLAIN, "nowhere.txt")
+
+
+@pytest.mark.parametrize("vocabulary", [["she", None], 5], ids=["no word", "no list"])
+def test_other_vocabularies_are_refused(matrix, vocabulary):
+    with pytest.raises(TypeError, match="vocabulary"):
+        open_npy(matrix, PLAIN, vocabulary)
+
+
+def test_without_words_the_error_says_where_they_were_looked_for(matrix):
+    with pytest.raises(ValueError, match=r"m\.npy holds numbers only") as caught:
+        open_npy(matrix, PLAIN)
+    for name in ("'m.vocab'", "'m.txt'", "'m.words'", "'m-vocab.txt'", "'vocab.txt'", "'m.json'"):
+        assert name in str(caught.value)
+    assert "vocabulary=" in str(caught.value)
+
+
+def test_several_files_of_words_are_named(matrix):
+    beside(matrix, "m.vocab")
+    beside(matrix, "vocab.txt")
+    with pytest.raises(ValueError, match=r"'m\.vocab' or 'vocab\.txt'.*vocabulary="):
+        open_npy(matrix, PLAIN)
+
+
+def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
+    beside(matrix, "m.txt", LINES + b"more\n")
+    with pytest.raises(ValueError, match=r"m\.npy has 6 rows, but .*m\.txt has 7 words"):
+        open_npy(matrix, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("m.txt", b"she\n\xff\n", "line 2: .*not UTF-8"),
+        ("m.json", b"[", "no JSON"),
+        ("m.json", b"[" * 100_000, "no JSON"),
+        ("m.json", b'{"she": 0, "he": 2}', "every row from 0 to 1"),
+        ("m.json", b'{"she": 0, "he": true}', "every row from 0 to 1"),
+        ("m.json", b'{"dim": "x"}', "every row from 0 to 0"),
+        ("m.json", b"[1, 2]", "a list of words"),
+        ("m.json", b'"she"', "a list of words"),
+        ("m.txt", b"she 0.1 0.2 0.3\nhe 0.1 0.2 0.3\n", "found vectors"),
+        ("m.vocab.npy", npy(VECTORS), "1-d array of strings"),
+        ("m.vocab.npy", npy(np.array([["she"]])), "1-d array of strings"),
+        ("m.vocab.npy", npy(np.array([b"\xff"])), "1-d array of strings"),
+        ("m.vocab.npy", npy(np.array(["\ud800"])), "1-d array of strings"),
+        ("m.vocab.npy", npy(np.array(WORDS))[:-1], "damaged or cut short"),
+        ("m.vocab.npy", b"she\nhe\n", "damaged"),
+    ],
+)
+def test_a_damaged_vocabulary_is_named(matrix, name, content, message):
+    beside(matrix, name, content)
+    with pytest.raises(ValueError, match=rf"{name}.*{message}"):
+        open_npy(matrix, PLAIN)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t"])
+def test_counts_after_the_words_are_counts(matrix, blank):
+    # As word2vec and GloVe save vocabularies.
+    words = ["she", "he", "naïve", ".", "york", "語"]
+    lines = "".join(f"{word}{blank}{100 - row}\n" for row, word in enumerate(words))
+    beside(matrix, "vocab.txt", lines.encode())
+    source = open_npy(matrix, PLAIN)
+    check(source, words)
+    assert source.counts == {word: 100 - row for row, word in enumerate(words)}
+
+
+def test_numbers_after_some_words_are_part_of_them(matrix):
+    words = ["area 51", "route 66", "she", "he", "7 8", "9"]
+    beside(matrix, "vocab.txt", "\n".join(words).encode())
+    source = open_npy(matrix, PLAIN)
+    check(source, words)
+    assert source.counts is None
+
+
+@pytest.mark.parametrize("hold", [None, "mapped"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_matrix_is_mapped_and_the_file_never_changes(tmp_path, hold, order):
+    path = tmp_path / "m.npy"
+    np.save(path, np.asarray(VECTORS, order=order))
+    before = path.read_bytes()
+    source = open_npy(path, Reading(hold=hold), WORDS)
+    assert source.held == "mapped"
+    check(source)
+    model = WordEmbeddingModel(source.table())
+    model.update("he", np.full(3, 9, np.float32))
+    model.normalize()
+    assert model["he"] == pytest.approx(np.full(3, 3**-0.5), rel=1e-6)
+    assert path.read_bytes() == before
+
+
+def test_in_memory_the_file_is_no_longer_needed(matrix):
+    source = open_npy(matrix, Reading(hold="memory"), WORDS)
+    assert source.held == "memory"
+    matrix.write_bytes(b"")
+    check(source)
+
+
+def test_opening_reads_no_vectors(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, np.zeros((2000, 2000), np.float32))
+    words = [f"word{row}" for row in range(2000)]
+    tracemalloc.start()
+    open_npy(path, PLAIN, words)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+@pytest.mark.parametrize("dtype", ["<f2", ">f4", "<f8"])
+def test_numbers_keep_their_type(tmp_path, dtype):
+    vectors = VECTORS.astype(dtype)
+    np.save(tmp_path / "m.npy", vectors)
+    check(open_npy(tmp_path / "m.npy", PLAIN, WORDS), WORDS, vectors)
+
+
+def test_of_a_word_that_comes_twice_the_first_row_is_kept(matrix, caplog):
+    words = ["she", "he", "she", ".", "he", "math"]
+    check(open_npy(matrix, PLAIN, words), ["she", "he", ".", "math"], VECTORS[[0, 1, 3, 5]])
+    assert "2 words twice" in caplog.text
+    with pytest.raises(ValueError, match="2 words twice.*[Cc]onvert"):
+        open_npy(matrix, Reading(hold="mapped"), words)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        VECTORS.ravel(),
+        VECTORS[None],
+        VECTORS.astype(int),
+        VECTORS.astype(bool),
+        VECTORS.astype(complex),
+        np.array([WORDS]),
+        np.zeros(6, [("a", "f4"), ("b", "f4")]),
+    ],
+    ids=["1-d", "3-d", "int", "bool", "complex", "str", "records"],
+)
+def test_other_arrays_are_refused(tmp_path, array):
+    np.save(tmp_path / "m.npy", array)
+    with pytest.raises(ValueError, match=r"m\.npy: expected a 2-d array of floating-point"):
+        open_npy(tmp_path / "m.npy", PLAIN, WORDS)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_empty_matrices_are_refused(tmp_path, shape):
+    np.save(tmp_path / "m.npy", np.empty(shape))
+    with pytest.raises(ValueError, match=r"m\.npy is empty"):
+        open_npy(tmp_path / "m.npy", PLAIN, [])
+
+
+def test_objects_are_not_unpickled_unless_they_are_trusted(tmp_path):
+    mark = tmp_path / "mark"
+    np.save(tmp_path / "m.npy", np.array([[Bomb(mark)]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"m\.npy.*pickle.*trust_pickle=True"):
+        open_npy(tmp_path / "m.npy", PLAIN, ["she"])
+    assert not mark.exists()
+    with pytest.raises(ValueError, match="no numbers"):
+        open_npy(tmp_path / "m.npy", TRUSTED, ["she"])
+    assert mark.exists()
+
+
+def test_words_are_not_unpickled_unless_they_are_trusted(matrix, tmp_path):
+    mark = tmp_path / "mark"
+    np.save(tmp_path / "m.vocab.npy", np.array([Bomb(mark)], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"m\.vocab\.npy.*trust_pickle=True"):
+        open_npy(matrix, PLAIN)
+    assert not mark.exists()
+
+
+def test_objects_that_are_trusted_are_opened(matrix, tmp_path):
+    np.save(tmp_path / "m.vocab.npy", np.array(WORDS, dtype=object), allow_pickle=True)
+    check(open_npy(matrix, TRUSTED))
+    np.save(matrix, VECTORS.astype(object), allow_pickle=True)
+    check(open_npy(matrix, TRUSTED), WORDS, VECTORS.astype(np.float64))
+
+
+def test_a_saved_dict_is_opened_if_it_is_trusted(tmp_path):
+    vectors = dict(zip(WORDS, VECTORS, strict=True))
+    np.save(tmp_path / "m.npy", vectors, allow_pickle=True)
+    with pytest.raises(ValueError, match="trust_pickle=True"):
+        open_npy(tmp_path / "m.npy", PLAIN)
+    check(open_npy(tmp_path / "m.npy", TRUSTED))
+
+
+def test_a_matrix_cut_anywhere_is_refused(matrix):
+    whole = matrix.read_bytes()
+    for length in range(len(whole)):
+        matrix.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"m\.npy"):
+            open_npy(matrix, PLAIN, WORDS)
+
+
+def test_a_longer_file_is_refused(matrix):
+    matrix.write_bytes(matrix.read_bytes() + b"\0")
+    with pytest.raises(ValueError, match=r"takes 72 bytes; 73 are there"):
+        open_npy(matrix, PLAIN, WORDS)
+
+
+@pytest.mark.parametrize("shape", ["(6, -3)", "(-6, -3)", "(2000000000, 2000000000)", "(6, 2)"])
+def test_a_shape_that_lies_is_refused(tmp_path, shape):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + VECTORS.tobytes()
+    (tmp_path / "m.npy").write_bytes(content)
+    with pytest.raises(ValueError, match=r"m\.npy is damaged"):
+        open_npy(tmp_path / "m.npy", PLAIN, WORDS)
+
+
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(position=st.integers(0, len(npy(VECTORS)) - 1), bit=st.integers(0, 7))
+def test_a_changed_matrix_gives_an_error_or_a_whole_model(tmp_path, position, bit):
+    content = bytearray(npy(VECTORS))
+    content[position] ^= 1 << bit
+    path = tmp_path / "changed.npy"
+    path.write_bytes(content)
+    try:
+        source = open_npy(path, PLAIN, WORDS)
+    except ValueError as error:
+        assert "changed.npy" in str(error)  # noqa: PT017
+        return
+    [(words, vectors)] = source.blocks()
+    assert words == WORDS
+    assert vectors.shape == VECTORS.shape
+
+
+# ---- .npz --------------------------------------------------------------------------------------
+
+
+def open_bytes(tmp_path, content, reading=PLAIN, vocabulary=None):
+    path = tmp_path / "m.npz"
+    path.write_bytes(content)
+    return open_npz(path, reading, vocabulary)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("words", [np.array(WORDS), np.char.encode(WORDS)], ids=["str", "bytes"])
+@pytest.mark.parametrize("names", [("vectors", "vocabulary"), ("a", "b"), ("arr_0", "arr_1")])
+def test_an_archive_has_a_matrix_and_words_of_any_names(tmp_path, save, words, names):
+    save(tmp_path / "m.npz", **dict(zip(names, (VECTORS, words), strict=True)))
+    source = open_npz(tmp_path / "m.npz", PLAIN)
+    check(source)
+    assert source.held == "memory"
+
+
+@pytest.mark.parametrize("name", ["vectors", "embeddings", "matrix", "W"])
+@pytest.mark.parametrize("words_name", ["vocabulary", "vocab", "words", "tokens"])
+def test_of_several_arrays_those_with_telling_names_are_taken(tmp_path, name, words_name):
+    arrays = {
+        "a": VECTORS * 2,
+        name: VECTORS,
+        "z": VECTORS * 3,
+        "b": np.array(["x", "y"]),
+        words_name: np.array(WORDS),
+        "counts": np.arange(6),
+    }
+    check(open_bytes(tmp_path, npz(**arrays)))
+
+
+def test_several_arrays_without_telling_names_are_listed(tmp_path):
+    with pytest.raises(ValueError, match=r"m\.npz.*found 2: 'a', 'b'"):
+        open_bytes(tmp_path, npz(a=VECTORS, b=VECTORS, words=np.array(WORDS)))
+    with pytest.raises(ValueError, match=r"m\.npz.*1-d array of strings, found 2: 'a', 'b'"):
+        open_bytes(tmp_path, npz(vectors=VECTORS, a=np.array(WORDS), b=np.array(WORDS)))
+
+
+def test_words_of_an_archive_may_lie_beside_it_or_be_given(tmp_path):
+    with pytest.raises(ValueError, match=r"no 1-d array of strings.*looked for.*'m\.vocab'"):
+        open_bytes(tmp_path, npz(vectors=VECTORS))
+    check(open_bytes(tmp_path, npz(vectors=VECTORS), vocabulary=WORDS))
+    (tmp_path / "m.txt").write_bytes(LINES)
+    check(open_bytes(tmp_path, npz(vectors=VECTORS)))
+
+
+def test_given_words_come_before_those_of_the_archive(tmp_path):
+    check(open_bytes(tmp_path, npz(vectors=VECTORS, words=np.array(["x"])), vocabulary=WORDS))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "found no array"),
+        ({"a": np.array(WORDS)}, r"found 'a' of shape \(6,\) of <U8"),
+        ({"a": VECTORS.astype(int), "b": np.array(WORDS)}, "found 'a' of shape"),
+        ({"a": VECTORS, "b": np.array(WORDS[:5])}, r"'a' has 6 rows.*'b' has 5 words"),
+        ({"a": VECTORS[:, :0], "b": np.array(WORDS)}, "is empty"),
+    ],
+)
+def test_archives_of_other_arrays_are_refused(tmp_path, arrays, message):
+    with pytest.raises(ValueError, match=rf"m\.npz.*{message}"):
+        open_bytes(tmp_path, npz(**arrays))
+
+
+def test_an_archive_cannot_be_mapped(tmp_path):
+    content = npz(vectors=VECTORS, words=np.array(WORDS))
+    with pytest.raises(ValueError, match=r"m\.npz cannot be mapped.*[Cc]onvert"):
+        open_bytes(tmp_path, content, Reading(hold="mapped"))
+
+
+def test_objects_of_an_archive_are_not_unpickled_unless_they_are_trusted(tmp_path):
+    mark = tmp_path / "mark"
+    content = npz(vectors=VECTORS, words=np.array([Bomb(mark)], dtype=object))
+    with pytest.raises(ValueError, match=r"m\.npz.*trust_pickle=True"):
+        open_bytes(tmp_path, content)
+    assert not mark.exists()
+    with pytest.raises(ValueError, match="array 'words'"):
+        open_bytes(tmp_path, content, TRUSTED)
+    assert mark.exists()
+
+
+def test_words_of_an_archive_that_are_objects_are_opened_if_trusted(tmp_path):
+    content = npz(vectors=VECTORS, words=np.array(WORDS, dtype=object))
+    check(open_bytes(tmp_path, content, TRUSTED))
+
+
+def test_an_archive_that_fills_the_memory_is_refused_before_it_does(tmp_path):
+    header = npy(np.zeros((100_000, 256), np.float32))
+    content = packed(vectors=header, words=npy(np.array(WORDS)))
+    assert len(content) < 200_000
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"m\.npz would grow from .* to 102,4"):
+        open_bytes(tmp_path, content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_an_array_that_promises_more_than_its_member_is_refused(tmp_path):
+    lying = npy(VECTORS).replace(b"(6, 3)", b"(2000000000, 3)").replace(b" " * 10, b" ", 1)
+    lying = lying.replace(b"\x76\x00", struct.pack("<H", lying.index(b"\n") - 9), 1)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"array 'vectors' is damaged"):
+        open_bytes(tmp_path, packed(vectors=lying, words=npy(np.array(WORDS))))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "make", [npz, lambda **arrays: packed(**{k: npy(a) for k, a in arrays.items()})]
+)
+def test_an_archive_cut_anywhere_is_refused(tmp_path, make):
+    whole = make(vectors=VECTORS, words=np.array(WORDS))
+    for length in range(len(whole)):
+        with pytest.raises(ValueError, match=r"m\.npz"):
+            open_bytes(tmp_path, whole[:length])
+
+
+ARCHIVES = [
+    npz(vectors=VECTORS, words=np.array(WORDS)),
+    packed(vectors=npy(VECTORS), words=npy(np.array(WORDS))),
+]
+
+
+@settings(
+    max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(content=st.sampled_from(ARCHIVES), position=st.integers(0, 10**6), bit=st.integers(0, 7))
+def test_a_changed_archive_gives_an_error_or_the_same_model(tmp_path, content, position, bit):
+    changed = bytearray(content)
+    changed[position % len(content)] ^= 1 << bit
+    try:
+        source = open_bytes(tmp_path, bytes(changed))
+    except ValueError as error:
+        assert "m.npz" in str(error)  # noqa: PT017
+        return
+    check(source)
+
+
+def test_a_pickle_is_no_matrix(tmp_path):
+    (tmp_path / "m.npy").write_bytes(pickle.dumps(VECTORS))
+    with pytest.raises(ValueError, match=r"m\.npy is damaged, or no array"):
+        open_npy(tmp_path / "m.npy", TRUSTED, WORDS)
