@@ -18,6 +18,7 @@ from .metrics import WEAT as WEAT
 from .metrics import DirectBias as DirectBias
 from .metrics import GeneralizedWEAT as GeneralizedWEAT
 from .models import WordEmbeddingModel as WordEmbeddingModel
+from .models import convert as convert
 from .models import load as load
 from .models import load_test_model as load_test_model
 from .query import Query as Query

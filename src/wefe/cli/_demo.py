@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from wefe.cli._measure import AGGREGATION
+import typer
+
+from wefe.cli._measure import AGGREGATION, open_model
 from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
 
 
-def demo() -> None:
+def demo(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Your own vectors, as 'wefe measure --model' takes them: they are tested in place "
+            "of the packaged ones, and ranked beside them."
+        ),
+    ] = None,
+) -> None:
     """Measure and rank the packaged vectors; needs no files and no network.
 
     Asks the ten published association tests (WEAT) of real word vectors that ship with the
     package, with exact p-values, then ranks them against two shortened versions of themselves and
     against a control without meaning, by several metrics.
+
+    Example: wefe demo --model glove.6B.300d.txt
     """
     from wefe.datasets import load_case_study_queries, load_weat_queries
+    from wefe.models._load import words_of
     from wefe.ranking import create_ranking
     from wefe.running import run_queries, tidy_results
 
     logging.getLogger("wefe").setLevel(logging.ERROR)
+    tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
+    lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
     models = _demo_models()
-    full = models[0]
-    size = f"{len(full):,} words, {full.dim} dimensions"
-    print(f"1. Ten association tests (Caliskan et al. 2017) on {full.name} ({size})\n")
+    if model is not None:
+        words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
+        models.insert(0, open_model(model, {"words": words}))
+    tested = models[0]
+    print(
+        f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} "
+        f"({len(tested):,} words{' of these' if tested.held == 'selected' else ''}, {tested.dim} "
+        "dimensions)\n"
+    )
     tests = run_queries(
         "weat",
-        load_weat_queries(),
-        [full],
+        tests_asked,
+        [tested],
         metric_params={
+            **lookup,
             "return_effect_size": True,
             "calculate_p_value": True,
             "p_value_method": "exact",
@@ -45,15 +67,15 @@ def demo() -> None:
         "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target\n"
         "set leans to the first attribute set. The p-value is of the exact permutation test.\n"
     )
-    queries = load_case_study_queries("gender", offline=True)
-    print(f"2. Which of four models? {len(queries)} gender queries (Badilla et al. 2020)\n")
+    n_models = {4: "four", 5: "five"}[len(models)]
+    print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
     scores = [
         run_queries(
             metric,
             queries,
             models,
             queries_set_name="gender",
-            metric_params={"preprocessors": [{}, {"lowercase": True}], **params},
+            metric_params={**lookup, **params},
             generate_subqueries=True,
             return_only_aggregation=True,
             aggregation_function=AGGREGATION,
@@ -77,6 +99,8 @@ def demo() -> None:
     ranking["sum"] = ranking.sum(axis=1)
     print("\nRanks (1: least bias measured)")
     print(as_text(ranking.sort_values("sum", kind="stable"), index=True))
+    if ranking[labels].isna().all().any():
+        print("Blank: no query was answered by all models.")
     print(
         "\nThe control has the same vectors, dealt out to other words: what it shows is chance,\n"
         "and ECT, which asks whether two groups rank words alike, finds no agreement in chance.\n"

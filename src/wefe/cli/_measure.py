@@ -40,12 +40,22 @@ class Side(StrEnum):
     two = "two-sided"
 
 
+class Subwords(StrEnum):
+    """The vector of a word that the vocabulary lacks."""
+
+    mean = "mean"
+    first = "first"
+    refuse = "refuse"
+
+
 def measure(
     model: Annotated[
         list[str],
         typer.Option(
-            help="A file of vectors (GloVe or word2vec text, word2vec binary, safetensors), or "
-            "'demo' for the packaged ones. NAME=FILE gives it a name. Repeat to compare models."
+            help="A file of vectors in any format (GloVe or word2vec, packed or not, fastText, "
+            "gensim, safetensors, npy, parquet, CSV), a folder with a tokenizer, 'org/name' on "
+            "Hugging Face, a name of gensim-data, or 'demo' for the packaged vectors. NAME=FILE "
+            "gives it a name. Repeat to compare models."
         ),
     ],
     queries: Annotated[
@@ -95,6 +105,21 @@ def measure(
     offline: Annotated[
         bool, typer.Option(help="Only queries whose words ship with the package; no download.")
     ] = False,
+    subwords: Annotated[
+        Subwords | None,
+        typer.Option(
+            help="The vector of a word that the vocabulary lacks, where a model knows subwords: "
+            "their mean, the first of them, or none (refuse). Default: mean for model2vec, else "
+            "refuse.",
+        ),
+    ] = None,
+    trust_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pickle",
+            help="Open gensim's own files, which can run any code their author put there.",
+        ),
+    ] = False,
     n_jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
     """Measure models with published or own queries.
@@ -104,6 +129,9 @@ def measure(
     missing. With several models a ranking follows: rank 1 has the least bias measured by that
     metric, on average over the queries that all models could answer.
 
+    Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
+    that opens at once.
+
     RNSB is trained on all attribute words, so that it is not random; with rnsb.n_iterations it
     trains on random 80 % each time, with fixed seeds. In Python, run_queries does not look up
     lower-case forms, and RNSB holds out words, unless told otherwise.
@@ -112,18 +140,33 @@ def measure(
     """
     import pandas as pd
 
+    from wefe.models._load import words_of
     from wefe.running import run_queries, tidy_results
 
     names = _check_metrics(metric)
     own_params = _parse_params(param, names)
-    models = [_open_model(text, vocab_prefix or None) for text in model]
     lookup: dict[str, Any] = {"normalize": normalize}
     if lowercase:
         lookup["preprocessors"] = [{}, {"lowercase": True}]
-    rows, scores = [], []
+    query_sets = []
     for set_name in dict.fromkeys(queries):
-        asked = _open_queries(set_name, offline)
-        offline = offline or asked.offline
+        query_sets.append(_open_queries(set_name, offline))
+        offline = offline or query_sets[-1].offline
+    # A query knows its words, so of a file that must be parsed only those are.
+    words = words_of(
+        [query for asked in query_sets for query in asked.queries],
+        vocab_prefix or None,
+        lookup.get("preprocessors", [{}]),
+    )
+    options: dict[str, Any] = {
+        "vocab_prefix": vocab_prefix or None,
+        "words": words,
+        "subwords": subwords.value if subwords else None,
+        "trust_pickle": trust_pickle,
+    }
+    models = [open_model(text, options) for text in model]
+    rows, scores = [], []
+    for asked in query_sets:
         for name in names:
             defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
             results = run_queries(
@@ -258,14 +301,15 @@ def _check_metrics(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(checked))
 
 
-def _open_model(text: str, vocab_prefix: str | None) -> WordEmbeddingModel:
+def open_model(text: str, options: Mapping[str, Any]) -> WordEmbeddingModel:
+    """Open what --model names, NAME=FILE included."""
     from wefe.models import load
 
     # A path may hold '=' itself.
     if text != "demo" and "=" in text and not Path(text).exists():
         name, _, source = text.partition("=")
-        return load(source, name, vocab_prefix)
-    return load(text, None, vocab_prefix)
+        return load(source, name, **options)
+    return load(text, **options)
 
 
 def _open_queries(text: str, offline: bool) -> _Asked:

@@ -1,271 +1,388 @@
-"""Open a file of vectors; the format is told by its content."""
+"""Open any embedding as a model."""
 
 from __future__ import annotations
 
-import codecs
 import itertools
 import logging
-import mmap
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, Literal
 
 import numpy as np
 
-from wefe._checks import found
-from wefe.models._word_embedding_model import ArrayVectors, WordEmbeddingModel
+from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe.models._keyed_vectors import (
+    Held,
+    IndexedVectors,
+    SelectedVectors,
+    StoredVectors,
+    held,
+)
+from wefe.models._vocabulary import Collector, Lowercase, VocabularyCut
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._detect import open_source
+from wefe.models.formats._source import (
+    Block,
+    Reading,
+    Subwords,
+    VectorSource,
+    available_cores,
+)
+from wefe.query import Query
+from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
-_Table = tuple[list[str], np.ndarray]
-
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
-
-# What the first bytes of a file are compared with.
-_HEAD_BYTES = 4096
+# Forms in which a query's words may be looked up by any of the options of a preprocessor.
+_ALL_FORMS: tuple[dict[str, Any], ...] = tuple(
+    {"lowercase": lower, "uppercase": upper, "titlecase": title, "strip_accents": accents}
+    for lower, upper, title in itertools.product((False, True), repeat=3)
+    for accents in (False, "unicode", "ascii")
+)
 
 
 def load(
-    source: str | os.PathLike[str], name: str | None = None, vocab_prefix: str | None = None
+    source: Any,
+    name: str | None = None,
+    vocab_prefix: str | None = None,
+    *,
+    words: Iterable[str | Query] | Query | None = None,
+    hold: Held | None = None,
+    limit: int | None = None,
+    lowercase: Lowercase | None = None,
+    keep: Callable[[str], bool] | None = None,
+    min_count: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    subwords: Subwords | None = None,
+    vocabulary: Sequence[str] | str | os.PathLike[str] | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    trust_pickle: bool = False,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
 ) -> WordEmbeddingModel:
-    """Open a file of vectors as a model.
+    """Open any embedding as a model.
 
     Parameters
     ----------
-    source : path
-        A file in one of these formats, told by content, not by name:
+    source : path, str or object
+        A file, told by its content and not by its name:
 
-        - GloVe or word2vec text: a word and its numbers per line, with or without a first line
-          'n_words dim'. Words may contain spaces.
-        - word2vec binary.
-        - safetensors with 'embeddings' (n_words x dim) and 'vocabulary' (UTF-8 bytes, one word per
-          line), as the packaged vectors are kept.
+        - GloVe or word2vec text (a word and its numbers per line, with or without a first line
+          'n_words dim'; words may contain spaces) and word2vec binary; also packed with gzip,
+          bzip2, xz, zstd (``wefe[zstd]``) or zip. A file in a zip archive that holds several is
+          named as if the archive were a folder: 'glove.6B.zip/glove.6B.50d.txt'.
+        - The native format, as :func:`convert` writes it: opens in milliseconds.
+        - safetensors with a tokenizer.json beside it, or a folder with both: model2vec and
+          StaticEmbedding, or the input embeddings of a language model (``wefe[hub]``).
+        - fastText .bin, and gensim's own files, which are pickles and need `trust_pickle`
+          (``wefe[gensim]``).
+        - .npy and .npz with a vocabulary, parquet (``wefe[parquet]``), CSV and TSV.
 
-        'demo' opens the packaged vectors. gensim's own files are pickles, which can run code when
-        opened: load those with gensim and wrap the vectors.
+        Or an object: gensim vectors or a model that holds some, a spaCy pipeline, vocabulary or
+        vectors, flair's classic embeddings, a pandas DataFrame, a dict, a pair (words, array).
+        Or a name: a repository of Hugging Face ('org/name', 'org/name@revision'), an embedding of
+        gensim-data ('glove-twitter-25'), or 'demo' for the packaged vectors.
     name : str, optional
-        Name of the model; by default that of the file, without its last suffix.
+        Name of the model; by default that of the source.
     vocab_prefix : str, optional
-        Put before each word that is looked up.
+        Put before each word that is looked up ('/c/en/' for ConceptNet).
+    words : iterable of str or Query, or Query, optional
+        The only words that are needed. A text, word2vec, parquet or CSV file is then read in one
+        pass, and only these words are parsed and held. A query stands for all its words in every
+        form that the options of a preprocessor can give them, with `vocab_prefix`; strings are
+        taken exactly as written. Looking up any other word is an error (`UnreadWordError`).
+        Sources that need not be read to be opened ignore this.
+    hold : {'selected', 'mapped', 'memory'}, optional
+        How to hold the vectors: those of `words` only; mapped from the file, of which the system
+        reads what is used (changes stay in memory); or all of them in memory. By default the
+        least that does: mapped where the format can, else selected if there are `words`, else in
+        memory.
+    limit : int, optional
+        Only the first rows of the source; files are sorted by frequency as a rule.
+    lowercase : {'first', 'mean'}, optional
+        Lower the case of all words. Of several that become the same, the first (most frequent) is
+        kept, or their mean.
+    keep : callable, optional
+        Takes a word and tells whether to keep it (``lambda word: word.startswith("/c/en/")``).
+    min_count : int, optional
+        Drop words that occurred less often in the training text. The counts are those of the
+        source (gensim, fastText .bin), or `counts`.
+    counts : mapping from str to int, or path, optional
+        How often each word occurred: a mapping, or a file with a word and its count per line, as
+        the vocabulary files of word2vec and GloVe have.
+    subwords : {'mean', 'first', 'refuse'}, optional
+        The vector of a word that is not in the vocabulary: the mean of its subwords or the first
+        of them, or none: the word counts as lost. By default 'mean' for model2vec and
+        StaticEmbedding, where a word is nothing else, and 'refuse' otherwise.
+    vocabulary : sequence of str or path, optional
+        The words of a .npy or .npz matrix, if they do not lie beside it.
+    on_error : {'raise', 'skip'}, default='raise'
+        What becomes of a damaged line or word: an error that names it, or it is left out, counted
+        and logged.
+    trust_pickle : bool, default=False
+        Unpickle files of gensim and numpy. A pickle can run any code that its author put there.
+    revision, token : str, optional
+        Passed to huggingface_hub.
+    n_jobs : int, optional
+        Threads that parse text; by default as many as there are cores. The result is the same.
+    progress : bool, default=True
+        Whether long work shows a progress bar on a terminal.
 
     Returns
     -------
     WordEmbeddingModel
-        The model, in memory, in float32 (safetensors: as stored).
+        The model; its `held` and `nbytes` tell how and how much it holds. Text becomes float32,
+        as ``np.float32(float(text))`` rounds it.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is in no known format or damaged; the message names the file and the line or
-        word, what was expected and what was found.
+        If the file is in no known format or damaged; the message names the file and the line,
+        word or byte, what was expected and what was found.
+    ImportError
+        If the format needs a library that is not installed; the message names the extra.
+
+    See Also
+    --------
+    convert : Write any source in the native format.
+    WordEmbeddingModel.save : Write a model in other formats.
+
+    Notes
+    -----
+    With `words`, other lines of a text file are only checked for a plausible length, and counted.
+    Values that a mapped file holds are checked when they are used: a query that meets NaN or
+    infinity says so.
 
     Examples
     --------
     >>> load("demo")
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
+    >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
+    <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     """
-    if source == "demo":
+    reading = check_reading(hold, on_error, trust_pickle, subwords, n_jobs, progress)
+    if isinstance(source, str) and source == "demo":
         from wefe.models._packaged import load_test_model
 
-        model = load_test_model()
-        model.name = model.name if name is None else name
-        model.vocab_prefix = vocab_prefix
-        return model
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"source must be a path or 'demo'; got {found(source)}.")
-    path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no file {str(source)!r}. A model is a file of vectors, or 'demo' for the "
-            "packaged ones."
+        source = load_test_model()
+        name = source.name if name is None else name
+    opened = open_source(source, reading, vocabulary, revision, token)
+    cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
+    asked = None if words is None else words_of(words, vocab_prefix)
+    if hold == "selected" and asked is None:
+        raise ValueError("hold='selected' needs the words that are to be read: words=[...].")
+    table = _take(opened, cut, asked, hold, reading.lenient)
+    model = WordEmbeddingModel(
+        table,
+        opened.name if name is None else name,
+        vocab_prefix,
+        use_subwords=getattr(opened, "use_subwords", False) and table is opened.table(),
+    )
+    _log(model, opened)
+    return model
+
+
+def words_of(
+    words: Iterable[str | Query] | Query,
+    vocab_prefix: str | None = None,
+    preprocessors: Preprocessors | None = None,
+) -> frozenset[str]:
+    """Return every string that may be looked up for words and queries.
+
+    Parameters
+    ----------
+    words : iterable of str or Query, or Query
+        Strings are taken as they are; a query stands for its words.
+    vocab_prefix : str, optional
+        Put before the words of queries.
+    preprocessors : list of dict, optional
+        How the words of queries are varied; by default in every way that the options of a
+        preprocessor allow. The form as written and its lower case are always included.
+    """
+    if isinstance(words, Query):
+        words = [words]
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+    forms = _ALL_FORMS if preprocessors is None else (*check_preprocessors(preprocessors), *_PLAIN)
+    asked: set[str] = set()
+    for entry in words:
+        if isinstance(entry, Query):
+            for word in {
+                word for part in entry.target_sets + entry.attribute_sets for word in part
+            }:
+                asked.update(variants(word, forms, vocab_prefix))  # type: ignore[arg-type]
+        elif isinstance(entry, str):
+            asked.add(str(entry))
+        else:
+            raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+    return frozenset(asked)
+
+
+_PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
+
+
+def check_reading(
+    hold: object,
+    on_error: object,
+    trust_pickle: object,
+    subwords: object,
+    n_jobs: object,
+    progress: object,
+) -> Reading:
+    """Return how to read, once every option is checked."""
+    if hold is not None:
+        check_choice("hold", hold, ("selected", "mapped", "memory"))
+    if subwords is not None:
+        check_choice("subwords", subwords, ("mean", "first", "refuse"))
+    return Reading(
+        hold=hold,  # type: ignore[arg-type]
+        lenient=check_choice("on_error", on_error, ("raise", "skip")) == "skip",
+        trust_pickle=check_bool("trust_pickle", trust_pickle),
+        subwords=subwords,  # type: ignore[arg-type]
+        n_jobs=available_cores() if n_jobs is None else check_positive_int("n_jobs", n_jobs),
+        progress=check_bool("progress", progress),
+    )
+
+
+def check_cut(
+    opened: VectorSource,
+    limit: int | None,
+    lowercase: Lowercase | None,
+    keep: Callable[[str], bool] | None,
+    min_count: int | None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None,
+) -> VocabularyCut:
+    """Return which words to keep, once every option is checked."""
+    if lowercase is not None:
+        check_choice("lowercase", lowercase, ("first", "mean"))
+    if keep is not None and not callable(keep):
+        raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
+    if isinstance(counts, str | os.PathLike):
+        counts = _read_counts(Path(counts))
+    counts = opened.counts if counts is None else counts
+    if min_count is not None and counts is None:
+        raise ValueError(
+            f"min_count needs to know how often each word occurred, and {opened.label} does not "
+            "say; give counts, a mapping or a file with a word and its count per line."
         )
+    return VocabularyCut(
+        limit=None if limit is None else check_positive_int("limit", limit),
+        keep=keep,
+        min_count=0 if min_count is None else check_positive_int("min_count", min_count),
+        counts=counts,
+        lowercase=lowercase,
+    )
+
+
+def _read_counts(path: Path) -> dict[str, int]:
+    counts: dict[str, int] = {}
     with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-        file.seek(0)
-        words, vectors = _reader_of(path, head)(path, file)
-    words, vectors = _without_repetitions(path, words, vectors)
-    try:
-        table = ArrayVectors(words, vectors)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
-    return WordEmbeddingModel(table, path.stem if name is None else name, vocab_prefix)
-
-
-def _without_repetitions(path: Path, words: list[str], vectors: np.ndarray) -> _Table:
-    """Keep the first vector of each word, as gensim does; the log says how many were dropped."""
-    first = {word: row for row, word in reversed(list(enumerate(words)))}
-    if len(first) == len(words) or len(words) != len(vectors):
-        return words, vectors
-    rows = sorted(first.values())
-    logger.warning(
-        "%s has %d words twice; the first vector of each is kept", path, len(words) - len(rows)
-    )
-    return [words[row] for row in rows], vectors[rows]
-
-
-def _reader_of(path: Path, head: bytes) -> Callable[[Path, BinaryIO], _Table]:
-    if not head:
-        raise ValueError(f"{path} is empty.")
-    if head[:2] == b"\x80\x04" or head[:2] == b"\x80\x05" or b"gensim.models" in head:
-        raise ValueError(
-            f"{path} is a pickle (as gensim saves), which can run code when opened. If you trust "
-            "it, load it with gensim (KeyedVectors.load) and pass the result to "
-            "WordEmbeddingModel."
-        )
-    for magic, name in _PACKED.items():
-        if head.startswith(magic):
-            raise ValueError(f"{path} is packed ({name}); unpack it first.")
-    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 100_000_000:
-        return _read_safetensors
-    header = _header(head)
-    # In word2vec's binary format a space follows the word, whatever bytes come after.
-    if any(re.match(rb"[^\t ]+\t[-+.0-9]", line) for line in head.split(b"\n")[:2]):
-        raise ValueError(f"{path} has tabs between numbers; expected single spaces.")
-    if header is not None and min(header) == 0:
-        raise ValueError(f"{path}: the header promises {header[0]} words of {header[1]} dims.")
-    if header is not None and not _is_text(head[head.index(b"\n") + 1 :]):
-        return _read_word2vec_binary
-    if _is_text(head):
-        return _read_text
-    raise ValueError(
-        f"{path} is in no known format; expected GloVe or word2vec text, word2vec binary or "
-        f"safetensors, found bytes that start with {head[:16]!r}."
-    )
-
-
-def _header(head: bytes) -> tuple[int, int] | None:
-    """Return (n_words, dim) if the first line is a word2vec header."""
-    fields = head.partition(b"\n")[0].split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None
-
-
-def _is_text(head: bytes) -> bool:
-    """Tell whether the bytes look like lines of a word and numbers."""
-    line = head.partition(b"\n")[0]
-    if b"\0" in line:
-        return False
-    fields = line.rstrip().split(b" ")
-    # A line longer than the head is cut within its last number.
-    if b"\n" not in head:
-        fields = fields[:-1]
-    try:
-        float(fields[-1])
-    except (ValueError, IndexError):
-        return False
-    return True
-
-
-def _read_safetensors(path: Path, file: BinaryIO) -> _Table:  # noqa: ARG001
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        tensors = load_file(path)
-    except SafetensorError as error:
-        raise ValueError(f"{path} is a damaged safetensors file: {error}") from error
-    missing = {"embeddings", "vocabulary"} - set(tensors)
-    if missing:
-        raise ValueError(
-            f"{path}: expected tensors 'embeddings' and 'vocabulary'; found {sorted(tensors)}."
-        )
-    words = _decode(path, tensors["vocabulary"].tobytes(), "vocabulary").split("\n")
-    return words, tensors["embeddings"]
-
-
-def _read_word2vec_binary(path: Path, file: BinaryIO) -> _Table:
-    header = _header(file.readline())
-    assert header is not None  # the reader was chosen by it
-    n_words, dim = header
-    size = path.stat().st_size
-    # Believe no header: every row takes its vector, one letter and a space.
-    if n_words * (4 * dim + 2) > size:
-        raise ValueError(
-            f"{path}: the header promises {n_words} words of {dim} dims, which need at least "
-            f"{n_words * (4 * dim + 2):,} bytes; the file has {size:,}."
-        )
-    vectors = np.empty((n_words, dim), dtype=np.float32)
-    words = []
-    position = file.tell()
-    # Mapped, so that the file is not held in memory beside its vectors.
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for row in range(n_words):
-            space = data.find(b" ", position)
-            end = space + 1 + 4 * dim
-            if space < 0 or end > size:
+        for number, line in enumerate(file, start=1):
+            word, _, count = line.strip().rpartition(b" ")
+            if not line.strip():
+                continue
+            try:
+                counts.setdefault(word.decode("utf-8"), int(count))
+            except ValueError:
                 raise ValueError(
-                    f"{path} ends within word {row + 1} of {n_words}; the file is cut short."
-                )
-            words.append(_decode(path, data[position:space].lstrip(b"\n"), f"word {row + 1}"))
-            vectors[row] = np.frombuffer(data[space + 1 : end], dtype="<f4")
-            position = end
-        if data[position : position + 2].strip():
-            raise ValueError(
-                f"{path}: the header promises {n_words} words of {dim} dims, but there is more "
-                f"after byte {position:,}."
-            )
-    return words, vectors
+                    f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
+                ) from None
+    return counts
 
 
-def _read_text(path: Path, file: BinaryIO) -> _Table:
-    first = file.readline().removeprefix(codecs.BOM_UTF8)
-    header = _header(first)
-    lines: Iterator[tuple[int, bytes]]
-    if header is None:
-        lines = enumerate(itertools.chain([first], file), start=1)
-        dim = _count_numbers(first)
-    else:
-        lines = enumerate(file, start=2)
-        dim = header[1]
-    words: list[str] = []
-    rows: list[np.ndarray] = []
-    for number, line in lines:
-        if not line.strip():
-            continue
-        # Counted from the right, because a word may contain spaces.
-        fields = line.rstrip().rsplit(b" ", dim)
-        if b"" in fields or fields[0].endswith(b" "):
-            raise ValueError(f"{path}, line {number}: expected single spaces, found several.")
-        try:
-            # Python reads 1_0 as 10; no file of vectors means that.
-            if b"_" in b"".join(fields[1:]):
-                raise ValueError
-            row = np.array(fields[1:], dtype=np.float32)
-        except ValueError:
-            row = np.empty(0, dtype=np.float32)
-        if len(row) != dim or dim == 0:
-            raise ValueError(
-                f"{path}, line {number}: expected a word and {dim} numbers, found "
-                f"{line[:60]!r}{'...' if len(line) > 60 else ''}."
-            )
-        words.append(_decode(path, fields[0], f"line {number}"))
-        rows.append(row)
-    if header is not None and len(rows) != header[0]:
+def _take(
+    opened: VectorSource,
+    cut: VocabularyCut,
+    asked: frozenset[str] | None,
+    hold: Held | None,
+    lenient: bool,
+) -> Any:
+    """Return the table of vectors for a model."""
+    there = opened.table()
+    if hold == "mapped" and (there is None or held(there) != "mapped" or not cut.keeps_all):
+        why = "with another vocabulary" if there is not None and not cut.keeps_all else "as it is"
         raise ValueError(
-            f"{path}: the header promises {header[0]} words, the file has {len(rows)}."
+            f"{opened.label} cannot be mapped {why}; convert it once, then the result can be "
+            "mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    return words, np.array(rows, dtype=np.float32)
+    if there is not None and cut.keeps_all and hold != "selected":
+        if hold != "memory" or held(there) == "memory":
+            return there
+        if isinstance(there, StoredVectors):
+            there.vectors  # noqa: B018 - asking for all of them makes them in memory
+            return there
+    if asked is not None and hold in (None, "selected"):
+        blocks = (
+            iter([opened.select(asked)])
+            if cut.keeps_all
+            else _only(asked, cut.apply(opened.blocks()))
+        )
+        collector = Collector(opened.dim, cut.lowercase)
+        for words, vectors in finite(opened, blocks, lenient):
+            collector.add(words, vectors)
+        table = collector.table(opened.label)
+        return SelectedVectors(list(table.key_to_index), table.vectors, asked, opened.label)
+    return collect(opened, cut, lenient)
 
 
-def _count_numbers(line: bytes) -> int:
-    """Number of numbers at the end of the first line of a text file without header."""
-    count = 0
-    for field in reversed(line.rstrip().split(b" ")[1:]):
-        try:
-            float(field)
-        except ValueError:
-            break
-        count += 1
-    return count
+def _only(asked: frozenset[str], blocks: Iterable[Block]) -> Iterator[Block]:
+    """Keep the words that are asked for."""
+    for words, vectors in blocks:
+        rows = [row for row, word in enumerate(words) if word in asked]
+        yield [words[row] for row in rows], vectors[rows]
 
 
-def _decode(path: Path, word: bytes, where: str) -> str:
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}, {where}: the word {word!r} is not UTF-8.") from error
+def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> IndexedVectors:
+    """Read a whole source into memory."""
+    expected = opened.expected_words if cut.limit is None else cut.limit
+    collector = Collector(opened.dim, cut.lowercase, min(expected, opened.expected_words))
+    for words, vectors in finite(opened, cut.apply(opened.blocks()), lenient):
+        collector.add(words, vectors)
+    table = collector.table(opened.label)
+    if len(table) == 0:
+        raise ValueError(f"{opened.label}: no word is left; expected at least one.")
+    return table
+
+
+def finite(opened: VectorSource, blocks: Iterable[Block], lenient: bool) -> Iterator[Block]:
+    """Refuse vectors with NaN or infinity, or leave them out and count them."""
+    for words, vectors in blocks:
+        good = np.isfinite(vectors).all(axis=1)
+        if good.all():
+            yield words, vectors
+            continue
+        bad = [words[row] for row in np.flatnonzero(~good)]
+        if not lenient:
+            raise ValueError(
+                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity; expected finite "
+                "numbers. on_error='skip' leaves such words out."
+            )
+        opened.n_skipped += len(bad)
+        rows = np.flatnonzero(good)
+        yield [words[row] for row in rows], vectors[rows]
+
+
+def log_skipped(opened: VectorSource) -> None:
+    """Say how many words were left out because they were damaged."""
+    if opened.n_skipped:
+        logger.warning(
+            "%s: %d damaged words were left out (on_error='skip')", opened.label, opened.n_skipped
+        )
+
+
+def _log(model: WordEmbeddingModel, opened: VectorSource) -> None:
+    log_skipped(opened)
+    table = model.wv
+    size = f"{model.nbytes / 1e6:.1f} MB"
+    if isinstance(table, SelectedVectors):
+        logger.info(
+            "%s: %d of the %d words asked for were found (selected, %s)",
+            *(opened.label, len(table), len(table.asked), size),
+        )
+    else:
+        logger.info("%s: %d words, %s (%s)", opened.label, len(model), model.held, size)

@@ -7,7 +7,10 @@ from importlib import resources
 
 import numpy as np
 
-from wefe.models._word_embedding_model import KeyedVectors, WordEmbeddingModel
+from wefe.models._keyed_vectors import IndexedVectors, KeyedVectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._native import open_native
+from wefe.models.formats._source import Reading
 
 
 def load_test_model() -> WordEmbeddingModel:
@@ -48,14 +51,13 @@ def load_test_model() -> WordEmbeddingModel:
     >>> bool(she_he @ model["nurse"] > she_he @ model["engineer"])
     True
     """
-    from safetensors import safe_open
-
     shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
-    with resources.as_file(shipped) as path, safe_open(path, framework="numpy") as file:
-        vocabulary = file.get_tensor("vocabulary").tobytes().decode().split("\n")
-        embeddings = file.get_tensor("embeddings").astype(np.float32)
-        name = file.metadata()["name"]
-    return WordEmbeddingModel.from_arrays(vocabulary, embeddings, name=name)
+    with resources.as_file(shipped) as path:
+        source = open_native(path, Reading())
+        table = source.table()
+        # Computed with in float32, kept in float16.
+        vectors = table.vectors.astype(np.float32)
+    return WordEmbeddingModel(IndexedVectors(table.key_to_index, vectors), name=source.name)
 
 
 def load_weat_w2v() -> KeyedVectors:
