@@ -171,7 +171,14 @@ def load(
 
         source = load_test_model()
         name = source.name if name is None else name
+    if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
+        vocab_prefix = source.vocab_prefix
     opened = open_source(source, reading, vocabulary, revision, token)
+    if subwords in ("mean", "first") and not opened.use_subwords:
+        raise ValueError(
+            f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave subwords "
+            "out: words that it lacks count as lost."
+        )
     cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
     asked = None if words is None else words_of(words, vocab_prefix)
     if hold == "selected" and asked is None:
@@ -181,8 +188,14 @@ def load(
         table,
         opened.name if name is None else name,
         vocab_prefix,
-        use_subwords=getattr(opened, "use_subwords", False) and table is opened.table(),
+        use_subwords=opened.use_subwords and table is opened.table(),
     )
+    if opened.use_subwords and not model.use_subwords:
+        logger.warning(
+            "%s: with another vocabulary, or 'selected', no vectors are built from subwords; words "
+            "of several count as lost",
+            opened.label,
+        )
     _log(model, opened)
     return model
 

@@ -37,12 +37,19 @@ naïve 1e-30 4e+20 0.1
 . -1.0 0.0 0.25
 語 9.0 123.25 -7e-05
 """.encode()
-BINARY = b"5 3\n" + b"".join(
-    word.encode() + b" " + vector.tobytes()
-    for word, vector in zip(WORDS, VECTORS.astype("<f4"), strict=True)
-)
 
-# By kind: the suffix that stands for it, the content, and the writer.
+
+def binary_of(words, vectors):
+    body = [
+        word.encode() + b" " + vector.tobytes()
+        for word, vector in zip(words, vectors.astype("<f4"), strict=True)
+    ]
+    return b"%d %d\n" % vectors.shape + b"".join(body)
+
+
+BINARY = binary_of(WORDS, VECTORS)
+
+# By format: the suffix that stands for it, the content, and the writer.
 FILES = {
     "glove": (".txt", TEXT, write_glove),
     "word2vec": (".vec", b"5 3\n" + TEXT, write_word2vec_text),
@@ -79,12 +86,11 @@ def check_loaded(path, words=WORDS, vectors=VECTORS):
     np.testing.assert_array_equal(bits(model.vectors), bits(vectors))
 
 
-def taken_for_text(path):
-    """Tell whether the reader may take a tiny binary file for text: its bytes start like a line."""
-    _, line, *others = path.read_bytes().split(b"\n")
-    fields = line.rstrip().split(b" ")
-    fields = fields if others else fields[:-1]
-    return b"\0" not in line and any(_write._is_number(f.decode("latin-1")) for f in fields[-1:])
+def may_look_like_text(path):
+    """Tell whether a line of a tiny binary file happens to end with a number, as text does."""
+    _, *lines = path.read_bytes().split(b"\n")
+    ends = [line.rstrip().rpartition(b" ") for line in lines]
+    return any(_write._is_number(part.decode("latin-1")) for end in ends for part in end)
 
 
 def files_in(folder):
@@ -263,7 +269,9 @@ def test_every_number_comes_back_to_the_last_bit(tmp_path_factory, patterns):
     folder = tmp_path_factory.mktemp("numbers")
     for kind in FILES:
         save(model_of(words, vectors), folder / kind, kind)
-        if kind != "word2vec-binary" or not taken_for_text(folder / kind):
+        if kind == "word2vec-binary":
+            assert (folder / kind).read_bytes() == binary_of(words, vectors)
+        if kind != "word2vec-binary" or not may_look_like_text(folder / kind):
             check_loaded(folder / kind, words, vectors)
 
 
@@ -415,6 +423,15 @@ def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path,
     check_loaded(tmp_path / "m.bin", words[:n_words], vectors)
 
 
+def test_a_first_line_of_a_binary_file_that_is_a_number_does_not_make_it_text(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32)
+    # The lowest byte of the first number is a line end.
+    vectors[0].view(np.uint32)[0] = 0x3DCC340A
+    words = ["5", *names_for(vectors)[1:]]
+    save(model_of(words, vectors), tmp_path / "m.bin")
+    check_loaded(tmp_path / "m.bin", words, vectors)
+
+
 LETTERS = st.sampled_from(list(" \t\n\r\0\v\f5.-eE_{\ufeff\u00a0\u2028\x85éBZhPKnaif\ud800")) | (
     st.characters()
 )
@@ -435,7 +452,7 @@ def test_any_words_are_refused_or_come_back(tmp_path_factory, words, dim, data):
         except ValueError:
             assert not (folder / kind).exists()
             continue
-        if kind != "word2vec-binary" or not taken_for_text(folder / kind):
+        if kind != "word2vec-binary" or not may_look_like_text(folder / kind):
             check_loaded(folder / kind, words, vectors)
 
 

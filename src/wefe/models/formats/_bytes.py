@@ -30,7 +30,7 @@ _MAX_EXPANSION = 100
 _SMALL_BYTES = 64 << 20
 
 # Four bytes may stand for a block of 128 KiB.
-_ZSTD_BYTES = 1 << 10
+_ZSTD_BYTES = 1 << 9
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",

@@ -69,6 +69,8 @@ class VectorSource(ABC):
         Words left out so far because they were damaged (only where the user asked for leniency).
     counts : mapping from str to int, or None
         How often each word occurred in the training text, where the format knows.
+    use_subwords : bool
+        Whether its table is to be asked for the vectors of words that are not in its vocabulary.
     """
 
     label: str
@@ -78,6 +80,7 @@ class VectorSource(ABC):
     expected_words: int = 0
     n_skipped: int = 0
     counts: Mapping[str, int] | None = None
+    use_subwords: bool = False
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:

@@ -294,15 +294,16 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
     """
     # Counted from the right, because a word may contain spaces.
     fields = line.rstrip(b" \r\n").rsplit(b" ", dim)
-    if b"\t" in b"".join(fields[1:]) or (len(fields) <= dim and b"\t" in line):
+    numbers = b"".join(fields[1:])
+    if b"\t" in numbers or (len(fields) <= dim and b"\t" in line):
         raise LineError("there are tabs between numbers; expected single spaces.")
     if len(fields) == dim + 1 and fields[0] == b"":
         raise LineError(f"the word is empty; expected a word and {dim} numbers.")
     if b"" in fields or fields[0].endswith(b" "):
         raise LineError("expected single spaces, found several.")
     try:
-        # Python reads 1_0 as 10; no file of vectors means that.
-        if b"_" in b"".join(fields[1:]) or len(fields) != dim + 1:
+        # Python reads 1_0 as 10, and with blanks around it; no file of vectors means that.
+        if numbers != numbers.translate(None, b"_\r\v\f") or len(fields) != dim + 1:
             raise ValueError
         with np.errstate(over="ignore"):
             vector = np.array(fields[1:], dtype=np.float64).astype(np.float32)
