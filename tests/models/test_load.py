@@ -95,7 +95,9 @@ def test_safetensors_round_trip(tmp_path):
     save_file({"embeddings": VECTORS, "vocabulary": vocabulary}, tmp_path / "m.safetensors")
     check(load(tmp_path / "m.safetensors"))
     save_file({"weights": VECTORS}, tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match="expected tensors 'embeddings'.*found \\['weights'\\]"):
+    with pytest.raises(
+        ValueError, match="named 'embeddings'.*found the 2-d tensors \\['weights'\\]"
+    ):
         load(tmp_path / "other.safetensors")
 
 
@@ -115,7 +117,7 @@ def test_gensims_own_file_is_refused_with_the_way_out(tmp_path):
     kv = gensim_models.KeyedVectors(3)
     kv.add_vectors(["a", "b"], VECTORS[:2])
     kv.save(str(tmp_path / "m.kv"))
-    with pytest.raises(ValueError, match="load it with gensim"):
+    with pytest.raises(ValueError, match="a pickle .*trust_pickle=True opens it"):
         load(tmp_path / "m.kv")
 
 
@@ -129,14 +131,13 @@ def test_gensims_own_file_is_refused_with_the_way_out(tmp_path):
         (b"she 1 2 3\nhe 1 2 x\n", "line 2: expected a word and 3 numbers"),
         (b"3 2\nshe 1 2\nhe 1 2\n", "promises 3 words, the file has 2"),
         (b"1 2\nshe 1 2\nhe 1 2\n", "promises 1 words, the file has 2"),
-        (b"5\n6\n", "line 1: expected a word"),
+        (b"5\n6\n", "no known format"),
         (b"she  1 2\nhe  3 4\n", "line 1: expected single spaces"),
         (b"she 1  2\nhe 3  4\n", "line 1: expected single spaces"),
-        (b"she\t1\t2\nhe\t3\t4\n", "tabs between numbers"),
         (b"2 2\nshe\t1\t2\nhe\t3\t4\n", "tabs between numbers"),
         (b"0 2\n", "promises 0 words"),
         (b"1" + binary_of(["she", "he"], VECTORS[:2])[1:], "there is more after byte"),
-        (b"1_0 1_0\n", "line 1: expected a word"),
+        (b"1_0 1_0\n", "no known format"),
         (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),
         (b"she 1 2\n\xff\xfe 3 4\n", "line 2: the word .* is not UTF-8"),
         (binary_of(["she", "he"], VECTORS[:2])[:-4], "promises|cut short"),
@@ -152,7 +153,7 @@ def test_damage_is_named(write, content, text):
 def test_missing_file_and_wrong_type():
     with pytest.raises(FileNotFoundError, match="no file 'nowhere.txt'"):
         load("nowhere.txt")
-    with pytest.raises(TypeError, match="path or 'demo'"):
+    with pytest.raises(TypeError, match="must be a path, a name.*got int 3"):
         load(3)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.models._keyed_vectors import (
+    CHUNK_ROWS,
     Held,
     IndexedVectors,
     SelectedVectors,
@@ -324,7 +325,7 @@ def _take(
             "mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
     if there is not None and cut.keeps_all and hold != "selected":
-        if hold != "memory" or held(there) == "memory":
+        if hold != "memory" or (held(there) == "memory" and _is_finite(there)):
             return there
         if isinstance(there, StoredVectors):
             there.vectors  # noqa: B018 - asking for all of them makes them in memory
@@ -341,6 +342,15 @@ def _take(
         table = collector.table(opened.label)
         return SelectedVectors(list(table.key_to_index), table.vectors, asked, opened.label)
     return collect(opened, cut, lenient)
+
+
+def _is_finite(table: Any) -> bool:
+    """Tell whether all numbers of a table in memory are finite."""
+    vectors = table.vectors
+    return all(
+        bool(np.isfinite(vectors[start : start + CHUNK_ROWS]).all())
+        for start in range(0, len(vectors), CHUNK_ROWS)
+    )
 
 
 def _only(asked: frozenset[str], blocks: Iterable[Block]) -> Iterator[Block]:

@@ -64,9 +64,10 @@ class TextSource(VectorSource):
         if header is not None:
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
-            _check_header(self.label, file.size, header)
+            _check_header(self.label, file.size, header, reading.lenient)
             # Of a packed file nobody knows whether it can hold what its header promises.
-            self.expected_words = self.n_words if file.size is not None else 0
+            most = (file.size or 0) // (2 * self.dim + 1)
+            self.expected_words = min(self.n_words, most)
         else:
             self.dim, bytes_per_line = _sample(file)
             # A little more than there are, as later words are longer.
@@ -331,12 +332,12 @@ def parse_header(head: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _check_header(label: str, size: int | None, header: tuple[int, int]) -> None:
+def _check_header(label: str, size: int | None, header: tuple[int, int], lenient: bool) -> None:
     n_words, dim = header
     if min(header) == 0:
         raise ValueError(f"{label}: the header promises {n_words} words of {dim} dims.")
     # Believe no header: every line takes a letter, and a space and a digit for each number.
-    least = n_words * (2 * dim + 2) - 1
+    least = (1 if lenient else n_words) * (2 * dim + 2) - 1
     if size is not None and least > size:
         raise ValueError(
             f"{label}: the header promises {n_words} words of {dim} dims, which need at least "
