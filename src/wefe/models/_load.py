@@ -177,8 +177,8 @@ def load(
     opened = open_source(source, reading, vocabulary, revision, token)
     if subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
-            f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave subwords "
-            "out: words that it lacks count as lost."
+            f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave "
+            "subwords out: words that it lacks count as lost."
         )
     cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
     asked = None if words is None else words_of(words, vocab_prefix)

@@ -174,7 +174,7 @@ class TextSource(VectorSource):
         with ThreadPoolExecutor(n_threads, "wefe-parse") as pool:
             try:
                 for block in self._blocks_of_lines():
-                    coming.append(pool.submit(_parse_block, block, self.dim))
+                    coming.append(pool.submit(_parse_block, block, self.dim, self._reading.lenient))
                     if len(coming) > n_threads:
                         yield coming.popleft().result()
             except ValueError:
@@ -214,7 +214,7 @@ class _Parsed:
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
-def _parse_block(block: bytes, dim: int) -> _Parsed:
+def _parse_block(block: bytes, dim: int, lenient: bool) -> _Parsed:
     """Parse lines: all at once if they are regular, else one by one."""
     if not block.endswith(b"\n"):
         block += b"\n"
@@ -225,26 +225,26 @@ def _parse_block(block: bytes, dim: int) -> _Parsed:
         stop = find(b"\n", position)
         space = find(b" ", position, stop)
         if space <= position:
-            return _parse_lines(block.split(b"\n")[:-1], dim)
+            return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
         # Before the first space there is the word, if the line has as many numbers as expected.
         words.append(block[position:space])
         numbers.append(block[space : stop + 1])
         position = stop + 1
     parsed = parse_rows(b"".join(numbers), len(words), dim)
     if parsed is None:
-        return _parse_lines(block.split(b"\n")[:-1], dim)
+        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
     vectors, regular = parsed
     if not regular.all():
         # As many numbers as expected, but with exponents or many digits.
         lines = np.flatnonzero(~regular).tolist()
         if not _parse_numbers([numbers[1 + line] for line in lines], vectors, lines):
-            return _parse_lines(block.split(b"\n")[:-1], dim)
+            return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
     try:
         decoded = b"\n".join(words).decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        return _parse_lines(block.split(b"\n")[:-1], dim)
+        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
     if not np.isfinite(vectors).all():
-        return _parse_lines(block.split(b"\n")[:-1], dim)
+        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
     return _Parsed(decoded, vectors, len(words))
 
 
@@ -268,8 +268,8 @@ def _parse_numbers(texts: list[bytes], vectors: npt.NDArray[np.float32], lines: 
     return True
 
 
-def _parse_lines(lines: list[bytes], dim: int) -> _Parsed:
-    """Parse lines one by one."""
+def _parse_lines(lines: list[bytes], dim: int, lenient: bool) -> _Parsed:
+    """Parse lines one by one; the first problem ends it unless problems are to be counted."""
     words, rows, problems = [], [], []
     for number, line in enumerate(lines):
         if not line.strip():
@@ -278,6 +278,8 @@ def _parse_lines(lines: list[bytes], dim: int) -> _Parsed:
             word, vector = parse_line(line, dim)
         except LineError as error:
             problems.append((number, str(error)))
+            if not lenient:
+                break
             continue
         words.append(word.decode("utf-8"))
         rows.append(vector)

@@ -439,7 +439,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
     }
     tokens = TokenVectors(
         table,
-        _read_tokenizer(folder),
+        _read_tokenizer(folder, str(file)),
         policy,
         static=static,
         normalize=static and _is_normalized(folder, name),
@@ -588,7 +588,7 @@ def read_index(index: Path) -> tuple[str, str]:
     return shard, name
 
 
-def _read_tokenizer(folder: Path) -> Tokenizer:
+def _read_tokenizer(folder: Path, label: str) -> Tokenizer:
     places = [folder / "tokenizer.json"]
     if _is_module(folder.resolve()):
         places.append(folder.parent / "tokenizer.json")
@@ -603,7 +603,7 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
             else ""
         )
         raise ValueError(
-            "a table without words needs its tokenizer; looked for "
+            f"{label}: a table without words needs its tokenizer; looked for "
             f"{' and '.join(map(str, places))}, found nothing.{hint}"
         )
     try:

@@ -145,7 +145,7 @@ class Word2VecBinarySource(VectorSource):
                     if words:
                         yield joint, 0, words
                         self._advance(1, used)
-                        start = used - len(rest)
+                        start, rest = used - len(rest), b""
                     else:
                         start = len(piece)
                         rest += piece
