@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import struct
 import time
 import zipfile
 import zlib
@@ -40,6 +41,20 @@ _MAGIC = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",  # an empty one
 }
+
+
+# What `zipfile` raises of damaged archives: an empty member name is an IndexError, for one.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    OverflowError,
+    RuntimeError,  # NotImplementedError is one
+)
 
 
 class PackedFile:
@@ -131,7 +146,7 @@ class PackedFile:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 infos = [info for info in archive.infolist() if not info.is_dir()]
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        except ZIP_ERRORS as error:
             raise ValueError(f"{self.path} is a damaged zip archive: {error}") from error
         names = [info.filename for info in infos]
         listed = ", ".join(repr(name) for name in names[:10]) + (", ..." if len(names) > 10 else "")
@@ -257,16 +272,7 @@ class _Unpacking(io.RawIOBase):
             return function()
         except ImportError:
             raise
-        except (
-            EOFError,
-            OSError,
-            ValueError,
-            RuntimeError,
-            NotImplementedError,
-            zlib.error,
-            lzma.LZMAError,
-            zipfile.BadZipFile,
-        ) as error:
+        except (*ZIP_ERRORS, lzma.LZMAError) as error:
             raise self._damage(error) from error
         except Exception as error:
             # zstandard's own error, whose class is there only if the library is.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wefe._checks import found, nearest
-from wefe.models.formats._bytes import PackedFile
+from wefe.models.formats._bytes import ZIP_ERRORS, PackedFile
 from wefe.models.formats._source import Reading, VectorSource
 from wefe.models.formats._text import TextSource, is_spaced, looks_like_text, parse_header
 
@@ -176,6 +176,6 @@ def _is_npz(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except ZIP_ERRORS:
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)

@@ -331,11 +331,16 @@ class _NativeWriter:
 
     def _packed(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
         if self._tensor_dtype == "I8":
-            largest = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
-            _check_finite(words, largest[:, None], "float32")
-            scale = largest / np.float32(127)
-            # Of the smallest numbers, rounding would make it too small for the largest.
-            scale = np.where(scale * 127 < largest, np.nextafter(scale, np.float32(1)), scale)
+            with np.errstate(over="ignore"):
+                largest = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
+                _check_finite(words, largest[:, None], "float32")
+                scale = largest / np.float32(127)
+                # At both ends of float32 rounding matters: 127 steps must reach the largest
+                # number, and must not exceed what float32 can hold.
+                up = (scale < np.finfo(np.float32).tiny) & (largest > 0)
+                scale[up] = np.nextafter(scale[up], np.float32(1))
+                down = np.isinf(scale * np.float32(127))
+                scale[down] = np.nextafter(scale[down], np.float32(0))
             self._scale.extend(scale.tolist())
             # A vector of zeros stays one.
             scale[scale == 0] = np.inf
