@@ -188,8 +188,9 @@ def test_no_bytes_crash_or_are_misread(lines, dim):
 @settings(max_examples=600, deadline=None)
 @given(
     st.lists(
-        st.lists(st.sampled_from([b"0", b"1", b"7", b".", b".", b"-", b" ", b"\r", b"e", b"\0"]))
-        .map(b"".join),
+        st.lists(
+            st.sampled_from([b"0", b"1", b"7", b".", b".", b"-", b" ", b"\r", b"e", b"\0"])
+        ).map(b"".join),
         min_size=1,
         max_size=4,
     ),

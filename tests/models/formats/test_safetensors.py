@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from wefe.models._keyed_vectors import is_mapped
 from wefe.models.formats._safetensors import bfloat16_to_float32, map_tensor, read_header
 
-DTYPES = "bool uint8 int8 uint16 int16 float16 uint32 int32 float32 uint64 int64 float64 complex64"
+DTYPES = "bool uint8 int8 uint16 int16 float16 uint32 int32 float32 uint64 int64 float64"
 
 
 def raw(header, data=b"", length=None):

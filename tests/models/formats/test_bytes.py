@@ -1,0 +1,337 @@
+"""Packed files are read to their last byte, and damage of the packing is an error, always."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from wefe import load
+from wefe.models.formats import _bytes
+from wefe.models.formats._bytes import PackedFile, line_blocks, read_ahead, read_fully
+
+TEXT = b"".join(b"word%d 0.25 -1.5 3.125\n" % number for number in range(300))
+
+
+def zstd(data, **options):
+    return pytest.importorskip("zstandard").ZstdCompressor(**options).compress(data)
+
+
+def zipped(members, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+PACK = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd,
+    "zip": lambda data: zipped({"vectors.txt": data}),
+}
+STREAMS = ["gzip", "bzip2", "xz", "zstd"]
+NAMES = {"gzip": "gz", "bzip2": "bz2", "xz": "xz", "zstd": "zst", "zip": "zip"}
+every_packing = pytest.mark.parametrize("packing", list(PACK))
+every_stream = pytest.mark.parametrize("packing", STREAMS)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="vectors.any"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def unpacked(path):
+    with PackedFile(path).open() as file:
+        return b"".join(iter(lambda: file.read(1000), b""))
+
+
+def drain(path):
+    with PackedFile(path).open() as file:
+        while file.read(1 << 20):
+            pass
+
+
+def outcome(path):
+    """Return the bytes, or None if the file was refused as it must be."""
+    try:
+        return unpacked(path)
+    except ValueError as error:
+        refusal = str(error)
+    assert str(path) in refusal
+    return None
+
+
+@every_packing
+def test_a_packed_file_is_known_by_its_content_and_read_whole(write, packing):
+    file = PackedFile(write(PACK[packing](TEXT), "vectors.txt.packed"))
+    assert (file.packing, file.size) == (packing, None)
+    assert file.head() == TEXT[:4096]
+    assert unpacked(file.path) == TEXT
+
+
+@every_packing
+def test_a_packed_model_is_the_unpacked_one(write, packing):
+    packed = load(write(PACK[packing](TEXT), f"vectors.txt.{NAMES[packing]}"))
+    plain = load(write(TEXT, "vectors.txt"))
+    assert packed.name == plain.name == "vectors"
+    assert packed == plain
+    few = load(write(PACK[packing](TEXT)), words=["word7", "word299", "nope"])
+    assert list(few.vocab) == ["word7", "word299"]
+
+
+@every_packing
+@pytest.mark.parametrize("binary", [True, False])
+def test_binary_and_headed_files_may_be_packed(write, packing, binary):
+    numbers = np.arange(600, dtype="<f4").reshape(200, 3)
+    if binary:
+        body = b"".join(b"w%d " % row + numbers[row].tobytes() for row in range(200))
+    else:
+        body = b"".join(b"w%d %d %d %d\n" % (row, *numbers[row].astype(int)) for row in range(200))
+    model = load(write(PACK[packing](b"200 3\n" + body)))
+    np.testing.assert_array_equal(model.vectors, numbers)
+
+
+@every_stream
+@pytest.mark.parametrize("n_streams", [2, 3, 40])
+def test_streams_one_behind_the_other_are_one_file(write, packing, n_streams):
+    path = write(b"".join(PACK[packing](b"%d " % n + TEXT) for n in range(n_streams)))
+    assert unpacked(path) == b"".join(b"%d " % n + TEXT for n in range(n_streams))
+
+
+def test_a_stream_may_be_empty_and_zeros_may_follow_it(write):
+    for packing in STREAMS:
+        pack = PACK[packing]
+        assert unpacked(write(pack(TEXT) + pack(b"") + pack(TEXT))) == 2 * TEXT
+    for n_zeros in (4, 100_000):
+        zeros = bytes(n_zeros)
+        padded = lzma.compress(TEXT) + zeros
+        assert unpacked(write(2 * padded)) == 2 * TEXT
+        assert unpacked(write(gzip.compress(TEXT) + zeros)) == TEXT
+
+
+def test_frames_of_zstd_may_be_of_any_kind(write):
+    zstandard = pytest.importorskip("zstandard")
+    many = os.urandom(100_000) + bytes(500_000) + TEXT
+    no_size = zstandard.ZstdCompressor(write_content_size=False, write_checksum=True)
+    streamed = no_size.compressobj()
+    frame = b"".join(
+        streamed.compress(many[start : start + 1000])
+        + streamed.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        for start in range(0, len(many), 1000)
+    )
+    frame += streamed.flush()
+    skippable = b"\x50\x2a\x4d\x18\x05\x00\x00\x00" + b"extra"
+    assert unpacked(write(frame + skippable + no_size.compress(many))) == 2 * many
+
+
+@every_packing
+def test_a_file_cut_anywhere_is_refused(write, packing):
+    packed = PACK[packing](TEXT[:2000])
+    for length in range(7, len(packed)):
+        path = write(packed[:length])
+        with pytest.raises(ValueError, match=r"vectors\.any"):
+            unpacked(path)
+
+
+@every_stream
+def test_of_many_streams_cut_anywhere_only_whole_ones_are_read(write, packing):
+    # Nothing but the number of words could tell that a whole stream is missing.
+    packed = PACK[packing](TEXT[:600])
+    for length in range(len(packed) + 1, 2 * len(packed)):
+        assert outcome(write((2 * packed)[:length])) is None, length
+
+
+@every_packing
+def test_flipped_bytes_are_refused_or_change_nothing(write, packing):
+    rng = random.Random(0)
+    packed = PACK[packing](TEXT) if packing == "zip" else 2 * PACK[packing](TEXT)
+    whole = TEXT if packing == "zip" else 2 * TEXT
+    checked = packing != "zstd"  # without its optional checksum
+    for _ in range(400):
+        damaged = bytearray(packed)
+        damaged[rng.randrange(6, len(packed))] ^= 1 << rng.randrange(8)
+        path = write(bytes(damaged))
+        try:
+            read = outcome(path)
+        except FileNotFoundError:
+            continue
+        if checked:
+            assert read in (None, whole)
+
+
+def test_zstd_with_a_checksum_notices_every_flip(write):
+    rng = random.Random(0)
+    packed = zstd(TEXT, write_checksum=True)
+    for position in range(4, len(packed)):
+        damaged = bytearray(packed)
+        damaged[position] ^= 1 << rng.randrange(8)
+        assert outcome(write(bytes(damaged))) in (None, TEXT)
+
+
+@every_stream
+def test_garbage_behind_a_stream_is_no_end(write, packing):
+    # The libraries of bz2 and zstd take it for the end; it may be a damaged second half.
+    for garbage in (b"x", b"garbage " * 100, PACK[packing](TEXT)[1:], b"\0x"):
+        assert outcome(write(PACK[packing](TEXT) + garbage)) is None, garbage[:10]
+
+
+@every_packing
+def test_unpacking_without_end_is_stopped(write, packing):
+    n_bytes = _bytes._SMALL_BYTES + (8 << 20)
+    packed = PACK[packing](bytes(n_bytes))
+    if packing == "bzip2":
+        assert len(packed) < 100
+    path = write(packed)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="unpacks to more than"):
+            drain(path)
+        assert tracemalloc.get_traced_memory()[1] < 48 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd", "zip"])
+def test_a_line_without_end_is_stopped(write, packing):
+    # Fewer bytes than what is refused for its size alone.
+    path = write(PACK[packing](b"she 1 2\nhe " + b"1" * (40 << 20)))
+    with pytest.raises(ValueError, match="a line of more than 33,554,432 bytes"):
+        load(path)
+
+
+def test_a_member_is_named_as_if_the_archive_were_a_folder(write):
+    path = write(zipped({"a.txt": b"she 1 2\n", "sub/b.txt": b"he 3 4\n", "sub/": b""}), "g.zip")
+    assert list(load(path / "a.txt").vocab) == ["she"]
+    model = load(str(path / "sub" / "b.txt"))
+    assert list(model.vocab) == ["he"]
+    assert model.name == "b"
+    with pytest.raises(ValueError, match=r"holds 2 files \('a.txt', 'sub/b.txt'\); name one"):
+        load(path)
+    with pytest.raises(FileNotFoundError, match="no member 'c.txt'; it has 'a.txt', 'sub/b.txt'"):
+        load(path / "c.txt")
+    with pytest.raises(FileNotFoundError, match="no member 'sub'"):
+        load(path / "sub")
+
+
+def test_of_many_members_the_message_names_some(write):
+    path = write(zipped({f"m{number}.txt": b"" for number in range(50)}), "m.zip")
+    with pytest.raises(ValueError, match=r"holds 50 files \('m0.txt', .*'m9.txt', \.\.\.\)"):
+        load(path)
+
+
+@pytest.mark.parametrize("content", [b"she 1 2\n", gzip.compress(b"she 1 2\n")])
+def test_a_plain_file_is_no_folder(write, content):
+    path = write(content, "vectors.txt")
+    with pytest.raises(FileNotFoundError, match="is a file, not a folder or zip archive"):
+        load(path / "inner.txt")
+
+
+def test_an_archive_without_files_is_refused(write):
+    for members in ({}, {"folder/": b""}):
+        with pytest.raises(ValueError, match="holds 0 files"):
+            load(write(zipped(members), "empty.zip"))
+    assert zipped({}).startswith(b"PK\x05\x06")
+
+
+def test_an_empty_file_is_empty_packed_or_not(write):
+    for content in [b"", *(pack(b"") for pack in PACK.values())]:
+        with pytest.raises(ValueError, match="is empty"):
+            load(write(content))
+
+
+@pytest.mark.parametrize("name", ["../../evil.txt", "/etc/evil.txt", "..\\evil.txt", "C:/evil.txt"])
+def test_members_with_names_outside_the_archive_are_only_read(write, tmp_path, name):
+    archive = zipped({name: b"she 1 2\n"})
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    path = folder / "slip.zip"
+    path.write_bytes(archive)
+    before = sorted(tmp_path.rglob("*"))
+    assert list(load(path).vocab) == ["she"]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_encrypted_member_is_named(write):
+    data = bytearray(zipped({"vectors.txt": TEXT}))
+    central = data.index(b"PK\x01\x02")
+    data[6] |= 1
+    data[central + 8] |= 1
+    with pytest.raises(ValueError, match="'vectors.txt' is encrypted; unpack it first"):
+        load(write(bytes(data), "secret.zip"))
+
+
+def test_an_archive_that_lies_about_its_sizes_is_refused(write):
+    for offset, width in ((20, 4), (24, 4), (42, 4), (10, 2)):
+        for value in (0, 1, 2 ** (8 * width) - 1, 2 ** (8 * width - 1)):
+            data = bytearray(zipped({"vectors.txt": TEXT}))
+            central = data.index(b"PK\x01\x02")
+            data[central + offset : central + offset + width] = value.to_bytes(width, "little")
+            try:
+                read = outcome(write(bytes(data)))
+            except FileNotFoundError:
+                continue
+            assert read in (None, TEXT), (offset, value)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_every_method_of_zip_is_read(write, method):
+    assert unpacked(write(zipped({"vectors.txt": TEXT}, method))) == TEXT
+
+
+def test_a_member_may_itself_look_packed(write):
+    # What is packed twice is unpacked once, and then in no known format.
+    with pytest.raises(ValueError, match="no known format"):
+        load(write(zipped({"vectors.txt.gz": gzip.compress(TEXT)})))
+
+
+def test_without_zstandard_the_extra_is_named(write, monkeypatch):
+    import sys
+
+    content = zstd(TEXT)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ImportError, match=r"wefe\[zstd\]"):
+        load(write(content))
+
+
+def test_pieces_are_read_in_order_and_errors_come_through():
+    data = bytes(range(256)) * 10
+    for n_bytes in (1, 7, 256, 5000):
+        assert b"".join(read_ahead(io.BytesIO(data), n_bytes)) == data
+    assert read_fully(io.BytesIO(data), 300) == data[:300]
+    assert read_fully(io.BytesIO(b"ab"), 300) == b"ab"
+
+    class Broken(io.BytesIO):
+        def read(self, n_bytes=-1):
+            if self.tell() >= 100:
+                raise OSError("the disk is gone")
+            return super().read(n_bytes)
+
+    pieces = read_ahead(Broken(data), 50)
+    assert next(pieces) + next(pieces) == data[:100]
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(pieces)
+
+
+@pytest.mark.parametrize("n_bytes", [*range(1, 30), 1000])
+@pytest.mark.parametrize(
+    "data", [b"", b"a", b"\n", b"\n\n\n", b"a\nbc\n\ndefghijklmnop\nr", b"ab\n"]
+)
+def test_blocks_end_with_a_line_wherever_the_pieces_end(data, n_bytes):
+    blocks = list(line_blocks(io.BytesIO(data), "x", n_bytes))
+    assert b"".join(blocks) == data
+    assert all(block.endswith(b"\n") for block in blocks[:-1])
+    assert all(blocks)

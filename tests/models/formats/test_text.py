@@ -1,0 +1,531 @@
+"""Text is read as a plain reader would read it: every block, thread and short cut alike."""
+
+import functools
+import gzip
+import logging
+import re
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from wefe import load
+from wefe.models.formats import _bytes, _text
+from wefe.models.formats._bytes import PackedFile
+from wefe.models.formats._source import Reading
+from wefe.models.formats._text import LineError, TextSource, looks_like_text, parse_line
+
+NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+BOM = b"\xef\xbb\xbf"
+
+
+@functools.cache
+def line_of(dim):
+    return re.compile(rb"(.*[^ ])((?: %s){%d})" % (NUMBER, dim), re.DOTALL)
+
+
+def plainly(content, dim, first_line=1):
+    """Read line by line: words and vectors, and the numbers of damaged lines."""
+    words, rows, damaged = [], [], []
+    for number, line in enumerate(content.split(b"\n"), start=first_line):
+        line = line.rstrip(b" \r")
+        if not line.strip():
+            continue
+        match = line_of(dim).fullmatch(line)
+        try:
+            if match is None:
+                raise ValueError
+            word = match[1].decode("utf-8")
+            with np.errstate(over="ignore"):
+                row = np.array([float(text) for text in match[2].split()]).astype(np.float32)
+            if not np.isfinite(row).all():
+                raise ValueError
+        except ValueError:
+            damaged.append(number)
+            continue
+        words.append(word)
+        rows.append(row)
+    return words, np.array(rows, np.float32).reshape(-1, dim), damaged
+
+
+def first_of_each(words, vectors):
+    rows = list({word: row for row, word in reversed(list(enumerate(words)))}.items())
+    rows.sort(key=lambda item: item[1])
+    return [word for word, _ in rows], vectors[[row for _, row in rows]]
+
+
+def bits(vectors):
+    return np.asarray(vectors, np.float32).view(np.uint32)
+
+
+def check(model, words, vectors):
+    assert list(model.vocab) == words
+    assert model.vectors.dtype == np.float32
+    np.testing.assert_array_equal(bits(model.vectors), bits(vectors))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="vectors.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """One name for all examples of a property; each writes its own content."""
+    return tmp_path_factory.mktemp("text") / "vectors.txt"
+
+
+def source(path, lenient=False, n_jobs=1):
+    return TextSource(PackedFile(path), Reading(lenient=lenient, n_jobs=n_jobs, progress=False))
+
+
+def read_blocks(opened):
+    words, rows = [], [np.empty((0, opened.dim), np.float32)]
+    for block_words, vectors in opened.blocks():
+        words += block_words
+        rows.append(vectors)
+    return words, np.concatenate(rows)
+
+
+# ---- lines of every kind -----------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    [
+        *("she", "he", "New York", ". . .", "at name@domain.com", "route 66", "a 1 2", "1.5 x"),
+        *("naïve", "語", "1", "-0.5", "nan", "inf", "\u00a0", "x\u2028y", ",", '"', "a  b", " a"),
+        *("a\tb", "tab\t", "\x00", "\x1c", "a\rb", "\x85", "é" * 30, "_", "1_0", "#", "e"),
+    ]
+)
+NUMBERS = st.one_of(
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-10, 10).map("{:.6f}".format),
+    st.floats(-10, 10).map("{:.17f}".format),
+    st.sampled_from(
+        [
+            *("0", "-0", "1", "-17", "+2", "5.", ".5", "-.5", "1e5", "1E-7", "-2.5e+3", "00.10"),
+            *("1e-400", "0.1234567890123456789", "12345678901234567", "3.4028235e38", "-0.0"),
+        ]
+    ),
+)
+ENDS = st.sampled_from(["\n", "\n", " \n", "\r\n", " \r\n", "\n\n", "\n \n", "\n\t\n", "  \n"])
+DAMAGE = st.sampled_from(
+    [
+        *(b"she 1", b"she", b"1 2", b" 1 2 3", b"she  1 2 3", b"she 1  2 3", b"she 1 2 x", b"x"),
+        *(b"she\t1\t2\t3", b"she 1\t2 3", b"she 1 2 3\t", b"she 1 2 nan", b"she 1 -inf 3"),
+        *(b"she 1 2 1e39", b"\xff 1 2 3", b"ab\xc3 1 2 3", b"she 1_0 2 3", b"she 1 2 3\x00"),
+        *(b"she 1 2 3\x0b", b"she 1\r 2 3", b"she 1:2 2 3", b"she --1 2 3", b"she 1,5 2 3"),
+        *(b"she 1 2 \xd9\xa3", b"she 0x1 2 3", b"she 1..2 2 3", b"she . 2 3", b"she - 2 3"),
+        b"a long word with many spaces but no numbers at all",
+    ]
+)
+DIM = 3
+
+
+@st.composite
+def contents(draw, damage=False, least=1):
+    """Draw lines of three dimensions, damaged ones among them if so wished."""
+    good = st.builds(
+        lambda word, numbers: " ".join([word, *numbers]).encode(),
+        WORDS,
+        st.lists(NUMBERS, min_size=DIM, max_size=DIM),
+    )
+    lines = draw(st.lists(good | DAMAGE if damage else good, min_size=least, max_size=12))
+    content = b"".join(line + draw(ENDS).encode() for line in lines)
+    return content.removesuffix(b"\n") if draw(st.booleans()) else content
+
+
+# So long that a header cannot promise more than the file can hold.
+FIRST = b"first" * 20 + b" 7 8 9\n"
+
+
+def with_header(content):
+    n_lines = sum(1 for line in content.split(b"\n") if line.strip())
+    return b"%d %d\n" % (n_lines, DIM) + content
+
+
+SIZES = st.sampled_from([3, 5, 8, 13, 31, 64, 1 << 19])
+
+
+@settings(max_examples=250, deadline=None)
+@given(content=contents(), size=SIZES, n_jobs=st.sampled_from([1, 2, 5]), bom=st.booleans())
+def test_good_files_are_read_as_a_plain_reader_does(path, content, size, n_jobs, bom):
+    words, vectors, damaged = plainly(content, DIM)
+    assert not damaged
+    path.write_bytes(BOM * bom + with_header(content))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_text, "_PARSE_BYTES", size)
+        read, numbers = read_blocks(source(path, n_jobs=n_jobs))
+    assert read == words
+    np.testing.assert_array_equal(bits(numbers), bits(vectors))
+
+
+@settings(max_examples=250, deadline=None)
+@given(content=contents(damage=True), size=SIZES, n_jobs=st.sampled_from([1, 2, 5]))
+def test_the_first_damaged_line_is_named_and_lenient_reading_leaves_out_just_these(
+    path, content, size, n_jobs
+):
+    content = FIRST + content
+    words, vectors, damaged = plainly(content, DIM, first_line=2)
+    path.write_bytes(with_header(content))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_text, "_PARSE_BYTES", size)
+        if damaged:
+            with pytest.raises(ValueError, match=rf"vectors\.txt, line {damaged[0]}: "):
+                read_blocks(source(path, n_jobs=n_jobs))
+        opened = source(path, lenient=True, n_jobs=n_jobs)
+        read, numbers = read_blocks(opened)
+    assert read == words
+    np.testing.assert_array_equal(bits(numbers), bits(vectors))
+    assert opened.n_skipped == len(damaged)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    content=contents(damage=True),
+    size=SIZES,
+    asked=st.frozensets(WORDS | st.text(max_size=3), max_size=6),
+    header=st.booleans(),
+)
+@example(
+    content=b"she 1 2 3\n          \nhe 4 5 6\n", size=64, asked=frozenset(["he"]), header=True
+)
+def test_some_words_are_those_of_the_whole_file(path, content, size, asked, header):
+    # What is asked for is never the first line, of which there are enough to tell the dimensions.
+    content = FIRST + 5 * b"first 7 8 9\n" + content
+    words, vectors, damaged = plainly(content, DIM, first_line=1 + header)
+    path.write_bytes(with_header(content) if header else content)
+    words, vectors = first_of_each(words, vectors)
+    rows = [row for row, word in enumerate(words) if word in asked]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_text, "_PARSE_BYTES", size)
+        found, numbers = source(path, lenient=True).select(asked)
+        assert found == [words[row] for row in rows]
+        np.testing.assert_array_equal(bits(numbers), bits(vectors[rows]))
+        # Damage is found where words are looked up, or never: the rest is right.
+        try:
+            strict, numbers = source(path).select(asked)
+        except ValueError as error:
+            refusal = str(error)
+        else:
+            assert strict == found
+            assert numbers.tobytes() == vectors[rows].tobytes()
+            return
+    assert int(re.search(r"vectors\.txt, line (\d+): ", refusal)[1]) in damaged
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=60) | DAMAGE | contents(least=1), st.integers(1, 4))
+def test_one_line_is_read_as_a_plain_reader_does(line, dim):
+    line = line.replace(b"\n", b"")
+    assume(line.strip())
+    words, vectors, damaged = plainly(line, dim)
+    if damaged:
+        with pytest.raises(LineError):
+            parse_line(line, dim)
+    else:
+        word, vector = parse_line(line, dim)
+        assert word.decode() == words[0]
+        assert vector.tobytes() == vectors[0].tobytes()
+
+
+# ---- single facts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 19])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"she 1 2\nhe 3 4\n",
+        b"she 1 2\nhe 3 4",
+        b"she 1 2\r\nhe 3 4\r\n",
+        b"she 1 2 \nhe 3 4 \n",
+        b"she 1.0 2.0 \r\nhe 3.0 4.0",
+        b"\nshe 1e0 2E+0\n\n\nhe 3.0 .4e1\n\n",
+        BOM + b"she 1 2\nhe 3 4\n",
+        b"2 2\nshe 1 2\nhe 3 4\n",
+        b"2 2 \nshe 1 2\nhe 3 4\n",
+        b"2\t2\r\nshe 1 2\r\nhe 3 4\r\n",
+        BOM + b"2 2\nshe 1 2\nhe 3 4",
+        b"she 1.00000000000000000 2\nhe 3 4.00000000000000000000000001\n",
+    ],
+)
+def test_spellings_of_the_same_file(write, monkeypatch, content, size):
+    monkeypatch.setattr(_text, "_PARSE_BYTES", size)
+    path = write(content)
+    check(load(path), ["she", "he"], [[1, 2], [3, 4]])
+    check(load(path, words=["he", "they"]), ["he"], [[3, 4]])
+    check(load(path, words=["she"]), ["she"], [[1, 2]])
+    check(load(write(gzip.compress(content), "v.gz")), ["she", "he"], [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    "word",
+    [". . .", "at name@domain.com", "New York", "route 66", "1 2 3", "- -", "\u00a0 x", "a  b"],
+)
+def test_words_may_contain_spaces_also_before_numbers(write, word):
+    content = f"she 1 2\n{word} 3 4\nhe 5 6\nit 7 8\nyou 9 10\n".encode()
+    expected = ["she", word, "he", "it", "you"]
+    vectors = [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
+    check(load(write(content)), expected, vectors)
+    check(load(write(content), words=[word, "New", "route", "1"]), [word], [[3, 4]])
+    check(load(write(b"5 2\n" + content)), expected, vectors)
+
+
+def test_a_first_word_that_ends_with_a_number_is_outvoted(write):
+    content = b"route 66 1 2\nshe 3 4\nhe 5 6\n"
+    check(load(write(content)), ["route 66", "she", "he"], [[1, 2], [3, 4], [5, 6]])
+
+
+def test_of_a_repeated_word_the_first_vector_stays(write, caplog, monkeypatch):
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 8)
+    path = write(b"she 1 2\nhe 3 4\nshe 5 6\nhe 7 8\nit 9 9\n")
+    check(load(path), ["she", "he", "it"], [[1, 2], [3, 4], [9, 9]])
+    assert "has 2 words twice; the first vector of each is kept" in caplog.text
+    check(load(path, words=["he", "she"]), ["she", "he"], [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"3 2\nshe 1 2\nhe 3 4\n", "promises 3 words, the file has 2. It may be cut short"),
+        (b"1 2\nshe 1 2\nhe 3 4\n", "promises 1 words, the file has 2"),
+        (b"900000000 300\nshe 1 2\nhe 3 4\n", "promises 900000000 words of 300 dims, which need"),
+        (b"2 999999999\nshe 1 2\nhe 3 4\n", "promises 2 words of 999999999 dims, which need"),
+        (b"999999999999999 999999999999999\nshe 1 2\nhe 3 4\n", "promises 99999"),
+        (b"0 2\nshe 1 2\n", "promises 0 words of 2 dims"),
+        (b"2 0\nshe 1 2\n", "promises 2 words of 0 dims"),
+        (b"2 1\nshe 1 2\nhe\n", "line 3: expected a word and 1 numbers, found b'he'"),
+        (b"2 3\nshe 1.0 2.0\nhe 3.0 4.0\n", "line 2: expected a word and 3 numbers"),
+        (b"2 2\nshe 1 2\nhe 3\n", "line 3: expected a word and 2 numbers, found b'he 3'"),
+        (b"2 2\nhe 3\nshe 1 2\n", "line 2: expected a word and 2 numbers, found b'he 3'"),
+        (b"he x y\nshe 1 2\nthey 3 4\n", "line 1: expected a word and 2 numbers, found b'he x y'"),
+        (b"she 1 2\nhe 3\n", "line 2: expected a word and 2 numbers"),
+        (b"she 1 2\n 3 4\nit 5 6\n", "line 2: the word is empty; expected a word and 2 numbers"),
+        (b"she 1 2\nhe  3 4\nit 5 6\n", "line 2: expected single spaces, found several"),
+        (b"she 1 2\nhe 3  4\nit 5 6\n", "line 2: expected single spaces, found several"),
+        (b"she 1 2\nhe\t3\t4\nit 5 6\n", "line 2: there are tabs between numbers"),
+        (b"she 1 2\nhe 3\t4\nit 5 6\n", "line 2: there are tabs between numbers"),
+        (b"she 1 2\nhe 3 4\t\nit 5 6\n", "line 2: there are tabs between numbers"),
+        (b"she 1 2\nhe 3 nan\nit 5 6\n", "line 2: number 2 of b'he' is nan; expected finite"),
+        (b"she 1 2\nhe -Infinity 4\nit 5 6\n", "line 2: number 1 of b'he' is -Infinity"),
+        (b"she 1 2\nhe 3 1e39\nit 5 6\n", r"is 1e39; expected finite numbers \(in float32\)"),
+        (b"she 1.0 2.0\nhe 3.0 1e400\nit 5.0 6.0\n", "line 2: number 2 of b'he' is 1e400"),
+        (b"she 1 2\n\xff\xfe 3 4\n", "line 2: the word b'\\\\xff\\\\xfe' is not UTF-8"),
+        (b"she 1 2\nhe 1_0 4\n", "line 2: expected a word and 2 numbers"),
+    ],
+)
+def test_damage_is_named(write, content, text):
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=text) as error:
+            load(write(content, "it.txt"), n_jobs=n_jobs)
+        assert "it.txt" in str(error.value)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("line", [1, 2, 37, 499, 500])
+def test_the_line_number_is_right_in_later_blocks_too(write, monkeypatch, n_jobs, line):
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 100)
+    lines = [b"word%d 0.5 1.5" % number for number in range(1, 501)]
+    lines[line - 1] = b"word 0.5 x"
+    path = write(b"\n".join(lines))
+    with pytest.raises(ValueError, match=rf"vectors\.txt, line {line}: expected a word and 2"):
+        load(path, n_jobs=n_jobs)
+    model = load(path, n_jobs=n_jobs, on_error="skip")
+    assert len(model) == 499
+    with pytest.raises(ValueError, match=rf"line {line}: expected a word and 2"):
+        load(path, words=["word"])
+
+
+def test_the_first_of_two_errors_is_named_whatever_the_threads(write, monkeypatch):
+    # A damaged line, and later the end of what is packed.
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 64)
+    monkeypatch.setattr(_bytes, "READ_BYTES", 512)
+    lines = [b"word%d 0.%d 1.5\n" % (number, number**7) for number in range(3000)]
+    lines[1500] = b"damaged 1 x\n"
+    path = write(gzip.compress(b"".join(lines))[:-2000])
+    messages = set()
+    for n_jobs in (1, 2, 5, 64):
+        with pytest.raises(ValueError, match=r"line 1501: ") as error:
+            load(path, n_jobs=n_jobs)
+        messages.add(str(error.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_threads_do_not_change_the_result(write, monkeypatch, n_jobs, caplog):
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 1000)
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(3000, 4)).astype(np.float32)
+    content = b"".join(
+        b"w%d %s\n" % (number % 2900, " ".join(map(repr, vector.tolist())).encode())
+        for number, vector in enumerate(vectors)
+    )
+    model = load(write(content), n_jobs=n_jobs)
+    check(model, [f"w{number}" for number in range(2900)], vectors[:2900])
+    assert "has 100 words twice" in caplog.text
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("n_jobs", [1, 5])
+def test_what_is_left_out_is_counted_and_logged(write, monkeypatch, caplog, header, n_jobs):
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 32)
+    lines = [b"w%d 1.5 2" % number for number in range(100)]
+    for number, bad in [(3, b"x 1"), (50, b"\xff 1 2"), (51, b"x 1 nan"), (99, b"w99 1")]:
+        lines[number] = bad
+    path = write(b"".join([b"100 2\n"] * header + [line + b"\n" for line in lines]))
+    model = load(path, on_error="skip", n_jobs=n_jobs)
+    assert len(model) == 96
+    assert "4 damaged words were left out (on_error='skip')" in caplog.text
+    caplog.clear()
+    # Of lines that are not parsed only the length is looked at.
+    model = load(path, words=["w1", "w98"], on_error="skip")
+    check(model, ["w1", "w98"], [[1.5, 2]] * 2)
+    assert "2 damaged words were left out" in caplog.text
+
+
+@pytest.mark.parametrize("last", [b"w9 1", b"w9 1 x", b"w9 1 nan", b"longer 1.5 x", b"w9"])
+@pytest.mark.parametrize("asked", [["w1"], ["w1", "w9"]])
+@pytest.mark.parametrize("header", [True, False])
+def test_a_damaged_last_line_is_counted_once(write, caplog, last, asked, header):
+    content = b"10 2\n" * header + b"".join(b"w%d 1 2\n" % number for number in range(9)) + last
+    with pytest.raises(ValueError, match=f"line {10 + header}: "):
+        load(write(content), words=asked)
+    check(load(write(content), words=asked, on_error="skip"), ["w1"], [[1, 2]])
+    assert "1 damaged words were left out" in caplog.text
+
+
+def test_with_some_words_a_file_that_was_cut_is_noticed(write):
+    content = b"".join(b"word%d 0.25 1.75\n" % number for number in range(100))
+    whole = load(write(content), words=["word3"])
+    for cut in range(len(content) - 17, len(content)):
+        path = write(content[:cut])
+        try:
+            model = load(path, words=["word3"])
+        except ValueError as error:
+            assert "line 100: " in str(error)  # noqa: PT017
+        else:
+            # All that can be missing is the end of the last number, or nothing but a line end.
+            assert content[:cut].endswith((b"\n", b"1", b"1.", b"1.7", b"1.75"))
+            assert model == whole
+        path = write(b"100 2\n" + content[: cut - 17])
+        with pytest.raises(ValueError, match="promises 100 words|line 100: "):
+            load(path, words=["word3"])
+
+
+def test_every_cut_is_an_error_or_loses_digits_only(write):
+    content = b"3 2\nshe 1.25 2.5\nNew York 3.25 4.5\nhe 5.75 6.5\n"
+    whole = load(write(content))
+    for cut in range(1, len(content)):
+        try:
+            model = load(write(content[:cut]))
+        except ValueError as error:
+            assert "vectors.txt" in str(error)  # noqa: PT017
+        else:
+            assert list(model.vocab) == list(whole.vocab)
+            np.testing.assert_array_equal(model.vectors[:2], whole.vectors[:2])
+
+
+@pytest.mark.parametrize("n_extra", [1, 5])
+def test_a_number_too_many_belongs_to_the_word(write, n_extra):
+    # 'route 66' is a word of glove.840B, so this is no error.
+    content = b"she 1 2\nhe%s 3 4\nit 5 6\n" % (b" 9" * n_extra)
+    assert list(load(write(content)).vocab)[1] == "he" + " 9" * n_extra
+
+
+def test_vectors_of_gensim_are_read_as_gensim_reads_them(tmp_path):
+    gensim_models = pytest.importorskip("gensim.models")
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(50, 20)).astype(np.float32) * 10.0 ** rng.integers(-30, 30, (50, 1))
+    kv = gensim_models.KeyedVectors(20, dtype=np.float32)
+    kv.add_vectors([f"w{number}" for number in range(50)], vectors.astype(np.float32))
+    for header in (True, False):
+        path = tmp_path / f"kv-{header}.txt"
+        kv.save_word2vec_format(path, binary=False, write_header=header)
+        # gensim writes the shortest decimals that are read back the same.
+        check(load(path), list(kv.key_to_index), kv.vectors)
+        check(load(path, words=["w49", "w0"]), ["w0", "w49"], kv.vectors[[0, 49]])
+
+
+@pytest.mark.parametrize("library", ["fasttext", "floret"])
+def test_vec_files_of_fasttext_are_read(tmp_path, library):
+    fasttext = pytest.importorskip(library)
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("she was a nurse and he was a doctor in New York\n" * 30, "utf-8")
+    trained = fasttext.train_unsupervised(
+        str(corpus), minCount=1, dim=10, epoch=1, thread=1, verbose=0
+    )
+    words = trained.words if library == "fasttext" else trained.get_words()
+    # As the command line of the library writes it: six digits and a blank before each line end.
+    lines = [f"{len(words)} 10"]
+    for word in words:
+        lines.append(f"{word} " + "".join(f"{x:.5g} " for x in trained.get_word_vector(word)))
+    path = tmp_path / "model.vec"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    model = load(path)
+    assert list(model.vocab) == list(words)
+    for word in words:
+        np.testing.assert_allclose(model[word], trained.get_word_vector(word), rtol=1e-4)
+
+
+def test_lines_longer_than_what_is_looked_at_first(write):
+    # 3000 dimensions: a line takes more than the 4096 bytes by which a format is told.
+    vectors = np.arange(6000, dtype=np.float32).reshape(2, 3000) / 8
+    lines = [
+        f"{word} " + " ".join(map(str, vector.tolist()))
+        for word, vector in zip(["she", "New York"], vectors, strict=True)
+    ]
+    for header in ("", "2 3000\n"):
+        check(load(write((header + "\n".join(lines)).encode())), ["she", "New York"], vectors)
+
+
+def test_what_text_looks_like():
+    for head in [
+        b"she 1 2\n",
+        b"she 1 2",
+        BOM + b"she 1 2\n",
+        b"x y\nshe 1 2\n",
+        b"she 1 2\nx y\n",
+        b"\nshe 1 2\n",
+        b"she " + b"0.123 " * 2000,
+    ]:
+        assert looks_like_text(head[:4096]), head[:20]
+    for head in [
+        *(b"", b"\n", b"she\nhe\n", b"a b\nc d\nshe 1 2\n", b"she 1 x\n", b"\0" * 9, b"x" * 9000),
+        *(b"she,1,2\n", b"she\t1\t2\n", b"\0 1" + b" 1" * 9000),
+    ]:
+        assert not looks_like_text(head[:4096]), head[:20]
+
+
+def test_a_damaged_first_line_is_named_or_left_out_and_never_read_as_binary(write, caplog):
+    for header in (b"", b"4 2\n"):
+        path = write(header + b"she 1 x\nhe 1 2\nit 3 4\nthey 5 6\n")
+        with pytest.raises(ValueError, match=f"line {1 + bool(header)}: expected a word and 2"):
+            load(path)
+        check(load(path, on_error="skip"), ["he", "it", "they"], [[1, 2], [3, 4], [5, 6]])
+        assert "1 damaged words were left out" in caplog.text
+
+
+def test_only_as_many_lines_as_are_needed_are_read(write):
+    content = b"".join(b"w%d 1 2\n" % number for number in range(100_000)) + b"damaged\n"
+    path = write(content)
+    assert len(load(path, limit=10)) == 10
+    with pytest.raises(ValueError, match="line 100001: "):
+        load(path)
+
+
+def test_a_text_of_one_word_and_number(write):
+    check(load(write(b"she 1\n")), ["she"], [[1]])
+    check(load(write(b"she 1")), ["she"], [[1]])
+    check(load(write(b"1 1\nshe 5")), ["she"], [[5]])
+
+
+def test_nothing_is_logged_for_a_good_file(write, caplog):
+    with caplog.at_level(logging.WARNING):
+        load(write(b"2 2\nshe 1 2\nhe 3 4\n"))
+    assert not caplog.records
