@@ -33,7 +33,7 @@ def main() -> None:
     app.callback(invoke_without_command=True)(_top)
     try:
         app()
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         # For whoever mends wefe: the place where it happened.
         if os.environ.get("WEFE_TRACEBACK"):
             raise

@@ -63,6 +63,10 @@ def demo(
     columns = {"query_name": "test", "score": "effect_size", "p_value": "p_value"}
     tidy = tidy_results(tests).rename(columns=columns)
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
+    if tidy["effect_size"].isna().all():
+        reason = tidy["nan_reason"].iloc[0]
+        print(f"\nNo test could be answered: {reason}; and so on.")
+        raise typer.Exit(1)
     print(
         "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target\n"
         "set leans to the first attribute set. The p-value is of the exact permutation test.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._detect import open_source
 from wefe.models.formats._native import StoredDtype, write_native
 from wefe.models.formats._source import Subwords, TableSource
+
+logger = logging.getLogger(__name__)
 
 
 def convert(
@@ -111,4 +114,10 @@ def convert(
         progress=reading.progress and is_table,
     )
     log_skipped(opened)
+    if opened.use_subwords:
+        logger.warning(
+            "%s has the words of the vocabulary only; vectors of other words, which %s builds from "
+            "subwords, cannot be kept",
+            *(target, opened.label),
+        )
     return load(target)

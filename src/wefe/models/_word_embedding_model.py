@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,6 +157,10 @@ class WordEmbeddingModel:
 
     def __len__(self) -> int:
         return len(self.vocab)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the words of the vocabulary, in the order of their rows."""
+        return iter(self.vocab)
 
     def __contains__(self, word: object) -> bool:
         if word in self.vocab:

@@ -639,12 +639,27 @@ def test_of_a_word_that_csv_has_twice_the_first_is_selected(text, monkeypatch):
     assert vectors.tolist() == [[1, 2], [7, 8]]
 
 
-def test_once_all_words_are_found_nothing_more_is_read(text, monkeypatch):
+def test_the_last_line_is_checked_though_all_words_are_found(text, monkeypatch):
     monkeypatch.setattr(_frames, "_CHUNK_BYTES", 8)
-    path = text("she,1,2\nhe,3,4\nshe,x,x\n")
-    assert open_csv(path, PLAIN).select(frozenset(["she"]))[0] == ["she"]
+    select = frozenset(["she"])
+    assert open_csv(text("she,1,2\nhe,3,4\n"), PLAIN).select(select)[0] == ["she"]
+    path = text("she,1,2\nhe,3,4\nit,5\n")
     with pytest.raises(ValueError, match="line 3"):
-        whole(open_csv(path, PLAIN))
+        open_csv(path, PLAIN).select(select)
+    source = open_csv(path, LENIENT)
+    assert source.select(select)[0] == ["she"]
+    assert source.n_skipped == 1
+
+
+def test_numbers_are_no_words_and_counts_no_dimensions(text):
+    lines = [f"w{i},{i},{i / 7},{-i / 3}" for i in range(30)]
+    with pytest.raises(ValueError, match=r"columns \['a'\] hold whole numbers"):
+        open_csv(text("word,a,b,c\n" + "\n".join(lines)), PLAIN)
+    with pytest.raises(ValueError, match=r"columns \['2'\] hold whole numbers"):
+        open_csv(text("\n".join(lines)), PLAIN)
+    numbers = [f"{i / 7},{-i / 3}" for i in range(1, 30)]
+    with pytest.raises(ValueError, match="should hold the words, and holds numbers"):
+        open_csv(text("0,1\n" + "\n".join(numbers)), PLAIN)
 
 
 def test_a_word_that_is_no_utf8_is_named(text):

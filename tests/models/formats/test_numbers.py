@@ -142,6 +142,22 @@ def test_every_number_of_digits_is_right(n_digits, n_whole):
     assert regular.all() == (n_digits <= 15 and n_whole > 0)
 
 
+@pytest.mark.parametrize("place", range(13))
+def test_every_byte_in_every_place_is_a_digit_or_makes_a_line_irregular(place):
+    lines = []
+    for byte in sorted(set(range(33, 256)) - {ord(".")}):
+        number = bytearray(b"12.3456789012")
+        number[place] = byte
+        lines.append([bytes(number)])
+    _, regular = check(lines, [b"\n"] * len(lines), 1)
+    expected = [line[0].replace(b".", b"").isdigit() and b"." in line[0] for line in lines]
+    if place == 0:
+        expected = [
+            good or line[0].startswith(b"-") for good, line in zip(expected, lines, strict=True)
+        ]
+    assert regular.tolist() == expected
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_as_python_and_numpy_print_them(values):

@@ -99,7 +99,7 @@ WORDS = st.sampled_from(
     [
         *("she", "he", "New York", ". . .", "at name@domain.com", "route 66", "a 1 2", "1.5 x"),
         *("naïve", "語", "1", "-0.5", "nan", "inf", "\u00a0", "x\u2028y", ",", '"', "a  b", " a"),
-        *("a\tb", "tab\t", "\x00", "\x1c", "a\rb", "\x85", "é" * 30, "_", "1_0", "#", "e"),
+        *("\x00", "\x1c", "a\rb", "\x85", "é" * 30, "_", "1_0", "#", "e"),
     ]
 )
 NUMBERS = st.one_of(
@@ -222,7 +222,7 @@ def test_some_words_are_those_of_the_whole_file(path, content, size, asked, head
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60) | DAMAGE | contents(least=1), st.integers(1, 4))
 def test_one_line_is_read_as_a_plain_reader_does(line, dim):
-    line = line.replace(b"\n", b"")
+    line = line.replace(b"\n", b"").replace(b"\t", b"")
     assume(line.strip())
     words, vectors, damaged = plainly(line, dim)
     if damaged:
@@ -503,6 +503,8 @@ def test_what_text_looks_like():
 
 
 def test_a_damaged_first_line_is_named_or_left_out_and_never_read_as_binary(write, caplog):
+    check(load(write(b"she x y\nhe 1 2\n"), on_error="skip"), ["he"], [[1, 2]])
+    caplog.clear()
     for header in (b"", b"4 2\n"):
         path = write(header + b"she 1 x\nhe 1 2\nit 3 4\nthey 5 6\n")
         with pytest.raises(ValueError, match=f"line {1 + bool(header)}: expected a word and 2"):

@@ -38,7 +38,8 @@ def open_source(
             )
         return opened
     path = Path(source)
-    if path.is_dir():
+    # An empty name would be the current folder.
+    if os.fspath(source) and path.is_dir():
         from wefe.models.formats._tokens import open_token_table
 
         return open_token_table(path, reading)
@@ -61,8 +62,17 @@ def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None
     raise FileNotFoundError(
         f"there is no file {text!r}. A model is a file of vectors, the name of one in gensim-data "
         "('glove-twitter-25'), a repository of Hugging Face ('org/name'), or 'demo' for the "
-        f"packaged vectors.{nearest(text, _hub.GENSIM_DATA_NAMES)}"
+        f"packaged vectors.{nearest(text, _hub.GENSIM_DATA_NAMES) or _nearest_file(path)}"
     )
+
+
+def _nearest_file(path: Path) -> str:
+    """Return a question about a file of nearly this name in the same folder."""
+    try:
+        names = [str(path.parent / entry.name) for entry in os.scandir(path.parent)]
+    except OSError:
+        return ""
+    return nearest(str(path), names)
 
 
 _SUFFIXES = {
@@ -86,6 +96,8 @@ def open_file(
     head = file.head()
     if not head:
         raise ValueError(f"{file.label} is empty.")
+    if head[257:262] == b"ustar":
+        raise ValueError(f"{file.label} is a tar archive; unpack it first.")
     table = _open_table(path, head, reading, vocabulary, packing=file.packing)
     if table is not None:
         return table

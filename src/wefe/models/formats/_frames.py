@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import re
@@ -542,6 +543,9 @@ _FIELDS = {
 }
 
 # Bytes that are parsed at once, about.
+# Lines that tell whether columns are what they should be.
+_SAMPLE_LINES = 100
+_MIN_DISTINCT = 5
 _CHUNK_BYTES = 1 << 22
 
 
@@ -623,6 +627,42 @@ class CsvSource(VectorSource):
         self.expected_words = int(
             min(1.02 * size * self._lines_per_byte(size), size / (2 * self.dim + 1)) + 1
         )
+        self._check_columns(
+            [
+                field.decode(errors="replace") if self._has_header else str(number)
+                for number, field in enumerate(fields, start=1)
+            ]
+        )
+
+    def _check_columns(self, names: list[str]) -> None:
+        """Refuse a file whose first lines show numbers for words, or a count for a dimension."""
+        asked, self.reading = (
+            self.reading,
+            dataclasses.replace(self.reading, lenient=False, progress=False),
+        )
+        try:
+            words, vectors = self._parse(next(self._chunks(), [])[:_SAMPLE_LINES])
+        except ValueError:
+            return  # named, or skipped and counted, when it is read
+        finally:
+            self.reading = asked
+        if len(words) < 3:
+            return
+        if all("." in word and _NUMBER.fullmatch(word.encode()) for word in words):
+            raise ValueError(
+                f"{self.path}: the column {names[self._word_column]!r} should hold the words, and "
+                "holds numbers. Write the words, too (of a DataFrame: its index)."
+            )
+        whole = (vectors == np.rint(vectors)).all(axis=0)
+        broken = not whole.all()
+        # Few lines, or few values, may be whole by chance.
+        whole &= [len(np.unique(column)) > _MIN_DISTINCT for column in vectors.T]
+        if whole.any() and broken:
+            found = [names[column] for column, bad in zip(self._columns, whole, strict=True) if bad]
+            raise ValueError(
+                f"{self.path}: the columns {found} hold whole numbers, the others do not, so they "
+                "are hardly dimensions. Leave them out."
+            )
 
     def _lines_per_byte(self, size: int) -> float:
         n_bytes = n_lines = 0
@@ -641,17 +681,18 @@ class CsvSource(VectorSource):
 
     def select(self, words: frozenset[str]) -> Block:
         """Parse only the lines of the words; the others are not looked at further."""
-        missing = {word.encode("utf-8", "surrogatepass") for word in words}
+        asked = {word.encode("utf-8", "surrogatepass") for word in words}
         found: dict[str, FloatArray] = {}
+        lines: list[tuple[int, bytes]] = []
         for lines in self._chunks():
-            wanted = [line for line in lines if self._word(line[1]) in missing]
+            wanted = [line for line in lines if self._word(line[1]) in asked]
             if not wanted:
                 continue
             for word, vector in zip(*self._parse(wanted), strict=True):
                 found.setdefault(word, vector)
-            missing -= {word.encode() for word in found}
-            if not missing:
-                break
+        if lines and self._word(lines[-1][1]) not in asked:
+            # So that a file that was cut is noticed.
+            self._parse(lines[-1:])
         vectors = np.array(list(found.values()), dtype=np.float32)
         return list(found), vectors.reshape(-1, self.dim)
 

@@ -97,6 +97,7 @@ class TextSource(VectorSource):
         Every other line is looked at only as far as its length: one too short to hold its numbers
         is an error here as well. The last line is always parsed, so a file that was cut is noticed.
         """
+        keep_freed_memory()
         wanted = {word.encode("utf-8", "surrogatepass"): word for word in words}
         # A word may contain spaces; the line tells where it ends only when it is parsed.
         beginnings = {word.partition(b" ")[0] for word in wanted}
@@ -233,6 +234,8 @@ def _parse_block(block: bytes, dim: int, lenient: bool) -> _Parsed:
     parsed = parse_rows(b"".join(numbers), len(words), dim)
     if parsed is None:
         return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+    if b"\t" in block:
+        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
     vectors, regular = parsed
     if not regular.all():
         # As many numbers as expected, but with exponents or many digits.
@@ -298,7 +301,7 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
     # Counted from the right, because a word may contain spaces.
     fields = line.rstrip(b" \r\n").rsplit(b" ", dim)
     numbers = b"".join(fields[1:])
-    if b"\t" in numbers or (len(fields) <= dim and b"\t" in line):
+    if b"\t" in line:
         raise LineError("there are tabs between numbers; expected single spaces.")
     if len(fields) == dim + 1 and fields[0] == b"":
         raise LineError(f"the word is empty; expected a word and {dim} numbers.")

@@ -122,6 +122,12 @@ def save(
     if chosen == "gensim":
         _save_gensim(model, path, progress)
         return
+    if model.use_subwords:
+        logger.warning(
+            "%s gets the words of the vocabulary only; vectors of other words, which %s builds "
+            "from subwords, cannot be kept",
+            *(path, model.name),
+        )
     source = TableSource(model.wv, str(path), model.name)
     if chosen == "native":
         from wefe.models.formats._native import write_native
