@@ -659,7 +659,7 @@ def test_numbers_are_no_words_and_counts_no_dimensions(text):
         open_csv(text("\n".join(lines)), PLAIN)
     numbers = [f"{i / 7},{-i / 3}" for i in range(1, 30)]
     with pytest.raises(ValueError, match="should hold the words, and holds numbers"):
-        open_csv(text("0,1\n" + "\n".join(numbers)), PLAIN)
+        open_csv(text("a,b\n" + "\n".join(numbers)), PLAIN)
 
 
 def test_a_word_that_is_no_utf8_is_named(text):
