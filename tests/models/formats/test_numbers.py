@@ -100,14 +100,14 @@ def tables(draw, number):
 ENDS = st.sampled_from([b"\n", b" \n", b"\r\n"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(st.one_of(plain(), plain(), FIXED, decimals(), GARBAGE)), ENDS)
 def test_what_is_called_regular_is_right_to_the_last_bit(table, end):
     dim, lines = table
     check(lines, [end] * len(lines), dim)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(plain()), ENDS)
 @example((1, [[b"-0.0"]]), b"\n")
 @example((2, [[b"5.", b"999999999999999."]]), b"\r\n")
@@ -118,7 +118,7 @@ def test_plain_decimals_are_all_regular(table, end):
     assert regular.all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_one_irregular_number_makes_its_line_irregular_and_no_other(data):
     dim, lines = data.draw(tables(plain()))
@@ -158,7 +158,7 @@ def test_every_byte_in_every_place_is_a_digit_or_makes_a_line_irregular(place):
     assert regular.tolist() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_as_python_and_numpy_print_them(values):
     for form in (repr, "{:.6f}".format, "{:.17f}".format, "{:.9g}".format):
@@ -191,7 +191,7 @@ def test_lines_with_other_blanks_are_left_to_the_caller(text, n_rows, dim):
     assert parsed is None or not parsed[1].any()
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b" ")), min_size=1),
     st.integers(1, 9),
@@ -201,7 +201,7 @@ def test_no_bytes_crash_or_are_misread(lines, dim):
     check_bytes(text, lines, dim)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     st.lists(
         st.lists(

@@ -152,7 +152,7 @@ def with_header(content):
 SIZES = st.sampled_from([3, 5, 8, 13, 31, 64, 1 << 19])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(content=contents(), size=SIZES, n_jobs=st.sampled_from([1, 2, 5]), bom=st.booleans())
 def test_good_files_are_read_as_a_plain_reader_does(path, content, size, n_jobs, bom):
     words, vectors, damaged = plainly(content, DIM)
@@ -165,7 +165,7 @@ def test_good_files_are_read_as_a_plain_reader_does(path, content, size, n_jobs,
     np.testing.assert_array_equal(bits(numbers), bits(vectors))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(content=contents(damage=True), size=SIZES, n_jobs=st.sampled_from([1, 2, 5]))
 def test_the_first_damaged_line_is_named_and_lenient_reading_leaves_out_just_these(
     path, content, size, n_jobs
@@ -185,7 +185,7 @@ def test_the_first_damaged_line_is_named_and_lenient_reading_leaves_out_just_the
     assert opened.n_skipped == len(damaged)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     content=contents(damage=True),
     size=SIZES,
@@ -219,7 +219,7 @@ def test_some_words_are_those_of_the_whole_file(path, content, size, asked, head
     assert int(re.search(r"vectors\.txt, line (\d+): ", refusal)[1]) in damaged
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=60) | DAMAGE | contents(least=1), st.integers(1, 4))
 def test_one_line_is_read_as_a_plain_reader_does(line, dim):
     line = line.replace(b"\n", b"").replace(b"\t", b"")

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -126,7 +127,7 @@ class PackedFile:
         if self.packing == "bzip2":
             return _Streams(self.path, bz2.BZ2Decompressor)  # type: ignore[return-value]
         if self.packing == "xz":
-            return _Streams(self.path, lzma.LZMADecompressor)  # type: ignore[return-value]
+            return _Streams(self.path, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ))  # type: ignore[return-value]
         if self.packing == "zstd":
             try:
                 import zstandard
