@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import os
@@ -15,6 +16,8 @@ from wefe._checks import found
 from wefe._progress import progress_bar
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
+from wefe.models._keyed_vectors import SelectedVectors, StoredVectors
+from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -142,6 +145,8 @@ def run_all(
     if n_workers == 1:
         parts = ((_answer_all(metric, tasks, model), []) for model, tasks in chunks)
     else:
+        travelling = {id(model): _travelling(metric, queries, model, options) for model in models}
+        chunks = [(travelling[id(model)], tasks) for model, tasks in chunks]
         home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
         parts = _parallel(n_jobs)(
             joblib.delayed(_answer_elsewhere)(metric, tasks, model, home, level)
@@ -158,6 +163,31 @@ def run_all(
             bar.update(len(answers))
     width = len(queries)
     return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _travelling(
+    metric: BaseMetric,
+    queries: Sequence[Query],
+    model: WordEmbeddingModel,
+    options: Mapping[str, Any],
+) -> WordEmbeddingModel:
+    """Return what goes to a worker in place of a model whose vectors are mapped from a file.
+
+    joblib sends a mapped array as the name of its file, so a worker would not see what was changed
+    in memory, or would see the file that took its place meanwhile.
+    """
+    if model.held != "mapped" or isinstance(model.wv, StoredVectors):
+        return model
+    sent = copy.copy(model)
+    if type(metric).__module__.startswith("wefe.metrics.") and not model.use_subwords:
+        # Our metrics look up the words of the query and nothing else.
+        asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
+        words = [word for word in asked if word in model.vocab]
+        sent.wv = SelectedVectors(words, model.get_vectors(words), asked, model.name)
+    else:
+        sent.wv = copy.copy(model.wv)
+        sent.wv.vectors = np.array(model.vectors)
+    return sent
 
 
 def _parallel(n_jobs: int | None) -> Any:

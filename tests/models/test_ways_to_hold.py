@@ -243,3 +243,29 @@ def test_names_are_those_of_the_files_without_packing(files, tmp_path):
     # The name that the model had when it was saved.
     assert load(files["m.safetensors"]).name == "toy"
     assert load(files["m.txt"], "other").name == "other"
+
+
+class OwnMetric(MAC):
+    """A metric of another package, which may look up whatever it likes."""
+
+    def run_query(self, query, model, **options):
+        assert "rare" in model
+        return super().run_query(query, model, **options)
+
+
+@pytest.mark.parametrize("metric", [WEAT, OwnMetric])
+def test_workers_see_what_was_changed_in_a_mapped_model(files, metric):
+    model = load(files["m.safetensors"])
+    before = run_queries(metric, [QUERY], [model])
+    model.update("she", np.ones(5, np.float32))
+    model.vectors[model.vocab["he"]] *= -2
+    changed = run_queries(metric, [QUERY], [model])
+    assert changed.iloc[0, 0] != before.iloc[0, 0]
+    assert run_queries(metric, [QUERY], [model], n_jobs=2).iloc[0, 0] == changed.iloc[0, 0]
+
+
+def test_workers_are_not_fooled_by_another_file_of_the_same_name(files):
+    model = load(files["m.safetensors"])
+    expected = run_queries(WEAT, [QUERY], [model])
+    convert((WORDS, -VECTORS[::-1]), files["m.safetensors"])
+    assert run_queries(WEAT, [QUERY], [model], n_jobs=2).equals(expected)
