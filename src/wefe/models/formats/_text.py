@@ -146,8 +146,9 @@ class TextSource(VectorSource):
 
     def _lines(self) -> Iterator[tuple[bytes, int, int]]:
         """Hand out bytes, and where whole lines start and end in them."""
+        # Large pieces: handing one over takes the threads some 50 microseconds.
         with self._open() as (file, bar):
-            for line, piece, start, end in line_spans(file, self.label, _PARSE_BYTES):
+            for line, piece, start, end in line_spans(file, self.label, 8 * _PARSE_BYTES):
                 bar.update(len(piece))
                 if line:
                     yield line, 0, len(line)
