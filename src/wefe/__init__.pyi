@@ -1,4 +1,5 @@
 from . import datasets as datasets
+from . import debias as debias
 from . import embeddings as embeddings
 from . import metrics as metrics
 from . import models as models

@@ -349,36 +349,77 @@ def get_embeddings_from_tuples(
     >>> [list(pair) for pair in get_embeddings_from_tuples(model, pairs, warn_lost_sets=False)]
     [['she', 'he']]
     """
-    check_model(model)
     called = "sets" if sets_name is None else sets_name
+    embedded = embed_tuples(
+        model,
+        sets,
+        called,
+        preprocessors,
+        strategy,
+        normalize,
+        discard_incomplete_sets,
+        warn_lost_sets,
+    )
+    if verbose:
+        _log_found(model, embedded)
+    return [_as_dict(part, model) for part in embedded]
+
+
+def embed_tuples(
+    model: WordEmbeddingModel,
+    sets: Sequence[Sequence[str]],
+    called: str,
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    discard_incomplete_sets: bool = True,
+    warn_lost_sets: bool = True,
+) -> list[EmbeddedSet]:
+    """Look up tuples of words that belong together; see :func:`get_embeddings_from_tuples`.
+
+    Parameters
+    ----------
+    model, sets, preprocessors, strategy, normalize, discard_incomplete_sets, warn_lost_sets
+        See :func:`get_embeddings_from_tuples`.
+    called : str
+        What the tuples are called in messages.
+
+    Returns
+    -------
+    list of EmbeddedSet
+        One per tuple that is kept, with vectors in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), "toy")
+    >>> embed_tuples(model, [["she", "he"], ["her", "him"]], "pairs", warn_lost_sets=False)
+    [EmbeddedSet(name='pairs[0]', words=('she', 'he'), lost=())]
+    """
+    check_model(model)
     checked = check_preprocessors(preprocessors)
     check_strategy(strategy)
     check_bool("normalize", normalize)
     check_bool("discard_incomplete_sets", discard_incomplete_sets)
     check_bool("warn_lost_sets", warn_lost_sets)
-    embedded = [
-        _embed_set(
-            model,
-            f"{called}[{position}]",
-            check_word_set(f"{called}[{position}]", words),
-            checked,
-            strategy,
-            normalize=normalize,
+    kept, losses = [], []
+    for position, words in enumerate(check_sequence(called, sets)):
+        name = f"{called}[{position}]"
+        part = _embed_set(
+            model, name, check_word_set(name, words), checked, strategy, normalize=normalize
         )
-        for position, words in enumerate(check_sequence(called, sets))
-    ]
-    if verbose:
-        _log_found(model, embedded)
-    kept = []
-    for part in embedded:
+        complete_enough = not part.lost or (not discard_incomplete_sets and len(part) > 0)
         if part.lost:
-            complete_enough = not discard_incomplete_sets and len(part) > 0
-            if warn_lost_sets:
-                fate = "kept without" if complete_enough else "left out, as the model lacks"
-                logger.warning("%s %s %s (%s)", part.name, fate, list(part.lost), model.name)
-            if not complete_enough:
-                continue
-        kept.append(_as_dict(part, model))
+            fate = "kept without" if complete_enough else "left out, as the model lacks"
+            losses.append(f"{name} {fate} {', '.join(part.lost)}")
+        if complete_enough:
+            kept.append(part)
+    if losses and warn_lost_sets:
+        logger.warning(
+            "%s: %d of %d %s lost a word: %s",
+            *(model.name, len(losses), len(sets), called, "; ".join(losses)),
+        )
     return kept
 
 

@@ -1,5 +1,6 @@
 from ._bingliu import load_bingliu
 from ._catalogue import list_datasets, list_query_sets
+from ._criteria import Criterion, list_criteria, load_criterion
 from ._debias_multiclass import fetch_debias_multiclass
 from ._debiaswe import fetch_debiaswe
 from ._eds import fetch_eds
@@ -14,15 +15,18 @@ from ._rnsb import load_rnsb_identity_terms
 from ._weat import load_weat
 
 __all__ = [
+    "Criterion",
     "fetch_debias_multiclass",
     "fetch_debiaswe",
     "fetch_eds",
     "fetch_gn_glove",
+    "list_criteria",
     "list_datasets",
     "list_queries_left_out",
     "list_query_sets",
     "load_bingliu",
     "load_case_study_queries",
+    "load_criterion",
     "load_query_set",
     "load_rnsb_identity_terms",
     "load_weat",

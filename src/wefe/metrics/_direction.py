@@ -12,7 +12,7 @@ from wefe._checks import check_positive_int
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
 
 # Components below this share of the largest one are rounding noise, not directions.
-_RANK_TOLERANCE = 1e-7
+RANK_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def bias_subspace(
     tuples = np.stack(sets, axis=1)
     rows = (tuples - tuples.mean(axis=1, keepdims=True)).reshape(-1, tuples.shape[-1])
     _, singular, components = np.linalg.svd(rows, full_matrices=False)
-    noise = max(_RANK_TOLERANCE * singular[0], ZERO_LENGTH * np.abs(tuples).max())
+    noise = max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * np.abs(tuples).max())
     rank = int((singular > noise).sum())
     if rank == 0:
         raise ValueError("the members of every tuple are equal, so there is no direction.")

@@ -284,6 +284,51 @@ def is_mapped(array: Any) -> bool:
     return False
 
 
+def private_copy(vectors: FloatArray) -> FloatArray:
+    """Return a copy that can be changed; of a mapped array, another private map of its file.
+
+    A map costs memory only where it is changed later. What was changed in `vectors` since they
+    were mapped is copied, and everything if the file is no longer what it was.
+    """
+    mapped = _map_again(vectors)
+    if mapped is None:
+        return np.array(vectors)
+    for start in range(0, len(vectors), CHUNK_ROWS):
+        chunk = slice(start, start + CHUNK_ROWS)
+        # Bytes are compared, as NaN differs from itself.
+        width = f"V{vectors.shape[1] * vectors.itemsize}" if vectors.shape[1] else "V1"
+        old, new = np.ascontiguousarray(vectors[chunk]), mapped[chunk]
+        if old.tobytes() != new.tobytes():
+            differs = (old.view(width) != new.view(width)).ravel()
+            new[differs] = old[differs]
+    return mapped
+
+
+def _map_again(vectors: FloatArray) -> FloatArray | None:
+    """Map the same part of the same file; None if `vectors` are no such part."""
+    root: Any = None
+    array: Any = vectors
+    while array is not None:
+        if isinstance(array, np.memmap):
+            # Not its first view: that has the offset of the map, whatever part of it it is.
+            root = array
+        array = getattr(array, "base", None)
+    if (
+        root is None
+        or not is_mapped(root)
+        or not root.filename
+        or not vectors.flags.c_contiguous
+        or not vectors.size
+    ):
+        return None
+    offset = root.offset + vectors.ctypes.data - root.ctypes.data
+    try:
+        again = np.memmap(root.filename, vectors.dtype, "c", offset, vectors.shape)
+    except (OSError, ValueError):
+        return None
+    return np.asarray(again)
+
+
 def check_vectors(vectors: npt.ArrayLike) -> FloatArray:
     """Return a 2-d array of floating-point numbers; anything else is refused."""
     array = np.asarray(vectors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,13 @@ from wefe.models._keyed_vectors import (
     ArrayVectors,
     FloatArray,
     Held,
+    IndexedVectors,
     KeyedVectors,
     SelectedVectors,
     StoredVectors,
     check_vectors,
     held,
+    private_copy,
 )
 
 if TYPE_CHECKING:
@@ -347,6 +350,67 @@ class WordEmbeddingModel:
 
         save(self, path, format, progress=progress)
 
+    def copy(self, name: str | None = None) -> WordEmbeddingModel:
+        """Return a model of its own, which can be changed without changing this one.
+
+        Parameters
+        ----------
+        name : str, optional
+            Its name; by default that of this model.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            Vectors in memory are copied. Mapped ones are mapped once more: what is changed later,
+            in either model, costs memory, the rest does not.
+
+        Examples
+        --------
+        >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), name="toy")
+        >>> other = model.copy("changed")
+        >>> other.update("she", np.zeros(2))
+        >>> model["she"]
+        array([1., 0.])
+        """
+        vectors = self.wv._all if self._stored else private_copy(self.vectors)
+        if self._stored and vectors is not None:
+            vectors = np.array(vectors)
+        return self._with_vectors(vectors, name)
+
+    def _with_vectors(
+        self, vectors: FloatArray | None, name: str | None = None
+    ) -> WordEmbeddingModel:
+        """Return a model like this one over another array, which is taken as it is.
+
+        Of stored vectors None keeps them as they are stored. Call `_refresh` when rows of the
+        array are not those of this model.
+        """
+        table = self.wv
+        if isinstance(table, SelectedVectors):
+            label = table.key_to_index.label  # type: ignore[attr-defined]
+            wv: Any = SelectedVectors(list(table.key_to_index), vectors, table.asked, label)  # type: ignore[arg-type]
+        elif isinstance(table, StoredVectors):
+            wv = copy.copy(table)
+            wv._all = vectors
+        elif isinstance(table, IndexedVectors) or not hasattr(table, "index_to_key"):
+            wv = IndexedVectors(table.key_to_index, vectors)  # type: ignore[arg-type]
+        else:
+            # gensim's: dictionaries and lists of its own, as words may be added to it later.
+            wv = copy.copy(table)
+            for attribute, value in vars(table).items():
+                if isinstance(value, dict | list):
+                    setattr(wv, attribute, value.copy())
+            wv.vectors = vectors
+            wv.norms = None
+            if getattr(table, "vectors_vocab", None) is not None:
+                wv.vectors_vocab = np.array(table.vectors_vocab)
+        return WordEmbeddingModel(
+            wv,
+            self.name if name is None else name,
+            self.vocab_prefix,
+            use_subwords=self.use_subwords,
+        )
+
     def most_similar(
         self,
         positive: Any = None,
@@ -419,9 +483,13 @@ class WordEmbeddingModel:
                 "(what gensim loads with mmap='r' cannot be changed either)."
             )
 
-    def _write(self, rows: Sequence[int], vectors: FloatArray) -> None:
+    def _write(self, rows: Sequence[int] | npt.NDArray[np.intp], vectors: FloatArray) -> None:
         """Replace rows, and with them what gensim derives them from or caches of them."""
         self.vectors[rows] = vectors
+        self._refresh(rows)
+
+    def _refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:
+        """Bring up to date what gensim derives rows from or caches of them."""
         # gensim caches the lengths of its vectors for `most_similar`.
         if getattr(self.wv, "norms", None) is not None:
             self.wv.norms = None

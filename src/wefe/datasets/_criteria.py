@@ -1,0 +1,270 @@
+"""Criteria: by what words of a bias are divided into classes, as mitigation needs to know it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wefe._checks import check_choice, check_known, check_sequence, check_word_set, found
+from wefe.datasets._debias_multiclass import fetch_debias_multiclass
+from wefe.datasets._debiaswe import fetch_debiaswe
+from wefe.query import Query
+
+_PRESETS = ("gender", "ethnicity", "religion")
+_KEYS = (
+    "name",
+    "definitional_sets",
+    "class_names",
+    "equalize_sets",
+    "specific_words",
+    "stereotyped_words",
+    "representatives",
+)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The word sets of one criterion of bias: all that a mitigation method may ask for.
+
+    Every method of :mod:`wefe.debias` takes one (``fit(model, criterion=...)``), so that methods
+    can be exchanged without looking for other words.
+
+    Parameters
+    ----------
+    name : str
+        What the criterion is, for example 'gender'; it goes into the names of mitigated models.
+    definitional_sets : sequence of sequences of str
+        Tuples of words that differ in the class only, in the same order of classes:
+        ``[("woman", "man"), ("she", "he")]``. Two or more words each.
+    class_names : sequence of str, optional
+        Names of the classes; 'class 0', 'class 1' ... by default.
+    equalize_sets : sequence of sequences of str, optional
+        Tuples that should become equally near to every neutral word; by default the definitional
+        sets.
+    specific_words : sequence of str, optional
+        Words to which the class rightly belongs, such as 'actress': what `transform` should
+        ignore. Those of the definitional and equalize sets are always among them.
+    stereotyped_words : mapping from class name to sequence of str, optional
+        Words that should not belong to a class, by the class that they are associated with.
+    representatives : sequence of str, optional
+        The word that stands for each class; by default the first definitional set.
+
+    Examples
+    --------
+    >>> criterion = Criterion(
+    ...     "age",
+    ...     [("young", "old"), ("boy", "man"), ("girl", "woman")],
+    ...     class_names=("young", "old"),
+    ...     stereotyped_words={"young": ["naive", "quick"], "old": ["wise", "slow"]},
+    ... )
+    >>> criterion.classes
+    {'young': ('young', 'boy', 'girl'), 'old': ('old', 'man', 'woman')}
+    >>> criterion.queries()[0].query_name
+    'young and old wrt young stereotypes and old stereotypes'
+    """
+
+    name: str
+    definitional_sets: Sequence[Sequence[str]]
+    class_names: Sequence[str] = ()
+    equalize_sets: Sequence[Sequence[str]] = ()
+    specific_words: Sequence[str] = field(default=(), repr=False)
+    stereotyped_words: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    representatives: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"name must be a string; got {found(self.name)}.")
+        definitional = _tuples("definitional_sets", self.definitional_sets)
+        n_classes = len(definitional[0]) if definitional else 0
+        if n_classes < 2 or any(len(words) != n_classes for words in definitional):
+            sizes = sorted({len(words) for words in definitional})
+            raise ValueError(
+                "definitional_sets must hold tuples of one word per class, two classes or more; "
+                f"got tuples of {sizes} words."
+            )
+        names = tuple(self.class_names) or tuple(f"class {i}" for i in range(n_classes))
+        if len(check_word_set("class_names", names)) != n_classes or len(set(names)) != n_classes:
+            raise ValueError(
+                f"class_names must be {n_classes} different names, one for each word of a "
+                f"definitional set; got {found(self.class_names)}."
+            )
+        equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
+        specific = check_word_set("specific_words", [*self.specific_words, *definitional[0]])
+        everything = [*specific, *(word for words in (*definitional, *equalize) for word in words)]
+        check_known("stereotyped_words", self.stereotyped_words, names)
+        stereotyped = {
+            name: check_word_set(f"stereotyped_words[{name!r}]", self.stereotyped_words[name])
+            for name in names
+            if name in self.stereotyped_words
+        }
+        representatives = tuple(self.representatives) or definitional[0]
+        if len(check_word_set("representatives", representatives)) != n_classes:
+            raise ValueError(
+                f"representatives must be {n_classes} words, one for each class; "
+                f"got {found(self.representatives)}."
+            )
+        for attribute, value in (
+            ("definitional_sets", definitional),
+            ("class_names", names),
+            ("equalize_sets", equalize),
+            ("specific_words", tuple(dict.fromkeys(everything))),
+            ("stereotyped_words", stereotyped),
+            ("representatives", representatives),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes: words in a definitional set."""
+        return len(self.class_names)
+
+    @property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The words of each class in the definitional sets, each once."""
+        columns = zip(*self.definitional_sets, strict=True)
+        return {
+            name: tuple(dict.fromkeys(column))
+            for name, column in zip(self.class_names, columns, strict=True)
+        }
+
+    @property
+    def concept_words(self) -> tuple[str, ...]:
+        """All stereotyped words, whatever their class."""
+        every = (word for words in self.stereotyped_words.values() for word in words)
+        return tuple(dict.fromkeys(every))
+
+    def queries(self) -> list[Query]:
+        """Return a query for each two classes that have stereotyped words.
+
+        Targets are the definitional words of the two classes, attributes their stereotyped words.
+        """
+        classes = self.classes
+        named = [name for name in self.class_names if name in self.stereotyped_words]
+        return [
+            Query(
+                [classes[first], classes[second]],
+                [self.stereotyped_words[first], self.stereotyped_words[second]],
+                [first, second],
+                [f"{first} stereotypes", f"{second} stereotypes"],
+            )
+            for position, first in enumerate(named)
+            for second in named[position + 1 :]
+        ]
+
+
+def list_criteria() -> list[str]:
+    """Return the names of the criteria that :func:`load_criterion` knows.
+
+    Examples
+    --------
+    >>> list_criteria()
+    ['gender', 'ethnicity', 'religion']
+    """
+    return list(_PRESETS)
+
+
+def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Criterion:
+    """Load the word sets of a published criterion of bias, or those of a file.
+
+    Parameters
+    ----------
+    name : {'gender', 'ethnicity', 'religion'} or path
+        A published criterion; or a JSON file with an object whose keys are the parameters of
+        :class:`Criterion`, of which only 'definitional_sets' is needed.
+    offline : bool, default=False
+        For 'gender': True takes the 218 gender-specific words that ship with the package in place
+        of the 1,441 that are downloaded.
+
+    Returns
+    -------
+    Criterion
+        - gender [1]_: ten pairs (female, male), 52 pairs to equalize, the gender-specific words;
+          stereotyped words are the occupations of [2]_.
+        - ethnicity [2]_: black, caucasian, asian; six triples, stereotyped words.
+        - religion [2]_: jew, christian, muslim; five triples, stereotyped words.
+
+    Raises
+    ------
+    ValueError
+        If no criterion has that name, or a file is not as described.
+    ConnectionError
+        If the gender-specific words are neither at hand nor to be downloaded.
+
+    References
+    ----------
+    .. [1] T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer
+       Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
+    .. [2] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+       is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> gender = load_criterion("gender", offline=True)
+    >>> gender.definitional_sets[:2]
+    (('woman', 'man'), ('girl', 'boy'))
+    >>> load_criterion("religion").class_names
+    ('jew', 'christian', 'muslim')
+    """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(
+            f"a criterion must be a name, a file or a Criterion; got {found(name)}. "
+            f"Known names: {', '.join(_PRESETS)}."
+        )
+    path = Path(name)
+    if path.suffix == ".json" or path.is_file():
+        return _read(path)
+    check_choice("criterion", str(name), (*_PRESETS, "FILE.json"))
+    published = fetch_debias_multiclass()
+    if name == "gender":
+        bolukbasi = fetch_debiaswe(offline=offline)
+        templates = published["gender_analogy_templates"]
+        return Criterion(
+            "gender",
+            bolukbasi["definitional_pairs"],
+            ("female", "male"),
+            bolukbasi["equalize_pairs"],
+            bolukbasi["gender_specific_seed" if offline else "gender_specific"],
+            {"female": templates["woman"], "male": templates["man"]},
+            ("she", "he"),
+        )
+    classes = {
+        "ethnicity": ("black", "caucasian", "asian"),
+        "religion": ("jew", "christian", "muslim"),
+    }[str(name)]
+    sets = published[f"{name}_definitional_sets"]
+    return Criterion(
+        str(name),
+        sets,
+        classes,
+        stereotyped_words=published[f"{name}_analogy_templates"],
+        representatives=classes if name == "religion" else sets[0],
+    )
+
+
+def _read(path: Path) -> Criterion:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path}: expected a JSON file ({error}).") from error
+    if not isinstance(content, dict) or "definitional_sets" not in content:
+        raise ValueError(
+            f"{path}: expected a JSON object with 'definitional_sets', a list of lists of words; "
+            f"got {found(content)}."
+        )
+    check_known(str(path), content, _KEYS)
+    content.setdefault("name", path.stem)
+    try:
+        return Criterion(**content)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        check_word_set(f"{name}[{position}]", words)
+        for position, words in enumerate(check_sequence(name, sets))
+    )

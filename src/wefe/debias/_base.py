@@ -1,0 +1,308 @@
+"""What every mitigation method shares: fit, transform, and what their arguments mean."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from wefe._checks import check_bool, check_sequence, check_word_set, nearest
+from wefe.datasets import Criterion, load_criterion
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
+
+    from wefe.embeddings import EmbeddedSet, EmbeddingDict
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PCA_ARGS: Mapping[str, Any] = {"n_components": 10}
+
+
+class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
+
+    The conventions are those of scikit-learn: parameters of the constructor are only stored, what
+    `fit` learns has a name that ends with an underscore, `fit` returns the object, and
+    ``sklearn.base.clone`` copies it.
+
+    Parameters
+    ----------
+    pca_args : dict, optional
+        Arguments of the principal component analysis that finds the bias subspace;
+        ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Log what is done at level INFO; otherwise at level DEBUG.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+
+    Notes
+    -----
+    A method of your own defines `fit` and `transform`; one that changes every vector by itself,
+    whatever the others are, is written as a :class:`RowwiseDebias` in a few lines.
+    """
+
+    #: Parameter of `fit` -> attribute of a `Criterion` that it is taken from.
+    _from_criterion: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(
+        self,
+        pca_args: dict[str, Any] | None = None,
+        verbose: bool = False,
+        criterion_name: str | None = None,
+    ) -> None:
+        self.pca_args = pca_args
+        self.verbose = verbose
+        self.criterion_name = criterion_name
+
+    @abstractmethod
+    def fit(self, model: WordEmbeddingModel, **fit_params: Any) -> BaseDebias:
+        """Learn the transformation.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from.
+        **fit_params
+            The word sets of the method.
+
+        Returns
+        -------
+        BaseDebias
+            The method itself.
+        """
+
+    @abstractmethod
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        """Mitigate the bias of a model with what was learned.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to change.
+        target : sequence of str, optional
+            The words whose vectors change; all words by default. Words that the model lacks are
+            counted and logged.
+        ignore : sequence of str, optional
+            Words that keep their vectors, also where they are in `target`; none by default.
+        copy : bool, default=True
+            True leaves `model` as it is. False changes its vectors, and its name.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model: `model` itself if `copy` is False.
+        """
+
+    def fit_transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+        **fit_params: Any,
+    ) -> WordEmbeddingModel:
+        """Fit, and transform the same model.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from and to change.
+        target, ignore, copy
+            See :meth:`transform`.
+        **fit_params
+            See :meth:`fit`.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model.
+        """
+        return self.fit(model, **fit_params).transform(model, target, ignore, copy)
+
+    # For authors of methods
+
+    def _check_sets_size(
+        self, sets: Sequence[Sequence[str]], set_name: str, size: int | None = 2
+    ) -> list[tuple[str, ...]]:
+        """Return sets of words as tuples.
+
+        Parameters
+        ----------
+        sets : sequence of sequences of str
+            The sets.
+        set_name : str
+            What they are called in messages: 'definitional' for definitional pairs.
+        size : int or None, default=2
+            Number of words that each must have; None for two or more.
+        """
+        kind = "pairs" if size == 2 else "sets"
+        name = f"{set_name}_{kind}"
+        checked = []
+        for position, words in enumerate(check_sequence(name, sets)):
+            part = check_word_set(f"{name}[{position}]", words)
+            if (size is None and len(part) < 2) or (size is not None and len(part) != size):
+                wanted = "two or more words" if size is None else f"{size} words"
+                hint = (
+                    " Use MulticlassHardDebias for more than two classes."
+                    if size == 2 < len(part)
+                    else ""
+                )
+                raise ValueError(
+                    f"{name}[{position}] must have {wanted}; it has {len(part)} "
+                    f"({', '.join(part)}).{hint}"
+                )
+            checked.append(part)
+        return checked
+
+    def _check_transform_args(
+        self, model: WordEmbeddingModel, target: object, ignore: object, copy: object
+    ) -> None:
+        """Refuse arguments of `transform` that are of another type."""
+        check_model(model)
+        if target is not None and not _words("target", target):
+            raise ValueError("target is empty, so nothing would change; None stands for all words.")
+        _words("ignore", ignore)
+        check_bool("copy", copy)
+
+    def _identify_bias_subspace(
+        self, definitional_embeddings: Sequence[EmbeddingDict | Any], verbose: bool = False
+    ) -> PCA:
+        """Find the directions along which the members of definitional sets differ.
+
+        Parameters
+        ----------
+        definitional_embeddings : sequence of dict or of ndarray of shape (n_words, dim)
+            The vectors of each definitional set.
+        verbose : bool, default=False
+            Log the variance explained at level INFO.
+
+        Returns
+        -------
+        sklearn.decomposition.PCA
+            Fitted on the vectors, each set centred on its own mean (Bolukbasi et al. 2016).
+            Its components point from the second to the first words. There are never more of them
+            than the sets span: further ones would be rounding noise.
+        """
+        from wefe.debias._projection import principal_components
+
+        vectors = [
+            np.stack(list(part.values())) if isinstance(part, dict) else np.asarray(part)
+            for part in definitional_embeddings
+        ]
+        pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
+        pca = principal_components(vectors, pca_args)
+        logger.log(
+            logging.INFO if verbose else logging.DEBUG,
+            "explained variance ratios of the bias subspace: %s",
+            np.array2string(pca.explained_variance_ratio_, precision=3),
+        )
+        return pca
+
+    # For the methods of this package
+
+    def _fit_words(self, criterion: object, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the word sets to fit with: those given, the others from the criterion."""
+        checked = _criterion(criterion)
+        self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
+        words = dict(given)
+        for parameter, attribute in self._from_criterion.items():
+            if words.get(parameter) is None and checked is not None:
+                words[parameter] = getattr(checked, attribute)
+        return words
+
+    def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
+        for parameter in parameters:
+            if words.get(parameter) is None:
+                raise TypeError(
+                    f"{type(self).__name__}.fit needs {parameter}, or a criterion "
+                    "('gender', or a Criterion with word sets of yours)."
+                )
+
+    def _refuse_unknown(self, fit_params: Mapping[str, Any]) -> None:
+        # A misspelt word set would otherwise be silently left out.
+        if fit_params:
+            known = [
+                name
+                for name in inspect.signature(self.fit).parameters
+                if name not in ("model", "fit_params")
+            ]
+            name = next(iter(fit_params))
+            raise TypeError(
+                f"{type(self).__name__}.fit has no parameter {name!r}; it has "
+                f"{', '.join(known)}.{nearest(name, known)}"
+            )
+
+    def _name_of_mitigated(self, model: WordEmbeddingModel) -> str:
+        criterion = getattr(self, "criterion_name_", self.criterion_name)
+        return "_".join([model.name, *([criterion] if criterion else []), "debiased"])
+
+    def _check_dim(self, model: WordEmbeddingModel) -> None:
+        if model.dim != self.dim_:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on vectors of {self.dim_} dims; {model.name} "
+                f"has {model.dim}. Fit it on this model."
+            )
+
+    def _log(self, message: str, *args: Any) -> None:
+        logger.log(logging.INFO if self.verbose else logging.DEBUG, message, *args)
+
+
+def definitional_vectors(
+    model: WordEmbeddingModel, sets: Sequence[Sequence[str]], called: str, *, normalize: bool = True
+) -> list[EmbeddedSet]:
+    """Look up definitional sets; sets that lost a word are left out, counted and logged.
+
+    Raises
+    ------
+    ValueError
+        If none is complete, or the members of every set are equal.
+    """
+    from wefe.embeddings import embed_tuples
+
+    complete = embed_tuples(model, sets, called, normalize=normalize)
+    if not complete:
+        raise ValueError(
+            f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "
+            "Their words are looked up as written"
+            + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
+        )
+    return complete
+
+
+def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
+    """Return words as the vocabulary of a model has them, that is with its prefix."""
+    prefix = model.vocab_prefix or ""
+    return [prefix + word for word in words]
+
+
+def check_words(name: str, words: object) -> tuple[str, ...]:
+    """Return words for `target` or `ignore` as a tuple; None is no words."""
+    return tuple(_words(name, words))
+
+
+def _words(name: str, words: object) -> Collection[str]:
+    if words is None:
+        return ()
+    if isinstance(words, set | frozenset):
+        words = sorted(words, key=str)
+    sequence = check_sequence(name, words)
+    return check_word_set(name, sequence) if len(sequence) else ()
+
+
+def _criterion(criterion: object) -> Criterion | None:
+    if criterion is None or isinstance(criterion, Criterion):
+        return criterion
+    return load_criterion(criterion)  # type: ignore[arg-type]

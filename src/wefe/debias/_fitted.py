@@ -1,0 +1,43 @@
+"""Whether a mitigation method was fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) -> None:
+    """Refuse a mitigation method that was not fitted.
+
+    Parameters
+    ----------
+    method : BaseDebias
+        The method.
+    attributes : sequence of str, optional
+        What `fit` learns; by default any attribute whose name ends with an underscore.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If it lacks one of the attributes.
+
+    Examples
+    --------
+    >>> from wefe.debias import HardDebias
+    >>> check_is_fitted(HardDebias(), ["bias_direction_"])
+    Traceback (most recent call last):
+        ...
+    sklearn.exceptions.NotFittedError: HardDebias is not fitted; call fit with a model and ...
+    """
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted as check
+
+    name = type(method).__name__
+    message = (
+        f"{name} is not fitted; call fit with a model and word sets first: "
+        f"{name}().fit(model, ...)."
+    )
+    try:
+        check(method, attributes, msg=message)
+    except NotFittedError:
+        raise NotFittedError(message) from None

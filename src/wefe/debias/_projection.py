@@ -1,0 +1,159 @@
+"""The geometry that mitigation methods share: subspaces, projections, unit lengths, equal pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe.metrics._direction import RANK_TOLERANCE
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.models._keyed_vectors import FloatArray
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
+
+Vectors: TypeAlias = npt.NDArray[np.float64]
+
+
+def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
+    """Stack the vectors of sets, each set centred on its own mean: shape (n_words, dim)."""
+    arrays = [np.asarray(part, dtype=np.float64) for part in sets]
+    return np.concatenate([part - part.mean(axis=0) for part in arrays])
+
+
+def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, Any]) -> PCA:
+    """Principal components of definitional sets, each centred on its own mean.
+
+    Parameters
+    ----------
+    sets : sequence of array-like of shape (n_words, dim)
+        The vectors of each definitional set; element i of all sets is of the same class.
+    pca_args : mapping
+        Arguments of scikit-learn's PCA. A whole number of components is lowered to the number of
+        directions that the sets span, as further ones are rounding noise.
+
+    Returns
+    -------
+    sklearn.decomposition.PCA
+        Fitted; its components point from the second to the first words of the sets.
+
+    Raises
+    ------
+    ValueError
+        If the members of every set are equal.
+    """
+    from sklearn.decomposition import PCA
+
+    arrays = [np.asarray(part, dtype=np.float64) for part in sets]
+    rows = centred_rows(arrays)
+    singular = np.linalg.svd(rows, compute_uv=False)
+    noise = max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * max(np.abs(a).max() for a in arrays))
+    rank = int((singular > noise).sum())
+    if rank == 0:
+        raise ValueError(
+            "the members of every definitional set have the same vector, so there is no bias "
+            "direction."
+        )
+    arguments = dict(pca_args)
+    wanted = arguments.get("n_components")
+    if wanted is None or (isinstance(wanted, int | np.integer) and wanted > rank):
+        arguments["n_components"] = rank
+    pca = PCA(**arguments).fit(rows)
+    # The sign of a component is arbitrary; that of the mean difference of two classes is not.
+    towards_first = pca.components_ @ np.sum([part[0] - part[1] for part in arrays], axis=0)
+    pca.components_[towards_first < 0] *= -1
+    return pca
+
+
+def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
+    """Return vectors without their components along orthonormal directions.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_words, dim)
+        The vectors.
+    basis : ndarray of shape (n_directions, dim), or (dim,)
+        Orthonormal directions.
+
+    Returns
+    -------
+    ndarray of shape (n_words, dim)
+        New vectors, in the dtype of `vectors`.
+    """
+    directions = np.atleast_2d(basis).astype(vectors.dtype, copy=False)
+    if len(directions) == 1:
+        # An outer product as a matrix product takes longer than the sum itself.
+        along = vectors @ directions[0]
+        removed = np.multiply(along[:, None], directions[0])
+    else:
+        removed = (vectors @ directions.T) @ directions
+    np.subtract(vectors, removed, out=removed)
+    return np.asarray(removed)
+
+
+def to_unit(vectors: FloatArray) -> FloatArray:
+    """Scale vectors to unit length, in place, and return them; zero vectors stay."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    lengths[lengths == 0] = 1
+    vectors /= lengths[:, None]
+    return vectors
+
+
+def orthonormal(rows: npt.ArrayLike, tolerance: float = RANK_TOLERANCE) -> Vectors:
+    """Return an orthonormal basis of the span of rows: shape (rank, dim)."""
+    matrix = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    _, singular, components = np.linalg.svd(matrix, full_matrices=False)
+    if singular.size == 0 or singular[0] == 0:
+        return np.empty((0, matrix.shape[1]))
+    return np.asarray(components[singular > tolerance * singular[0]])
+
+
+def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
+    """Make words differ within the bias subspace only, at unit length.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_words, dim)
+        Unit vectors of the words of one equalize set, neutralised or not.
+    originals : ndarray of shape (n_words, dim)
+        Their unit vectors before anything was neutralised: on which side of the subspace a word
+        belongs is read from them, as of a neutralised vector only rounding noise would be left.
+    basis : ndarray of shape (n_directions, dim)
+        Orthonormal directions of the bias subspace.
+
+    Returns
+    -------
+    ndarray of shape (n_words, dim)
+        ``y + sqrt(1 - |y|^2) * s_w``: y is the mean of the words outside of the subspace, s_w the
+        side of word w, of unit length. Words without a side of their own become y, scaled to unit
+        length.
+
+    References
+    ----------
+    Bolukbasi et al., NIPS 2016, section 6 (equalize); Manzini et al., NAACL-HLT 2019.
+    """
+    mean = vectors.mean(axis=0)
+    y = mean - (mean @ basis.T) @ basis
+    rest = 1 - float(y @ y)
+    if rest < -1e-8:
+        raise ValueError("equalize needs vectors of unit length.")
+    inside = originals @ basis.T
+    sides = inside - inside.mean(axis=0)
+    lengths = np.linalg.norm(sides, axis=1, keepdims=True)
+    sided = lengths[:, 0] > ZERO_LENGTH
+    towards = np.divide(sides, lengths, out=np.zeros_like(sides), where=lengths > ZERO_LENGTH)
+    result = y + math.sqrt(max(rest, 0.0)) * (towards @ basis)
+    height = float(np.linalg.norm(y))
+    if not sided.all() and height > ZERO_LENGTH:
+        result[~sided] = y / height
+    return np.asarray(result)
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most `size` that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

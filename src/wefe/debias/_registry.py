@@ -1,0 +1,61 @@
+"""Mitigation methods by name, as the command line takes them."""
+
+from __future__ import annotations
+
+import re
+
+from wefe._checks import check_choice
+from wefe.debias._base import BaseDebias
+
+
+def list_debias_methods() -> list[type[BaseDebias]]:
+    """Return every mitigation method of the package, in alphabetical order.
+
+    Examples
+    --------
+    >>> [debias_method_name(method) for method in list_debias_methods()][:2]
+    ['double-hard-debias', 'half-sibling-regression']
+    """
+    import wefe.debias
+
+    every = [getattr(wefe.debias, name) for name in dir(wefe.debias)]
+    methods = {
+        value
+        for value in every
+        if isinstance(value, type)
+        and issubclass(value, BaseDebias)
+        and not getattr(value, "__abstractmethods__", None)
+    }
+    return sorted(methods, key=lambda method: method.__name__)
+
+
+def get_debias_method(name: str) -> type[BaseDebias]:
+    """Return the mitigation method of that name; case and punctuation do not matter.
+
+    Examples
+    --------
+    >>> get_debias_method("hard-debias")
+    <class 'wefe.debias._hard.HardDebias'>
+    """
+    known = {_plain(method.__name__): method for method in list_debias_methods()}
+    if _plain(str(name)) in known:
+        return known[_plain(str(name))]
+    names = [debias_method_name(method) for method in known.values()]
+    check_choice("method", name, names)
+    raise AssertionError
+
+
+def debias_method_name(method: type[BaseDebias]) -> str:
+    """Return the name of a method as the command line writes it.
+
+    Examples
+    --------
+    >>> from wefe.debias import HardDebias
+    >>> debias_method_name(HardDebias)
+    'hard-debias'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", method.__name__).lower()
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -1,0 +1,338 @@
+"""Methods that change every vector by itself, in memory or from file to file.
+
+A method is fitted, and then it is a function from vectors to vectors. What follows from that is
+done here once: which words change, in which order and dtype, in a copy or in place, how much
+memory that takes, and what becomes of vectors without a direction.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._progress import progress_bar
+from wefe.debias._base import BaseDebias, check_words, forms
+from wefe.debias._fitted import check_is_fitted
+from wefe.debias._projection import chunks
+from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+
+logger = logging.getLogger(__name__)
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+# Rows that are changed at once: with their temporary arrays they fit into the cache.
+_BLOCK_NUMBERS = 1 << 18
+# Up to this share of rows, single rows are read and written.
+_SPARSE = 0.25
+
+
+class RowwiseDebias(BaseDebias):
+    """Base class of methods that change each vector by itself.
+
+    A method defines `fit`, which sets `dim_`, and `_map_vectors`. It may define what else differs:
+    words that never change (`_protected_words`), other vectors for words that are ignored
+    (`_map_ignored`), and words whose vectors are settled together (`_joint_words`,
+    `_settle_jointly`), such as pairs that are equalised.
+    """
+
+    #: Whether `fit` reads the whole vocabulary, not only the words it is given.
+    _fit_reads_vocabulary: ClassVar[bool] = False
+
+    dim_: int
+    _shows_bar = True
+
+    @abstractmethod
+    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
+        """Return the new vectors of any words.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_words, dim), float32 or float64
+            Finite vectors, none of them zero. They must not be changed.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim)
+            A new array of the same dtype.
+        """
+
+    def _map_ignored(self, vectors: FloatArray) -> FloatArray | None:  # noqa: ARG002
+        """Return new vectors of words in `ignore`; None leaves them as they are."""
+        return None
+
+    def _protected_words(self) -> Sequence[str]:
+        """Words that never change, without the prefix of a model."""
+        return ()
+
+    def _joint_words(self) -> Sequence[str]:
+        """Words that `_settle_jointly` looks at, without the prefix of a model."""
+        return ()
+
+    def _settle_jointly(
+        self,
+        originals: Mapping[str, npt.NDArray[np.float64]],  # noqa: ARG002
+        mapped: Mapping[str, npt.NDArray[np.float64]],  # noqa: ARG002
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the final vectors of words that depend on each other.
+
+        Parameters
+        ----------
+        originals : mapping from str to ndarray of shape (dim,)
+            The vectors of those `_joint_words` that the model has, float64.
+        mapped : mapping from str to ndarray of shape (dim,)
+            The same as they are by now; those of ignored words are as before.
+        """
+        return {}
+
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        """Mitigate the bias of a model with what was learned.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to change: the one fitted, or another one of the same space.
+        target : sequence of str, optional
+            The words whose vectors change; all words by default. Words that the model lacks are
+            counted and logged.
+        ignore : sequence of str, optional
+            Words that keep their vectors, also where they are in `target`; none by default.
+        copy : bool, default=True
+            True leaves `model` as it is, and takes memory for the vectors that change once more:
+            for all of them where they are in memory, for those that change where they are mapped
+            from a file. False changes the vectors of `model`, and its name.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model: `model` itself if `copy` is False. Numbers have the type that they
+            had; they are computed in float32, or float64 for models of float64. Zero vectors and
+            such with NaN or infinity stay as they are, and are counted in the log.
+
+        Raises
+        ------
+        ValueError
+            If the model has another number of dimensions, or none of the words in `target`.
+        sklearn.exceptions.NotFittedError
+            If the method was not fitted.
+        """
+        self._check_transform_args(model, target, ignore, copy)
+        check_is_fitted(self)
+        self._check_dim(model)
+        choice = _Choice(self, model, target, ignore)
+        settled = self._settled(model, choice)
+        rows = choice.touched(self._changes_ignored)
+        rows[list(settled)] = True
+        if not copy:
+            model._check_writeable()
+            result, fresh = model, False
+        elif model.held == "mapped" and not isinstance(model.wv, StoredVectors):
+            result, fresh = model.copy(), False
+        else:
+            source = model.vectors
+            fresh = bool(rows.sum() > _SPARSE * len(rows))
+            result = model._with_vectors(np.empty_like(source) if fresh else np.array(source))
+        self._fill(model.vectors, result.vectors, choice, rows, fresh=fresh)
+        for row, vector in settled.items():
+            result.vectors[row] = vector.astype(model.dtype)
+        result._refresh(np.flatnonzero(rows))
+        result.name = self._name_of_mitigated(model)
+        if model.use_subwords:
+            logger.warning(
+                "%s builds vectors of unseen words from subwords; those were not mitigated",
+                model.name,
+            )
+        self._log("%s: %d of %d vectors changed", result.name, rows.sum(), len(rows))
+        return result
+
+    @property
+    def _changes_ignored(self) -> bool:
+        return type(self)._map_ignored is not RowwiseDebias._map_ignored
+
+    def _fill(
+        self, source: FloatArray, into: FloatArray, choice: _Choice, rows: Mask, *, fresh: bool
+    ) -> None:
+        """Write the new vectors of the rows that change, and the others where they are missing."""
+        n_left = 0
+        size = max(1, _BLOCK_NUMBERS // max(source.shape[1], 1))
+        parts: Iterable[slice | npt.NDArray[np.intp]] = chunks(len(source), size)
+        if not fresh and rows.sum() <= _SPARSE * len(rows):
+            places = np.flatnonzero(rows)
+            parts = (places[part] for part in chunks(len(places), size))
+        with progress_bar(int(rows.sum()), type(self).__name__, "word", self._shows_bar) as bar:
+            for part in parts:
+                block, here = source[part], rows[part]
+                if here.any():
+                    new, n_here = self._map_block(block, choice.changed[part], here)
+                    n_left += n_here
+                    if fresh or here.all():
+                        into[part] = new
+                    else:
+                        # Of a mapped file, only pages that are written to take memory.
+                        into[part][here] = new[here]
+                    bar.update(int(here.sum()))
+                elif fresh:
+                    into[part] = block
+        _log_left(n_left)
+
+    def _map_block(self, block: FloatArray, changed: Mask, rows: Mask) -> tuple[FloatArray, int]:
+        """Return the vectors of a block as they become, and how many had to stay.
+
+        `changed` are those to map; the rest of `rows` is mapped as `_map_ignored` does.
+        """
+        width = np.promote_types(block.dtype, np.float32)
+        exact = block.astype(width, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", exact, exact)
+        usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
+        if usual.all() and changed.all():
+            return self._map_vectors(exact).astype(block.dtype, copy=False), 0
+        result = block.copy()
+        for map_vectors, mask in (
+            (self._map_vectors, changed),
+            (self._map_ignored, rows & ~changed),
+        ):
+            if not mask.any():
+                continue
+            plain = np.flatnonzero(mask & usual)
+            if plain.size:
+                new = map_vectors(exact[plain])
+                if new is not None:
+                    result[plain] = new
+            # float32 cannot square its largest and smallest numbers.
+            for row in np.flatnonzero(mask & ~usual):
+                vector = block[row].astype(np.float64)[None]
+                if np.isfinite(vector).all() and vector.any():
+                    new = map_vectors(vector)
+                    if new is not None:
+                        result[row] = new[0]
+        n_left = int((changed & ~usual & ~_directed(block)).sum()) if not usual.all() else 0
+        return result, n_left
+
+    def _settled(
+        self, model: WordEmbeddingModel, choice: _Choice
+    ) -> dict[int, npt.NDArray[np.float64]]:
+        """Return the rows and final vectors of words that are settled jointly."""
+        prefix = model.vocab_prefix or ""
+        rows: dict[str, int] = {}
+        for word in dict.fromkeys(self._joint_words()):
+            row = model.vocab.get(prefix + word)
+            if row is not None:
+                rows[word] = row
+        if not rows:
+            return {}
+        words = list(rows)
+        block = model.get_vectors([prefix + word for word in words])
+        directed = _directed(block)
+        if not directed.all():
+            lost = [word for word, good in zip(words, directed, strict=True) if not good]
+            logger.warning("%s: no direction, so not equalized: %s", model.name, ", ".join(lost))
+            words = [word for word in words if word not in set(lost)]
+            block = block[directed]
+        originals = block.astype(np.float64)
+        changed = np.array([choice.changed[rows[word]] for word in words], dtype=bool)
+        mapped, _ = self._map_block(originals, changed, np.ones(len(words), dtype=bool))
+        settled = self._settle_jointly(
+            dict(zip(words, originals, strict=True)), dict(zip(words, mapped, strict=True))
+        )
+        return {rows[word]: vector for word, vector in settled.items()}
+
+
+class _Choice:
+    """The rows of a model that change.
+
+    Attributes
+    ----------
+    changed : ndarray of bool
+        Per row, whether it is mapped.
+    ignored_rows : ndarray of int
+        Rows of the words in `ignore`.
+    """
+
+    def __init__(
+        self,
+        method: RowwiseDebias,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None,
+        ignore: Sequence[str] | None,
+    ) -> None:
+        n_rows = len(model.wv.key_to_index)
+        if not isinstance(model.wv, StoredVectors):
+            n_rows = len(model.vectors)
+        self._target: Mask | None = None
+        if target is not None:
+            self._target = np.zeros(n_rows, dtype=bool)
+            self._target[_rows(model, check_words("target", target), "target")] = True
+            if not self._target.any():
+                raise ValueError(
+                    f"{model.name} has none of the {len(target)} words in target; their case and "
+                    "spelling must be those of the vocabulary."
+                )
+        self.ignored_rows = _rows(model, check_words("ignore", ignore))
+        protected = _rows(model, method._protected_words())
+        self.changed = np.ones(n_rows, dtype=bool) if target is None else self._target.copy()  # type: ignore[union-attr]
+        if self._target is not None and self._target[protected].any():
+            logger.warning(
+                "%d words in target stay as they are, because %s protects them",
+                int(self._target[protected].sum()),
+                type(method).__name__,
+            )
+        self.changed[self.ignored_rows] = False
+        self.changed[protected] = False
+        if len(model.vocab) < n_rows:
+            # gensim may have room for words to come.
+            self.changed[len(model.vocab) :] = False
+
+    def touched(self, with_ignored: bool) -> Mask:
+        """Rows that are changed in any way."""
+        touched = self.changed.copy()
+        if with_ignored:
+            touched[self.ignored_rows] = True
+            if self._target is not None:
+                touched &= self._target
+        return touched
+
+
+def _rows(
+    model: WordEmbeddingModel, words: Sequence[str], called: str | None = None
+) -> npt.NDArray[np.intp]:
+    """Return the rows of those words that a model has; missing ones are logged if `called`."""
+    vocab = model.vocab
+    rows: list[int] = []
+    lost: list[str] = []
+    for word, form in zip(words, forms(model, words), strict=True):
+        row = vocab.get(form)
+        if row is None:
+            lost.append(word)
+        else:
+            rows.append(row)
+    if called and lost:
+        listed = ", ".join(lost[:10]) + (", ..." if len(lost) > 10 else "")
+        logger.warning(
+            "%s lacks %d of the %d words in %s: %s",
+            *(model.name, len(lost), len(words), called, listed),
+        )
+    return np.array(rows, dtype=np.intp)
+
+
+def _directed(vectors: FloatArray) -> Mask:
+    """Whether each vector is finite and not zero."""
+    return np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
+
+
+def _log_left(n_left: int) -> None:
+    if n_left:
+        logger.warning(
+            "%d vectors stay as they were: they are zero, or hold NaN or infinity", n_left
+        )
