@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from wefe import Query, __version__
+from wefe import Query, __version__, load
 
 
 def wefe(*arguments, expect=0, **environment):
@@ -35,7 +35,7 @@ def test_demo_prints_a_table_and_a_ranking():
 
 
 def test_help_teaches():
-    for command in ([], ["demo"], ["measure"], ["datasets"]):
+    for command in ([], ["demo"], ["measure"], ["debias"], ["convert"], ["datasets"]):
         assert "Usage:" in wefe(*command, "--help").stdout
     text = wefe("measure", "--help").stdout
     assert "Example: wefe measure --model demo" in text
@@ -226,3 +226,53 @@ def test_footer_says_what_was_done():
     call = ["measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es"]
     output = wefe(*call, "--param", 'weat-es.p_value_method="approximate"').stdout
     assert "p value: right-sided permutation test (random splits)" in output
+
+
+def test_debias_writes_a_file_and_says_what_it_did(tmp_path):
+    out = tmp_path / "out.bin"
+    done = wefe(
+        *["debias", "--model", "demo", "--method", "hard-debias", "--criterion", "gender"],
+        *["--out", str(out), "--offline"],
+    )
+    assert "minilm-words_gender_debiased, 10,441 of 10,569 vectors changed" in done.stdout
+    assert "female and male wrt" in done.stdout
+    model, before = load(out, hold="memory"), load("demo")
+    assert list(model.vocab) == list(before.vocab)
+    # Ignored, as the criterion says, and in no pair that is equalised.
+    assert (model["actress"] == before["actress"]).all()
+    assert (model["nurse"] != before["nurse"]).any()
+
+
+def test_debias_takes_word_lists_and_parameters(tmp_path):
+    (tmp_path / "ignore.txt").write_text("nurse\n\ndoctor\n")
+    (tmp_path / "target.txt").write_text("nurse\nlibrarian\n")
+    (tmp_path / "age.json").write_text(
+        json.dumps({"definitional_sets": [["young", "old"], ["girl", "woman"]]})
+    )
+    done = wefe(
+        *["debias", "--model", "demo", "--method", "MulticlassHardDebias"],
+        *["--criterion", str(tmp_path / "age.json"), "--out", str(tmp_path / "out.safetensors")],
+        *["--ignore", str(tmp_path / "ignore.txt"), "--target", str(tmp_path / "target.txt")],
+        *["--param", 'pca_args={"n_components": 1}', "--param", "equalize_sets=[]"],
+        *["--param", "criterion_name=years"],
+    )
+    assert "minilm-words_years_debiased, 1 of 10,569 vectors changed" in done.stdout
+    assert "WEAT" not in done.stdout  # the criterion names no stereotypes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--method", "hard-debais"], "Did you mean 'hard-debias'"),
+        (["--criterion", "gendre"], "Did you mean 'gender'"),
+        (["--param", "x"], "expected NAME=VALUE"),
+        (["--param", "n_wrods=3"], "unknown option 'n_wrods'"),
+        (["--target", "missing.txt"], "missing.txt"),
+    ],
+)
+def test_debias_refuses_with_a_message(arguments, text, tmp_path):
+    out = str(tmp_path / "out.bin")
+    done = wefe("debias", "--model", "demo", "--out", out, "--offline", *arguments, expect=2)
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

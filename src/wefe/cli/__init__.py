@@ -12,15 +12,15 @@ import typer
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    from wefe.cli import _convert, _datasets, _demo, _measure
+    from wefe.cli import _convert, _datasets, _debias, _demo, _measure
 
     _log_each_message_once()
     app = typer.Typer(
         name="wefe",
         help="Measure how biased word embeddings are, and how they rank.\n\n"
         "Start with 'wefe demo'; it needs no files and no network. Then 'wefe measure --model "
-        "FILE' asks published queries of your own vectors, and 'wefe convert' makes a large file "
-        "open at once.",
+        "FILE' asks published queries of your own vectors, 'wefe debias' mitigates their bias, and "
+        "'wefe convert' makes a large file open at once.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -28,6 +28,7 @@ def main() -> None:
     )
     app.command("demo")(_demo.demo)
     app.command("measure")(_measure.measure)
+    app.command("debias")(_debias.debias)
     app.command("convert")(_convert.convert)
     app.command("datasets")(_datasets.datasets)
     app.callback(invoke_without_command=True)(_top)

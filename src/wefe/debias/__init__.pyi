@@ -1,4 +1,9 @@
 from ._base import BaseDebias as BaseDebias
 from ._fitted import check_is_fitted as check_is_fitted
 from ._hard import HardDebias as HardDebias
+from ._registry import get_debias_method as get_debias_method
+from ._registry import list_debias_methods as list_debias_methods
 from ._rowwise import RowwiseDebias as RowwiseDebias
+from ._streaming import MitigatedFile as MitigatedFile
+from ._streaming import debias_file as debias_file
+from ._streaming import transform_file as transform_file

@@ -215,7 +215,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _fit_words(self, criterion: object, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the word sets to fit with: those given, the others from the criterion."""
-        checked = _criterion(criterion)
+        checked = as_criterion(criterion)
         self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
         words = dict(given)
         for parameter, attribute in self._from_criterion.items():
@@ -302,7 +302,24 @@ def _words(name: str, words: object) -> Collection[str]:
     return check_word_set(name, sequence) if len(sequence) else ()
 
 
-def _criterion(criterion: object) -> Criterion | None:
+def as_criterion(criterion: object) -> Criterion | None:
+    """Return a criterion, loaded if it is a name or a file."""
     if criterion is None or isinstance(criterion, Criterion):
         return criterion
     return load_criterion(criterion)  # type: ignore[arg-type]
+
+
+def flattened(words: Any) -> list[str]:
+    """Return all strings in nested lists, tuples and the values of mappings."""
+    if isinstance(words, str):
+        return [words]
+    if isinstance(words, Mapping):
+        words = list(words.values())
+    if isinstance(words, list | tuple | set | frozenset | np.ndarray):
+        return [word for part in words for word in flattened(part)]
+    return []
+
+
+def in_every_case(word: str) -> tuple[str, ...]:
+    """Return a word as it is, and in the cases in which pairs are equalised."""
+    return word, word.lower(), word.title(), word.upper()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.datasets import Criterion
-from wefe.debias._base import definitional_vectors
+from wefe.debias._base import definitional_vectors, in_every_case
 from wefe.debias._projection import Vectors, equalized, remove, to_unit
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.models._keyed_vectors import FloatArray
@@ -88,11 +88,7 @@ def with_variants(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     >>> with_variants([["she", "he"]])
     [('she', 'he'), ('She', 'He'), ('SHE', 'HE')]
     """
-    variants = (
-        tuple(change(word) for word in words)
-        for words in sets
-        for change in (str, str.lower, str.title, str.upper)
-    )
+    variants = (each for words in sets for each in zip(*map(in_every_case, words), strict=True))
     return list(dict.fromkeys(variants))
 
 

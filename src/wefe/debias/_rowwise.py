@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._progress import progress_bar
-from wefe.debias._base import BaseDebias, check_words, forms
+from wefe.debias._base import (
+    BaseDebias,
+    as_criterion,
+    check_words,
+    flattened,
+    forms,
+    in_every_case,
+)
 from wefe.debias._fitted import check_is_fitted
 from wefe.debias._projection import chunks
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
@@ -61,6 +68,21 @@ class RowwiseDebias(BaseDebias):
         ndarray of shape (n_words, dim)
             A new array of the same dtype.
         """
+
+    def _words_to_fit(self, **fit_params: Any) -> list[str]:
+        """Return all words that `fit` looks up with these parameters, in every case.
+
+        With them, a file need not be read whole to be fitted on.
+        """
+        criterion = as_criterion(fit_params.pop("criterion", None))
+        words: list[str] = []
+        for parameter, attribute in self._from_criterion.items():
+            value = fit_params.get(parameter)
+            if value is None and criterion is not None:
+                value = getattr(criterion, attribute)
+            words += flattened(value)
+        words += flattened([v for k, v in fit_params.items() if k not in self._from_criterion])
+        return list(dict.fromkeys(v for word in words for v in in_every_case(word)))
 
     def _map_ignored(self, vectors: FloatArray) -> FloatArray | None:  # noqa: ARG002
         """Return new vectors of words in `ignore`; None leaves them as they are."""
@@ -131,7 +153,12 @@ class RowwiseDebias(BaseDebias):
         check_is_fitted(self)
         self._check_dim(model)
         choice = _Choice(self, model, target, ignore)
-        settled = self._settled(model, choice)
+        settled = {
+            model.vocab[form]: vector
+            for form, vector in self._settled(
+                model, lambda form: bool(choice.changed[model.vocab[form]])
+            ).items()
+        }
         rows = choice.touched(self._changes_ignored)
         rows[list(settled)] = True
         if not copy:
@@ -165,7 +192,7 @@ class RowwiseDebias(BaseDebias):
     ) -> None:
         """Write the new vectors of the rows that change, and the others where they are missing."""
         n_left = 0
-        size = max(1, _BLOCK_NUMBERS // max(source.shape[1], 1))
+        size = block_rows(source.shape[1])
         parts: Iterable[slice | npt.NDArray[np.intp]] = chunks(len(source), size)
         if not fresh and rows.sum() <= _SPARSE * len(rows):
             places = np.flatnonzero(rows)
@@ -184,7 +211,7 @@ class RowwiseDebias(BaseDebias):
                     bar.update(int(here.sum()))
                 elif fresh:
                     into[part] = block
-        _log_left(n_left)
+        log_left(n_left)
 
     def _map_block(self, block: FloatArray, changed: Mask, rows: Mask) -> tuple[FloatArray, int]:
         """Return the vectors of a block as they become, and how many had to stay.
@@ -196,15 +223,17 @@ class RowwiseDebias(BaseDebias):
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.einsum("ij,ij->i", exact, exact)
         usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
-        if usual.all() and changed.all():
-            return self._map_vectors(exact).astype(block.dtype, copy=False), 0
-        result = block.copy()
-        for map_vectors, mask in (
-            (self._map_vectors, changed),
-            (self._map_ignored, rows & ~changed),
-        ):
-            if not mask.any():
-                continue
+        if usual.all() and 2 * np.count_nonzero(changed) >= len(changed):
+            # To map the few others as well takes less time than to pick rows.
+            result: FloatArray = self._map_vectors(exact).astype(block.dtype, copy=False)
+            others = np.flatnonzero(~changed)
+            if others.size:
+                result[others] = block[others]
+            todo = [(self._map_ignored, rows & ~changed)]
+        else:
+            result = block.copy()
+            todo = [(self._map_vectors, changed), (self._map_ignored, rows & ~changed)]
+        for map_vectors, mask in todo:
             plain = np.flatnonzero(mask & usual)
             if plain.size:
                 new = map_vectors(exact[plain])
@@ -221,32 +250,44 @@ class RowwiseDebias(BaseDebias):
         return result, n_left
 
     def _settled(
-        self, model: WordEmbeddingModel, choice: _Choice
-    ) -> dict[int, npt.NDArray[np.float64]]:
-        """Return the rows and final vectors of words that are settled jointly."""
-        prefix = model.vocab_prefix or ""
-        rows: dict[str, int] = {}
-        for word in dict.fromkeys(self._joint_words()):
-            row = model.vocab.get(prefix + word)
-            if row is not None:
-                rows[word] = row
-        if not rows:
-            return {}
-        words = list(rows)
-        block = model.get_vectors([prefix + word for word in words])
+        self, model: WordEmbeddingModel, is_mapped: Callable[[str], bool]
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the final vectors of words that are settled jointly.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            A model that has these words, as they were.
+        is_mapped : callable
+            Takes a word as the vocabulary has it, and tells whether its vector is mapped.
+        """
+        words = list(dict.fromkeys(self._joint_words()))
+        found = {
+            word: form
+            for word, form in zip(words, forms(model, words), strict=True)
+            if form in model.vocab
+        }
+        block = model.get_vectors(list(found.values()))
         directed = _directed(block)
         if not directed.all():
-            lost = [word for word, good in zip(words, directed, strict=True) if not good]
+            lost = [word for word, good in zip(found, directed, strict=True) if not good]
             logger.warning("%s: no direction, so not equalized: %s", model.name, ", ".join(lost))
-            words = [word for word in words if word not in set(lost)]
-            block = block[directed]
-        originals = block.astype(np.float64)
-        changed = np.array([choice.changed[rows[word]] for word in words], dtype=bool)
-        mapped, _ = self._map_block(originals, changed, np.ones(len(words), dtype=bool))
+            for word in lost:
+                del found[word]
+        if not found:
+            return {}
+        originals = block[directed].astype(np.float64)
+        changed = np.array([is_mapped(form) for form in found.values()], dtype=bool)
+        mapped, _ = self._map_block(originals, changed, np.ones(len(found), dtype=bool))
         settled = self._settle_jointly(
-            dict(zip(words, originals, strict=True)), dict(zip(words, mapped, strict=True))
+            dict(zip(found, originals, strict=True)), dict(zip(found, mapped, strict=True))
         )
-        return {rows[word]: vector for word, vector in settled.items()}
+        return {found[word]: vector for word, vector in settled.items()}
+
+
+def block_rows(dim: int) -> int:
+    """Number of vectors that are changed at once."""
+    return max(1, _BLOCK_NUMBERS // max(dim, 1))
 
 
 class _Choice:
@@ -331,7 +372,7 @@ def _directed(vectors: FloatArray) -> Mask:
     return np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
 
 
-def _log_left(n_left: int) -> None:
+def log_left(n_left: int) -> None:
     if n_left:
         logger.warning(
             "%d vectors stay as they were: they are zero, or hold NaN or infinity", n_left

@@ -304,6 +304,50 @@ def private_copy(vectors: FloatArray) -> FloatArray:
     return mapped
 
 
+class FileRows(StoredVectors):
+    """Rows of a mapped file that are read without being kept: each time from a map of their own.
+
+    Pages of a map count as memory in use as long as it exists, so a pass over a mapped file would
+    seem to need all of it. Changes made in memory since the file was mapped are not seen.
+
+    Parameters
+    ----------
+    key_to_index : mapping from str to int
+        The row of each word.
+    mapped : ndarray of shape (n_words, dim)
+        The rows, mapped from a file.
+    """
+
+    def __init__(self, key_to_index: Mapping[str, int], mapped: FloatArray) -> None:
+        self.key_to_index = key_to_index
+        self.vector_size = int(mapped.shape[1])
+        self._mapped = mapped
+
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        if not len(rows):
+            return np.empty((0, self.vector_size), dtype=np.float32)
+        first, last = int(rows.min()), int(rows.max())
+        span = self._mapped[first : last + 1]
+        again = _map_again(span)
+        span = span if again is None else again
+        return span[rows - first].astype(np.float32, copy=False)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers in the file."""
+        return self._mapped.dtype
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the file that hold vectors."""
+        return int(self._mapped.nbytes)
+
+    @property
+    def stored_held(self) -> Held:
+        """Always 'mapped'."""
+        return "mapped"
+
+
 def _map_again(vectors: FloatArray) -> FloatArray | None:
     """Map the same part of the same file; None if `vectors` are no such part."""
     root: Any = None

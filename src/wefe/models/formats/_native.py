@@ -92,6 +92,16 @@ class FileVocabulary(Mapping[str, int]):
         # A word with a line end in it.
         return (self._word(row) for row in range(len(self)))
 
+    def words(self, start: int, stop: int) -> list[str]:
+        """Return the words of some rows; others are not read."""
+        if not 0 <= start < stop <= len(self):
+            return []
+        words = _words(
+            self._label, self._letters[int(self._starts[start]) : int(self._starts[stop]) - 1]
+        )
+        # Else a word has a line end in it.
+        return words if len(words) == stop - start else [self._word(r) for r in range(start, stop)]
+
     def items(self) -> ItemsView[str, int]:
         """Return the words with their rows, in the order of the rows."""
         return _Items(self)

@@ -139,6 +139,12 @@ class TableSource(VectorSource):
     def blocks(self) -> Iterator[Block]:
         """Hand out the rows of the words, in order."""
         index = self._table.key_to_index
+        if hasattr(index, "words"):
+            # Rows 0, 1, 2 ...: a file that need not be read for its words as a whole.
+            for start in range(0, len(index), CHUNK_ROWS):
+                stop = min(start + CHUNK_ROWS, len(index))
+                yield index.words(start, stop), self._rows(np.arange(start, stop))
+            return
         words, rows = list(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
         for start in range(0, len(words), CHUNK_ROWS):
             chunk = slice(start, start + CHUNK_ROWS)

@@ -114,7 +114,7 @@ def save(
     check_model(model)
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a path; got {found(path)}.")
-    chosen = _format_of(Path(path), format)
+    chosen = format_of(Path(path), format)
     if model.held == "selected":
         logger.warning(
             "%s was opened for some words only; %s gets these %d", model.name, path, len(model)
@@ -129,29 +129,72 @@ def save(
             *(path, model.name),
         )
     source = TableSource(model.wv, str(path), model.name)
-    if chosen == "native":
+    if chosen != "native":
+        # Before hours of formatting; the writers check again, as they also serve others.
+        _WORD_CHECKS[chosen](list(model.vocab), True)
+    write_blocks(
+        path,
+        chosen,
+        source.blocks(),
+        len(model.vocab),
+        source.dim,
+        dtype=model.dtype,
+        name=model.name,
+        progress=progress,
+    )
+
+
+def write_blocks(
+    path: str | os.PathLike[str],
+    format: str,  # noqa: A002 - what it is
+    blocks: Iterable[Block],
+    n_words: int,
+    dim: int,
+    *,
+    dtype: npt.DTypeLike = np.float32,
+    name: str = "",
+    progress: bool = True,
+) -> None:
+    """Write blocks of words and vectors in a format of `FORMATS`; see `save`.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}
+        How to write it.
+    blocks : iterable of (list of str, ndarray of shape (n, dim))
+        What to write; each word once.
+    n_words, dim : int
+        How many words there are in all blocks, and numbers per word.
+    dtype : dtype, default=float32
+        Type of the numbers, for the formats that know several.
+    name : str
+        The name of the model, for the native format.
+    progress : bool, default=True
+        Whether long work shows a bar.
+    """
+    if format == "native":
         from wefe.models.formats._native import write_native
 
-        half = model.dtype == np.float16
+        half = np.dtype(dtype) == np.float16
         write_native(
             os.fspath(path),
-            source.blocks(),
-            source.dim,
+            blocks,
+            dim,
             dtype="float16" if half else "float32",
-            name=model.name,
-            n_words=len(model),
+            name=name,
+            n_words=n_words,
             progress=progress,
         )
-        return
-    # Before hours of formatting; the writers check again, as they also serve others.
-    words = list(model.vocab)
-    _WORD_CHECKS[chosen](words, True)
-    if chosen == "word2vec-binary":
-        write_word2vec_binary(path, source.blocks(), len(words), source.dim, progress=progress)
-    elif chosen == "word2vec":
-        write_word2vec_text(path, source.blocks(), len(words), source.dim, progress=progress)
+    elif format == "gensim":
+        write_gensim(path, blocks, n_words, dim, dtype=dtype, progress=progress)
+    elif format == "word2vec-binary":
+        write_word2vec_binary(path, blocks, n_words, dim, progress=progress)
+    elif format == "word2vec":
+        write_word2vec_text(path, blocks, n_words, dim, progress=progress)
     else:
-        write_glove(path, source.blocks(), len(words), source.dim, progress=progress)
+        write_glove(path, blocks, n_words, dim, progress=progress)
 
 
 def write_word2vec_text(
@@ -351,7 +394,7 @@ def _pickle_gensim(path: str | os.PathLike[str], vectors: Any) -> None:
         pickle.dump(whole, file, protocol=5)
 
 
-def _format_of(path: Path, format: str | None) -> str:  # noqa: A002
+def format_of(path: Path, format: str | None) -> str:  # noqa: A002
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     if packed:
