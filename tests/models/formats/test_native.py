@@ -422,6 +422,19 @@ def test_an_index_that_points_elsewhere_is_refused(path):
             "she" in model  # noqa: B015
 
 
+def test_rows_dealt_out_to_other_words_are_noticed(path):
+    # Plausible numbers, so that nothing points outside; words would seem to be missing.
+    write(path)
+    content = bytearray(path.read_bytes())
+    start, end = fields_of(content)["vocabulary.rows"]["data_offsets"]
+    rows = np.frombuffer(content, dtype="<u4")[(4096 + start) // 4 : (4096 + end) // 4]
+    content[4096 + start : 4096 + end] = np.roll(rows, 1).tobytes()
+    path.with_name("other.safetensors").write_bytes(content)
+    model = load(path.with_name("other.safetensors"))
+    with pytest.raises(ValueError, match="is damaged: its index of words points at other words"):
+        "she" in model  # noqa: B015
+
+
 def test_tensors_that_are_not_its_own_are_let_alone(path):
     numpy_of = pytest.importorskip("safetensors.numpy")
     write(path, WORDS[:3], VECTORS[:3])

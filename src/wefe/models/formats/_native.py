@@ -80,8 +80,13 @@ class FileVocabulary(Mapping[str, int]):
             place = bisect.bisect_left(self._hashes, wanted)
             while place < len(self) and int(self._hashes[place]) == wanted:
                 row = int(self._rows[place])
-                if self._word_bytes(row) == encoded:
+                found = self._word_bytes(row)
+                if found == encoded:
                     return row
+                if _hash(found) != wanted:
+                    raise ValueError(
+                        f"{self._label} is damaged: its index of words points at other words."
+                    )
                 place += 1
         raise KeyError(word)
 
