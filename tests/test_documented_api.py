@@ -14,6 +14,7 @@ import sys
 import numpy as np
 import pytest
 
+import wefe.debias
 import wefe.metrics
 from wefe import Query, WordEmbeddingModel
 
@@ -26,6 +27,20 @@ PATHS = {
     "wefe.metrics": ["WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA", "BaseMetric"],
     "wefe.metrics.base_metric": ["BaseMetric"],
     **{f"wefe.metrics.{name}": [name] for name in ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA")},
+    "wefe.debias": [
+        "BaseDebias",
+        "HardDebias",
+        "MulticlassHardDebias",
+        "RepulsionAttractionNeutralization",
+        "DoubleHardDebias",
+        "HalfSiblingRegression",
+    ],
+    "wefe.debias.base_debias": ["BaseDebias"],
+    "wefe.debias.hard_debias": ["HardDebias"],
+    "wefe.debias.multiclass_hard_debias": ["MulticlassHardDebias"],
+    "wefe.debias.repulsion_attraction_neutralization": ["RepulsionAttractionNeutralization"],
+    "wefe.debias.double_hard_debias": ["DoubleHardDebias"],
+    "wefe.debias.half_sibling_regression": ["HalfSiblingRegression"],
     "wefe.datasets": [
         "load_weat",
         "load_bingliu",
@@ -52,6 +67,7 @@ PATHS = {
         "plot_ranking",
         "plot_ranking_correlations",
         "flair_to_gensim",
+        "check_is_fitted",
     ],
 }
 STATEMENTS = [f"from {path} import {', '.join(names)}" for path, names in PATHS.items()]
@@ -150,6 +166,8 @@ HEAVY = ("pandas", "scipy", "sklearn", "plotly", "gensim", "joblib")
         "from wefe import Query, WordEmbeddingModel, WEAT, RNSB, RIPA",
         "from wefe.datasets import load_weat; load_weat()",
         "from wefe.utils import load_test_model; load_test_model()",
+        "from wefe.utils import check_is_fitted",
+        "import wefe.debias.hard_debias",
     ],
 )
 def test_import_loads_nothing_that_is_not_needed(statement):
@@ -266,6 +284,60 @@ FUNCTION_PARAMETERS = {
 }
 
 
+# Parameters of every mitigation method but HalfSiblingRegression.
+SUBSPACE = {
+    "pca_args": None,  # documented as {"n_components": 10}, which None stands for
+    "verbose": False,
+    "criterion_name": None,
+}
+TRANSFORM = {
+    "model": REQUIRED,
+    "target": None,
+    "ignore": None,  # documented as [] for two of the methods, which None stands for
+    "copy": True,
+}
+
+# Word sets are documented as required. They default to None because a criterion can stand for
+# them; without either, `fit` is a TypeError.
+MITIGATION_PARAMETERS = {
+    "HardDebias": {
+        "__init__": SUBSPACE,
+        "fit": {"model": REQUIRED, "definitional_pairs": None, "equalize_pairs": None},
+    },
+    "MulticlassHardDebias": {
+        "__init__": SUBSPACE,
+        "fit": {"model": REQUIRED, "definitional_sets": None, "equalize_sets": None},
+    },
+    "RepulsionAttractionNeutralization": {
+        "__init__": {
+            **SUBSPACE,
+            "epochs": 300,
+            "theta": 0.05,
+            "n_neighbours": 100,
+            "learning_rate": 0.01,
+            "weights": (0.33, 0.33, 0.33),  # documented as a list
+        },
+        "fit": {"model": REQUIRED, "definitional_pairs": None},
+    },
+    "DoubleHardDebias": {
+        "__init__": {
+            **SUBSPACE,
+            "incremental_pca": True,
+            "n_words": 1000,
+            "n_components": 4,
+        },
+        "fit": {"model": REQUIRED, "definitional_pairs": None, "bias_representation": None},
+        "get_target_words": dict.fromkeys(
+            ["model", "target", "ignore", "n_words", "bias_representation"], REQUIRED
+        ),
+    },
+    "HalfSiblingRegression": {
+        "__init__": {"verbose": False, "criterion_name": None},
+        "fit": {"model": REQUIRED, "definitional_words": None, "alpha": 60},
+    },
+}
+
+
 def defaults(function):
     parameters = inspect.signature(function).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters}
@@ -286,6 +358,14 @@ def test_run_query_takes_the_documented_parameters(name):
     documented = {"query": REQUIRED, "model": REQUIRED, **METRIC_PARAMETERS[name]}
     assert list(ours)[1 : len(documented) + 1] == list(documented)
     assert {parameter: ours[parameter] for parameter in documented} == documented
+
+
+@pytest.mark.parametrize("name", MITIGATION_PARAMETERS)
+def test_mitigation_method_takes_the_documented_parameters_in_order(name):
+    for method, documented in {"transform": TRANSFORM, **MITIGATION_PARAMETERS[name]}.items():
+        ours = defaults(getattr(getattr(wefe.debias, name), method))
+        assert list(ours)[1 : len(documented) + 1] == list(documented), method
+        assert {parameter: ours[parameter] for parameter in documented} == documented, method
 
 
 def test_lookup_options_are_declared_once_with_the_documented_defaults():
@@ -643,3 +723,148 @@ def test_own_metric_is_written_as_documented(model):
         Spread().run_query(query_for(wefe.metrics.WEAT), model)
     lost = run_queries(Spread, [query_for(Spread, lost=["x", "y", "z"])], [model])
     assert math.isnan(lost.iloc[0, 0])
+
+
+# Mitigation
+
+PAIRS = [["t0", "u0"], ["t1", "u1"], ["t2", "u2"]]
+WORD_SETS = {
+    "HardDebias": {"definitional_pairs": PAIRS, "equalize_pairs": [["a0", "b0"]]},
+    "MulticlassHardDebias": {
+        "definitional_sets": [["t0", "u0", "a0"], ["t1", "u1", "a1"]],
+        "equalize_sets": [["t3", "u3", "a3"]],
+    },
+    "RepulsionAttractionNeutralization": {"definitional_pairs": PAIRS},
+    "DoubleHardDebias": {"definitional_pairs": PAIRS, "bias_representation": ["t0", "u0"]},
+    "HalfSiblingRegression": {"definitional_words": ["t0", "u0"]},
+}
+
+
+@pytest.fixture(params=WORD_SETS)
+def mitigation(request):
+    sizes = {"DoubleHardDebias": {"n_words": 4}}
+    return getattr(wefe.debias, request.param)(
+        criterion_name="class", **sizes.get(request.param, {})
+    )
+
+
+def fitted(mitigation, model):
+    return mitigation.fit(model, **WORD_SETS[type(mitigation).__name__])
+
+
+def changed(before, after):
+    return [word for word in WORDS if not np.array_equal(before[word], after[word])]
+
+
+def test_method_is_fitted_before_it_transforms(mitigation, model):
+    from sklearn.exceptions import NotFittedError
+    from wefe.utils import check_is_fitted
+
+    with pytest.raises(NotFittedError):
+        check_is_fitted(mitigation)
+    with pytest.raises(NotFittedError):
+        mitigation.transform(model)
+    assert fitted(mitigation, model) is mitigation
+    check_is_fitted(mitigation)
+
+
+def test_word_sets_are_needed(mitigation, model):
+    with pytest.raises(TypeError, match="definitional"):
+        mitigation.fit(model)
+
+
+def test_fitted_hard_debias_has_the_documented_attributes(model):
+    from wefe.utils import check_is_fitted
+
+    method = fitted(wefe.debias.HardDebias(), model)
+    check_is_fitted(
+        method,
+        ["definitional_pairs_", "definitional_pairs_embeddings_", "pca_", "bias_direction_"],
+    )
+    assert np.array_equal(method.bias_direction_, method.pca_.components_[0])
+    assert [list(pair) for pair in method.definitional_pairs_embeddings_] == PAIRS
+
+
+def test_copy_leaves_the_model_and_no_copy_changes_it(mitigation, model):
+    before = model.vectors.copy()
+    debiased = fitted(mitigation, model).transform(model)
+    assert isinstance(debiased, WordEmbeddingModel)
+    assert debiased is not model
+    assert debiased.name == "random_class_debiased"
+    assert (model.name, list(debiased.vocab)) == ("random", WORDS)
+    assert np.array_equal(model.vectors, before)
+    assert not np.array_equal(debiased.vectors, before)
+    assert mitigation.transform(model, copy=False) is model
+    assert np.array_equal(model.vectors, debiased.vectors)
+
+
+def test_words_that_are_no_target_keep_their_vectors(mitigation, model):
+    words = WORD_SETS[type(mitigation).__name__]
+    # Equalized words change in any case, as documented.
+    sets = words.get("equalize_pairs", words.get("equalize_sets", []))
+    equalized = {word for part in sets for word in part}
+    target = ["t4", "b5"]
+    touched = changed(model, fitted(mitigation, model).transform(model, target=target))
+    assert set(touched) == {*target, *equalized}
+
+
+def test_ignored_words_keep_their_vectors(mitigation, model):
+    ignored = ["t4", "b5"]
+    debiased = fitted(mitigation, model).transform(model, ignore=ignored)
+    old, new = (np.stack([each[word] for word in ignored]) for each in (model, debiased))
+    if isinstance(mitigation, wefe.debias.DoubleHardDebias):
+        # They keep what they have along the bias direction, but are centred as all others are.
+        direction = mitigation.bias_direction_
+        assert new @ direction == pytest.approx((old - mitigation.mean_) @ direction, abs=1e-6)
+    else:
+        assert np.array_equal(new, old)
+    assert not set(changed(model, debiased)) <= set(ignored)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"target": "t0"}, {"target": [1]}, {"ignore": "t0"}, {"copy": "yes"}]
+)
+def test_wrong_argument_of_transform_is_refused_as_documented(arguments, mitigation, model):
+    fitted(mitigation, model)
+    with pytest.raises(TypeError):
+        mitigation.transform(model, **arguments)
+
+
+def test_own_mitigation_method_is_written_as_documented(model):
+    from copy import deepcopy
+
+    from wefe.debias.base_debias import BaseDebias
+    from wefe.preprocessing import get_embeddings_from_tuples
+    from wefe.utils import check_is_fitted
+
+    class Shift(BaseDebias):
+        def fit(self, model, definitional_pairs, **fit_params):
+            self._check_sets_size(definitional_pairs, "definitional")
+            self.embeddings_ = get_embeddings_from_tuples(
+                model=model, sets=definitional_pairs, sets_name="definitional", normalize=True
+            )
+            self.pca_ = self._identify_bias_subspace(self.embeddings_, self.verbose)
+            return self
+
+        def transform(self, model, target=None, ignore=None, copy=True):
+            self._check_transform_args(model=model, target=target, ignore=ignore, copy=copy)
+            check_is_fitted(self, ["embeddings_", "pca_"])
+            if copy:
+                model = deepcopy(model)
+            words = [word for word in target or model.vocab if word not in (ignore or ())]
+            direction = self.pca_.components_[0]
+            old = np.stack([model[word] for word in words])
+            new = old - np.outer(old @ direction, direction)
+            model.batch_update(words, new.astype(old.dtype))
+            return model
+
+    method = Shift(verbose=True, criterion_name="class")
+    debiased = method.fit_transform(model, definitional_pairs=PAIRS, ignore=["t0", "u0"])
+    assert changed(model, debiased) == [word for word in WORDS if word not in ("t0", "u0")]
+    projections = debiased.vectors @ method.pca_.components_[0]
+    neutral = [word not in ("t0", "u0") for word in WORDS]
+    assert np.abs(projections[neutral]).max() < 1e-6
+    with pytest.raises(ValueError, match="2 words"):
+        Shift().fit(model, [["t0", "u0", "a0"]])
+    with pytest.raises(TypeError):
+        BaseDebias()

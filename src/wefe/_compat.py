@@ -14,6 +14,14 @@ from types import ModuleType
 from typing import Any
 
 _METRICS = ("WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA")
+_MITIGATION = (
+    "base_debias",
+    "double_hard_debias",
+    "half_sibling_regression",
+    "hard_debias",
+    "multiclass_hard_debias",
+    "repulsion_attraction_neutralization",
+)
 
 # Older module -> where its names live now, in the order in which they are looked up.
 _TABLE: dict[str, tuple[str, ...]] = {
@@ -21,10 +29,17 @@ _TABLE: dict[str, tuple[str, ...]] = {
     "wefe.word_embedding": ("wefe.models", "wefe.embeddings"),
     "wefe.preprocessing": ("wefe.words", "wefe.embeddings"),
     # `wefe.models` is the quickest to import, `wefe.plotting` the slowest.
-    "wefe.utils": ("wefe.models", "wefe.running", "wefe.ranking", "wefe.plotting"),
+    "wefe.utils": (
+        "wefe.models",
+        "wefe.debias._fitted",
+        "wefe.running",
+        "wefe.ranking",
+        "wefe.plotting",
+    ),
     "wefe.datasets.datasets": ("wefe.datasets",),
     "wefe.metrics.base_metric": ("wefe.metrics",),
     **{f"wefe.metrics.{name}": ("wefe.metrics",) for name in _METRICS},
+    **{f"wefe.debias.{name}": ("wefe.debias",) for name in _MITIGATION},
 }
 
 

@@ -28,7 +28,7 @@ GENERAL = {
     "prompts": "'>>>', '...' and '. . .' are dropped. One that stands alone belongs to the line "
     "after it: the columns of prompts and of code were read one after the other.",
     "wrap marks": "A line that begins with an arrow is the rest of the line before it.",
-    "lone brackets": "A '[' or ']' alone on its line was read as a Greek or Arabic sign.",
+    "lone brackets": "A '[' or ']' alone on its line was read as a Greek, Cyrillic or Arabic sign.",
     "indentation": "Rounded to a multiple of four; spaces were lost.",
     "escapes": "'\\_' outside a block is '_'.",
 }
@@ -42,7 +42,11 @@ _BRACKET = "the closing bracket was carried behind a later line by the page brea
 _QUOTES = "the quotes of a docstring were read as dots"
 _DOT = "the dot of query.query_name was read as an underscore"
 _LINK = "the name was a hyperlink, which the extraction dropped"
+_UNDERSCORE = "the underscores were lost"
 _BODY = "the page break took the common indentation off the rest of the method"
+_PRINTED = "what the transformation prints, read into the block of the code"
+_MARKUP = "markup of the extraction"
+_RULE = "a line drawn in a comment, read as code"
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,17 @@ REPAIRS = (
     Repair(1032, "fig = ...", AS_IS, _UNFENCED),
     Repair(1033, "fig.show()", AS_IS, _UNFENCED),
     Repair(1055, "calculate...", AS_IS, _UNFENCED),
+    # 4 Bias mitigation
+    Repair(1165, "hd = ...", AS_IS, _UNFENCED),
+    Repair(1193, "gender...", AS_IS, _UNFENCED),
+    Repair(1209, "weat...", AS_IS, _UNFENCED),
+    Repair(1210, "weat = WEAT()", AS_IS, _UNFENCED),
+    Repair(1249, "gender_query_2, model...", r"s/}]/}]\n)/", _BRACKET),
+    Repair(1268, ")</pre>", ")", _MARKUP),
+    Repair(1320, "Copy argument is True....", None, _PRINTED),
+    Repair(1321, "-This may fail...", None, _PRINTED),
+    Repair(1322, "Model copy created...", None, _PRINTED),
+    Repair(1421, "model=model.", "model=model,", _COMMA),
     # 6.3 Metrics
     Repair(2017, '"daughter"].', '"daughter"],', _COMMA),
     Repair(2547, "model.", "model,", _COMMA),
@@ -101,6 +116,21 @@ REPAIRS = (
     Repair(3045, '→"].', '→"],', _COMMA),
     Repair(3054, '"Black biased words"', '"Black biased words",', "the comma was lost; three sets"),
     Repair(3151, "attribute sets=[", "attribute_sets=[", "the underscore was lost"),
+    # 6.4 Debias
+    Repair(3658, '"management"', '"management",', _NO_COMMA),
+    Repair(3660, '"professional"', '"professional",', _NO_COMMA),
+    Repair(3666, '"office".', '"office",', _COMMA),
+    Repair(3670, '"career".', '"career",', _COMMA),
+    Repair(3674, '"parents"', '"parents",', _NO_COMMA),
+    Repair(3680, '"cousins"', '"cousins",', _NO_COMMA),
+    Repair(
+        3847,
+        r"$\texttt{fit}(model...",
+        "fit(model: WordEmbeddingModel, definitional_sets: List[List[str]], "
+        "equalize_sets: List[List[str]])",
+        "a signature that was read again and again in one line, each time shorter",
+    ),
+    Repair(4363, ">>> model = load test model()", ">>> model = load_test_model()", _UNDERSCORE),
     # 11 Previous studies replication
     Repair(
         5229,
@@ -126,6 +156,15 @@ REPAIRS = (
         r"s/ >>> /\n>>> /",
         "a whole listing that was flattened into one line outside the blocks",
     ),
+    # 13.5 Ease of running bias mitigation algorithms
+    Repair(5889, '"executive"', '"executive",', _NO_COMMA),
+    Repair(5890, '"management"', '"management",', _NO_COMMA),
+    Repair(5898, '"parents"', '"parents",', _NO_COMMA),
+    Repair(5899, '"children".', '"children",', _COMMA),
+    Repair(5901, '"cousins"', '"cousins",', _NO_COMMA),
+    Repair(5907, '"relatives",', r's/",/",\n]/', _BRACKET),
+    Repair(5923, "from wefe.debias.hard debias...", None, "the next line, read twice"),
+    Repair(5940, "model.", "model,", _COMMA),
     # 15.4 How to implement your own metric
     Repair(6316, "model=model.", "model=model,", _COMMA),
     Repair(
@@ -140,12 +179,31 @@ REPAIRS = (
     Repair(6655, "query=query.", "query=query,", _COMMA),
     Repair(6666, "'query_name': query_query_name...", "s/query_query_name/query.query_name/", _DOT),
     Repair(6681, "return ...", "s/query_query_name/query.query_name/", _DOT),
+    # 15.5 Mitigation method implementation guide
+    Repair(
+        6775,
+        "self._check_sets...",
+        's/   self/    """\n    self/',
+        "the end of the docstring was lost",
+    ),
+    Repair(6781, "(continues on next page)", None, "the mark of a page break, in the block"),
+    Repair(6793, "_____", None, _RULE),
+    Repair(6803, ". . .", "...", "the three dots, an expression, were spaced out"),
+    Repair(6831, "(continued from previous page)", None, "the mark of a page break, in a block"),
+    Repair(6863, "......", '"""', _QUOTES),
+    Repair(6913, ".....", '"""', _QUOTES),
+    Repair(6915, "_____", None, _RULE),
 )
 
 # First and last line -> spaces to put back, and why.
 INDENTS = {
     (6552, 6594): (4, _BODY),
     (6650, 6681): (8, _BODY),
+    (6733, 6738): (4, _BODY),
+    (6785, 6804): (4, _BODY),
+    (6886, 6936): (4, _BODY),
+    (6937, 6940): (8, _BODY),
+    (6941, 6945): (4, _BODY),
 }
 
 # Line after which a listing was -> what the prose around it says it does, and the reason.
@@ -178,6 +236,18 @@ LOST = {
         ">>> from wefe.query import Query",
         "the heading of the section names the class and its module; the listing begins after it",
     ),
+    5877: (
+        "from wefe.datasets import load_weat\n"
+        "from wefe.query import Query\n"
+        "weat_wordset = load_weat()\n"
+        "query = Query(\n"
+        "    [weat_wordset['female_terms'], weat_wordset['male_terms']],\n"
+        "    [weat_wordset['family'], weat_wordset['career']],\n"
+        "    ['Female terms', 'Male terms'],\n"
+        "    ['Family terms', 'Career terms'],\n"
+        ")",
+        "made in 13.4, of the same words; here each section is run by itself",
+    ),
     6692: (
         "weapons = weat['weapons']\n"
         "pleasant = weat['pleasant_5']\n"
@@ -195,8 +265,9 @@ ERRORS = {
     ),
 }
 
-# Lines of a method's body, which the guide explains before it shows the method.
-METHOD_BODY = range(6258, 6294)
+# Lines of a method's body, which the guide explains before it shows the method; and those of
+# methods without the class around them.
+METHOD_BODY = (*range(6258, 6294), *range(6722, 6946))
 
 # How much of the number of iterations printed in the document is run: line -> number and reason.
 SHORTENED = {
@@ -209,6 +280,7 @@ SHORTENED = {
 SECTIONS = {
     "2": ("2.1", "3.1", True),
     "3": ("3.1", "4.1", False),
+    "4": ("4.1", "5.1", False),
     "5": ("5.1", "6.1", True),
     "6.1": ("6.1", "6.2", True),
     "6.2": ("6.2", "6.3", True),
@@ -218,20 +290,34 @@ SECTIONS = {
     "6.3.4": ("6.3.4", "6.3.5", True),
     "6.3.5": ("6.3.5", "6.3.6", True),
     "6.3.6": ("6.3.6", "6.4", True),
+    "6.4.1": ("6.4.1", "6.4.2", True),
+    "6.4.2": ("6.4.2", "6.4.3", True),
+    "6.4.3": ("6.4.3", "6.4.4", True),
+    "6.4.4": ("6.4.4", "6.4.5", True),
+    "6.4.5": ("6.4.5", "6.5", True),
     "6.5": ("6.5", "6.6", True),
     "6.6": ("6.6", "6.7", True),
     "6.7": ("6.7", "7.1", True),
     "7": ("7.1", "8.1", True),
+    "8": ("8.1", "9.1", True),
     "11": ("11.1", "13.1", True),
+    "13.5": ("13.5", "13.5.2", False),
     "15.4": ("15.4", "15.5", False),
+    "15.5": ("15.5", "SIXTEEN", False),
 }
 
-_PROMPT = re.compile(r"^\s*(>>>|\.\.\.|\. \. \.)(\s|(?=\))|$)")
+# Methods of which signatures are printed without their class.
+METHODS = ("run_query", "__init__", "fit", "transform", "get_target_words")
+
+_PROMPT = re.compile(r"^\s*(>>>|\.\.\.|\. \. \.)(\s|(?=[)\]])|$)")
 _WRAP = re.compile(r"^\s*(\{\\scriptstyle )?_?(\{\\)?(→|\\(hook|left)?rightarrow)\}*\s*")
 _SPACED_DOTS = re.compile(r"^\s*\. \. \.\s*$")
 _BETWEEN_BLOCKS = re.compile(r"^(\(continue[sd] .* page\)|[)\]}]+,?)$")
-_LONE = {"Ε": "[", "Γ": "[", "٦": "]"}
-_PRINTED_STARTS = ("{", "<Query", "[", "'", "WARNING")
+_LONE = {"Ε": "[", "Γ": "[", "Г": "[", "٦": "]"}
+_PRINTED_STARTS = (
+    *("{", "<", "[", "'", "WARNING", "100%"),
+    *("Debiased vs", "ethnicity_definitional_sets:"),
+)
 
 
 @dataclass
@@ -280,9 +366,10 @@ class Guide:
         return _with_prompts(lines) if prompts else _without_prompts(lines)
 
     def raw(self, first: str, after: str) -> str:
-        """Return the text between two headings."""
-        start, stop = self._find(first), self._find(after)
-        return "\n".join(self._lines[start:stop])
+        """Return the text between two headings, repaired."""
+        lines = range(self._find(first), self._find(after))
+        repaired = (self._repair(index + 1, self._lines[index]) for index in lines)
+        return "\n".join(line for line in repaired if line is not None)
 
     def _find(self, heading: str) -> int:
         pattern = re.compile(rf"#+ \**{re.escape(heading)}(?![.\d])")
@@ -487,7 +574,8 @@ def _closed(text: str) -> str:
 def signatures(text: str) -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
     """Yield the signatures printed in a section: name, then parameters and defaults as text."""
     flat = re.sub(r"\s+", " ", re.sub(r"```|[\\*~$]", "", text))
-    for match in re.finditer(r"\b(wefe(?:\.\w+)+|run_query) ?\(", flat):
+    flat = re.sub(r"\b_+init_+", "__init__", flat)
+    for match in re.finditer(rf"\b(wefe(?:\.\w+)+|{'|'.join(METHODS)}) ?\( ?", flat):
         inside = _balanced(flat, match.end())
         if not re.match(r"\w+: ", inside):
             continue  # a call, or a table of contents with abbreviated signatures

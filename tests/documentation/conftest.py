@@ -45,8 +45,8 @@ def guide(listings, document):
 def mirror(monkeypatch):
     """The bulk word lists, made known to the package."""
     folder = BESIDE_REPOSITORY / "data"
-    if not (folder / "bingliu").is_dir():
-        pytest.skip("no local mirror of the opinion lexicon")
+    if not all((folder / name).is_dir() for name in ("bingliu", "debiaswe")):
+        pytest.skip("no local mirror of the bulk word lists")
     monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
     return folder
 

@@ -25,6 +25,15 @@ METRICS = {
     "6.3.5": "ECT",
     "6.3.6": "RIPA",
 }
+# Section of the mitigation methods -> method.
+METHODS = {
+    "6.4.1": "HardDebias",
+    "6.4.2": "MulticlassHardDebias",
+    "6.4.3": "RepulsionAttractionNeutralization",
+    "6.4.4": "DoubleHardDebias",
+    "6.4.5": "HalfSiblingRegression",
+}
+CLASSES = {"6.1": "WordEmbeddingModel", "6.2": "Query", **METRICS, **METHODS}
 
 
 class Reader:
@@ -36,6 +45,8 @@ class Reader:
         What is defined so far.
     shown : dict
         Line of the document -> (cell, value of its last expression, text printed).
+    after : dict
+        Line of the document -> names as they were after its cell.
     """
 
     def __init__(self, listings, guide, section):
@@ -44,11 +55,13 @@ class Reader:
         self.cells = guide.cells(first, after, prompts=prompts)
         self.names = {"__name__": "__main__"}
         self.shown = {}
+        self.after = {}
 
-    def read(self):
+    def read(self, but=None):
         for cell in self.cells:
-            if not cell.is_body:
+            if not cell.is_body and cell.line != but:
                 self.shown[cell.line] = (cell, *self.run(cell))
+                self.after[cell.line] = dict(self.names)
         return self
 
     def run(self, cell):
@@ -77,7 +90,7 @@ class Reader:
 
 @pytest.fixture
 def read(listings, guide):
-    return lambda section: Reader(listings, guide, section).read()
+    return lambda section, but=None: Reader(listings, guide, section).read(but)
 
 
 def squeezed(text):
@@ -140,8 +153,8 @@ def test_every_repair_is_about_a_line_that_is_as_the_table_says(listings, docume
     assert rows == guide.used
 
 
-def test_sections_that_hold_signatures_only_hold_no_listing(listings, guide):
-    for section in ("6.5", "6.6", "6.7", "7"):
+def test_sections_of_signatures_or_prose_hold_no_listing(listings, guide):
+    for section in ("6.5", "6.6", "6.7", "7", "8"):
         first, after, prompts = listings.SECTIONS[section]
         assert guide.cells(first, after, prompts=prompts) == [], section
 
@@ -160,7 +173,16 @@ DEFAULTS = {
         "None means these, for LogisticRegression",
     ),
     "ascending": (True, None, "None ranks by the order of the metric; ECT is better when higher"),
+    "pca_args": ({"n_components": 10}, None, "None means this; a dictionary is mutable"),
+    "weights": ([0.33, 0.33, 0.33], (0.33, 0.33, 0.33), "a list is mutable"),
+    "ignore": ([], None, "None means []; documented as None for the other methods"),
 }
+
+# Documented as required; None by default, as a criterion can stand for them.
+FROM_A_CRITERION = (
+    *("definitional_pairs", "definitional_sets", "definitional_words"),
+    *("equalize_sets", "bias_representation"),
+)
 
 
 def documented_default(text):
@@ -172,17 +194,17 @@ def documented_default(text):
 
 
 def resolve(name, section):
-    import wefe.metrics
+    import wefe.debias
 
-    if name == "run_query":
-        return getattr(wefe.metrics, METRICS[section]).run_query
     module, _, attribute = name.rpartition(".")
+    if not module:
+        return getattr(getattr(wefe.debias if section in METHODS else wefe, CLASSES[section]), name)
     namespace = {}
     exec(f"from {module} import {attribute}", namespace)
     return namespace[attribute]
 
 
-@pytest.mark.parametrize("section", ["6.1", "6.2", *METRICS, "6.5", "6.6", "6.7"])
+@pytest.mark.parametrize("section", [*CLASSES, "6.5", "6.6", "6.7"])
 def test_signatures_are_those_documented(listings, guide, section):
     from wefe.embeddings import Lookup, embed_query
 
@@ -199,14 +221,26 @@ def test_signatures_are_those_documented(listings, guide, section):
                 known = shared[parameter]
             assert known is not None, (name, parameter)
             if text is None:
-                assert known.default is inspect.Parameter.empty, (name, parameter)
+                given = name == "fit" and parameter in FROM_A_CRITERION
+                required = None if given else inspect.Parameter.empty
+                assert known.default is required, (name, parameter)
                 continue
             documented = documented_default(text)
-            if parameter in DEFAULTS:
+            if parameter in DEFAULTS and known.default != documented:
                 wanted, put, _ = DEFAULTS[parameter]
                 assert documented == wanted, (name, parameter)
                 documented = put
             assert known.default == documented, (name, parameter)
+
+
+def test_sections_on_mitigation_print_every_signature(listings, guide):
+    for section, name in METHODS.items():
+        first, after, _ = listings.SECTIONS[section]
+        printed = [name for name, _ in listings.signatures(guide.raw(first, after))]
+        methods = ["__init__", "fit", "transform"]
+        if name == "DoubleHardDebias":
+            methods.insert(2, "get_target_words")
+        assert [name for name in printed if "." not in name] == methods, section
 
 
 # 2 Quick start
@@ -297,6 +331,120 @@ def test_aggregated_tables_rankings_and_correlations_have_the_documented_shape(m
 def test_six_figures_are_shown(measurement):
     assert len(measurement.figures) == 6
     assert all(len(figure.data) for figure in measurement.figures)
+
+
+# 4 Bias mitigation. What the document prints of copies and of progress is not printed by us.
+
+SAVED = 1395  # the line where a mitigated model is saved
+COMPARISON = re.compile(r"(\d\.\d+) [<>] (\d\.\d+)")
+
+
+@pytest.fixture
+def mitigation(read, mirror, tmp_path, monkeypatch):
+    """Read a section on mitigation, in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return read
+
+
+def comparisons(reader):
+    """Return the lines that compare a score after mitigation with the one before, in order."""
+    texts = (text for _, _, text in reader.shown.values())
+    return [match[0] for text in texts for match in COMPARISON.finditer(text)]
+
+
+def weat_of(reader, query, model):
+    names = reader.names
+    preprocessors = [{}, {"lowercase": True}]
+    run_query = names["WEAT"]().run_query
+    return run_query(names[query], model, normalize=True, preprocessors=preprocessors)["weat"]
+
+
+def changed_words(before, after):
+    """Return the words whose vectors differ between two models."""
+    assert list(before.vocab) == list(after.vocab)
+    same = (before.vectors == after.vectors).all(axis=1)
+    return {word for word, row in before.vocab.items() if not same[row]}
+
+
+def in_every_case(sets):
+    """Return the words of sets as they are equalized: as given, in lower, title, upper case."""
+    words = [word for part in sets for word in part]
+    return {form for word in words for form in (word, word.lower(), word.title(), word.upper())}
+
+
+def test_mitigation_lowers_the_association_measured(mitigation):
+    reader = mitigation("4")
+    printed = [[float(number) for number in line.split(" ")[::2]] for line in comparisons(reader)]
+    assert len(printed) == 5
+    after, before = printed[0]
+    assert after < before / 10
+    after, before = printed[2]
+    assert after < before / 10
+    names = reader.names
+    assert abs(names["debiased_results"]["weat"]) < abs(names["biased_results"]["weat"]) / 2
+    assert names["model"].name == "minilm-words"
+    assert names["gender_debiased_model"].name == "minilm-words_gender_debiased"
+    assert names["ethnicity_debiased_model"].name == "minilm-words_ethnicity_debiased"
+
+
+def test_mitigation_prints_the_documented_figures(mitigation, real_word2vec, listings, guide):
+    reader = mitigation("4")
+    first, after, _ = listings.SECTIONS["4"]
+    documented = [match[0] for match in COMPARISON.finditer(guide.raw(first, after))]
+    assert len(documented) == 5
+    assert comparisons(reader) == documented
+    for results, figure in [("biased_results_1", 0.463439), ("debiased_results_1", 0.047349)]:
+        assert reader.after[1215][results]["weat"] == pytest.approx(figure, abs=1e-6)
+        assert reader.after[1332][results]["weat"] == pytest.approx(figure, abs=1e-6)
+    for line, figure in [(1241, 0.055328), (1360, 0.079940)]:
+        assert reader.after[line]["debiased_results_2"]["weat"] == pytest.approx(figure, abs=1e-6)
+
+
+def test_second_query_changes_by_a_shared_word_not_by_equalizing(mitigation, real_word2vec):
+    # The document explains 0.08 > 0.074 by the pairs equalised, but none of their words is in that
+    # query. One of its words is a target.
+    reader = mitigation("4")
+    names = reader.names
+    query, model, targets = names["gender_query_2"], names["model"], names["targets"]
+    words = {word for part in (*query.target_sets, *query.attribute_sets) for word in part}
+    assert not words & {word for word in in_every_case(names["equalize_pairs"]) if word in model}
+    assert words & set(targets) == {"family"}
+    before = names["biased_results_2"]["weat"]
+    method = names["HardDebias"]().fit(model, names["definitional_pairs"], equalize_pairs=[])
+    mitigated = method.transform(model, target=targets)
+    assert weat_of(reader, "gender_query_2", mitigated) == pytest.approx(0.079940, abs=1e-6)
+    targets = [word for word in targets if word != "family"]
+    mitigated = method.transform(model, target=targets)
+    assert weat_of(reader, "gender_query_2", mitigated) == pytest.approx(before, abs=1e-12)
+
+
+def test_ethnicity_is_compared_by_its_own_results(mitigation, real_word2vec):
+    # The listing prints the results of the query before once more, 0.08 and 0.074.
+    reader = mitigation("4")
+    names = reader.names
+    assert comparisons(reader)[4] == comparisons(reader)[3].replace(">", "<")
+    assert names["biased_results"]["weat"] == pytest.approx(0.120657, abs=1e-6)
+    assert abs(names["debiased_results"]["weat"]) < 0.02
+    documented = reader.listings.parse_printed(reader.shown[1407][0].printed)
+    assert documented[:5] == names["ethnicity_definitional_sets"][:5]
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        "packaged",
+        "gensim",
+    ],
+)
+def test_mitigated_model_is_saved_as_documented(mitigation, request, tmp_path, vectors):
+    from gensim.models import KeyedVectors
+
+    if vectors == "gensim":
+        request.getfixturevalue("real_word2vec")
+    mitigated = mitigation("4").after[SAVED]["gender_debiased_model"]
+    saved = KeyedVectors.load(str(tmp_path / "gender_debiased_glove.kv"))
+    assert saved.index_to_key == list(mitigated.vocab)
+    assert np.array_equal(saved.vectors, mitigated.vectors)
 
 
 # 5 Loading embeddings from different sources
@@ -464,6 +612,60 @@ def test_ripa_of_seven_pairs_is_what_the_document_prints(real_metric):
     assert_same_numbers(documented, reader.names["RIPA"]().run_query(first_seven, model), atol=1e-6)
 
 
+# 6.4 Debias
+
+# Section -> line of a transformation -> its target (None for all words), and what it ignores: the
+# name of a word set, or words.
+TRANSFORMATIONS = {
+    "6.4.1": {
+        3649: (None, "gender_specific"),
+        3695: (
+            "executive management professional corporation salary office business career home "
+            "parents children family cousins marriage wedding relatives",
+            "",
+        ),
+    },
+    "6.4.2": {3826: (None, "")},
+    "6.4.3": {4014: ("doctor nurse programmer", ""), 4023: (None, "gender_specific")},
+    "6.4.4": {4171: (None, "gender_specific"), 4183: ("doctor nurse programmer teacher", "")},
+    "6.4.5": {
+        4374: (None, "gender_specific"),  # its definitional words
+        4382: ("doctor nurse programmer", ""),
+        4392: (None, "dress beard niece nephew"),
+    },
+}
+
+
+@pytest.mark.parametrize("section", METHODS)
+def test_methods_change_the_words_they_are_asked_to(mitigation, section):
+    reader = mitigation(section)
+    assert list(TRANSFORMATIONS[section]) == [
+        cell.line for cell in reader.cells if ".transform(" in cell.code
+    ]
+    for line, (target, ignored) in TRANSFORMATIONS[section].items():
+        names = reader.after[line]
+        model = names["model"]
+        mitigated = names[reader.shown[line][0].code.partition(" =")[0]]
+        changed = changed_words(model, mitigated)
+        # Equalized words change in any case.
+        sets = names.get("equalize_pairs", names.get("ethnicity_equalize_sets", []))
+        equalized = in_every_case(sets)
+        if target is not None:
+            wanted = set(target.split())
+            assert wanted <= changed <= wanted | equalized, line
+            continue
+        assert len(changed) > 0.9 * len(model), line
+        kept = set(names.get(ignored, ignored.split())) - equalized
+        if section == "6.4.4":
+            # Ignored words are centred as all others are, and keep the bias direction.
+            direction, mean = names["dhd"].bias_direction_, names["dhd"].mean_
+            for word in kept & set(model.vocab):
+                along = (model[word] - mean) @ direction
+                assert mitigated[word] @ direction == pytest.approx(along, abs=1e-6), word
+        else:
+            assert not changed & kept, line
+
+
 # 11 Previous studies replication
 
 
@@ -477,6 +679,23 @@ def test_replication_of_rnsb(read, mirror, downloads, shown):
         assert math.isfinite(returned["rnsb"])
     assert len(shown) == 2
     assert [figure.layout.yaxis.title.text for figure in shown] == ["Sentiment distribution"] * 2
+
+
+# 13.5 Ease of running bias mitigation algorithms
+
+
+def test_two_methods_are_run_alike(mitigation, downloads):
+    reader = mitigation("13.5")
+    *_, (_, _, text) = reader.shown.values()
+    before, hard, ran = (float(line.rpartition(" ")[2]) for line in text.splitlines())
+    assert abs(hard) < abs(before) / 10
+    assert abs(ran) < abs(before)
+    names = reader.names
+    model, targets = names["model"], set(names["targets"])
+    assert changed_words(model, names["ran_debiased_model"]) == targets
+    equalized = in_every_case(names["definitional_pairs"])
+    assert targets <= changed_words(model, names["hd_debiased_model"]) <= targets | equalized
+    assert downloads == ["glove-twitter-25"]
 
 
 # 15.4 How to implement your own metric
@@ -548,3 +767,76 @@ def test_lines_of_a_method_run_inside_a_method(listings, own_metric):
     result = metric.run_query(lost, names["model"])
     assert list(result) == ["query_name", "result", "metrica_default_value"]
     assert math.isnan(result["result"])
+
+
+# 15.5 Mitigation method implementation guide
+
+# What the prose of the section names, or the listings use.
+NAMES_OF_GUIDE = """
+from abc import abstractmethod
+from copy import deepcopy
+from typing import List, Optional, Sequence
+from wefe.debias.base_debias import BaseDebias
+from wefe.preprocessing import get_embeddings_from_sets
+from wefe.utils import check_is_fitted
+from wefe.word_embedding_model import WordEmbeddingModel
+"""
+
+
+@pytest.fixture
+def own_method(read, listings):
+    """Two classes of the methods that the guide shows: the abstract ones, and those of a method."""
+    abstract_fit, fit, abstract_transform, transform = (cell.code for cell in read("15.5").cells)
+    # The guide cuts this method off, where the vectors are going to change.
+    transform += "\n    return model"
+    names = {"__name__": "__main__"}
+    code = NAMES_OF_GUIDE
+    for name, base, methods in [
+        ("Abstract", "", [abstract_fit, abstract_transform]),
+        ("Own", "(BaseDebias)", [fit, transform]),
+    ]:
+        code += (
+            f"class {name}{base}:\n" + re.sub(r"^", "    ", "\n".join(methods), flags=re.M) + "\n"
+        )
+    exec(compile(code, "<documentation, 15.5>", "exec", dont_inherit=True), names)
+    return names
+
+
+def test_methods_to_implement_are_those_documented(own_method):
+    from wefe.debias import BaseDebias
+
+    for name in ("fit", "transform"):
+        documented, ours = (getattr(owner, name) for owner in (own_method["Abstract"], BaseDebias))
+        assert documented.__isabstractmethod__
+        assert ours.__isabstractmethod__
+        documented, ours = (
+            [(each.name, each.kind, each.default) for each in signature.parameters.values()]
+            for signature in map(inspect.signature, (documented, ours))
+        )
+        assert ours == documented
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_own_mitigation_method_runs(own_method, mirror, capsys, verbose):
+    from sklearn.exceptions import NotFittedError
+
+    from wefe import load_test_model
+    from wefe.datasets import fetch_debiaswe
+    from wefe.debias import HardDebias
+
+    model, pairs = load_test_model(), fetch_debiaswe()["definitional_pairs"]
+    method = own_method["Own"](verbose=verbose, criterion_name="gender")
+    with pytest.raises(NotFittedError):
+        method.transform(model)
+    assert method.fit(model, definitional_pairs=pairs) is method
+    built_in = HardDebias().fit(model, pairs)
+    assert method.bias_direction_ == pytest.approx(built_in.bias_direction_, abs=1e-6)
+    assert ("Identifying the bias subspace." in capsys.readouterr().out) is verbose
+    copy = method.transform(model, target=["nurse"], ignore=["she"])
+    assert copy is not model
+    assert copy == model
+    assert method.transform(model, copy=False) is model
+    with pytest.raises(TypeError, match="target"):
+        method.transform(model, target="nurse")
+    with pytest.raises(ValueError, match="2 words"):
+        method.fit(model, definitional_pairs=[["she", "he", "they"]])

@@ -17,6 +17,9 @@ Some prose.
          2],
 . . .
 ...)
+>>> more = [
+... 4,
+...]
 >>>
 other = 3
 >>> print(total,
@@ -100,11 +103,11 @@ def guide(listings):
 def test_statements_with_prompts_are_put_together_again(guide):
     cells = guide.cells("1.1", "1.2", prompts=True)
     names = {}
-    for cell in cells[:2]:
+    for cell in cells[:3]:
         exec(cell.code, names)
-    assert (names["total"], names["other"]) == (3, 3)
-    assert cells[2].code.startswith("print(total,")
-    assert cells[2].printed == "3 3\n"
+    assert (names["total"], names["more"], names["other"]) == (3, [4], 3)
+    assert cells[3].code.startswith("print(total,")
+    assert cells[3].printed == "3 3\n"
 
 
 def test_blocks_split_by_a_page_break_are_joined(guide, listings):
@@ -164,4 +167,16 @@ def test_signatures_are_read(listings):
     text = r"wefe.a.**f\_g**(*x*: *Dict[str, int]*, y: str = 'a', *z: bool* = *True*, \*args: Any)"
     assert list(listings.signatures(text)) == [
         ("wefe.a.f_g", [("x", None), ("y", "'a'"), ("z", "True")])
+    ]
+
+
+def test_signatures_of_methods_are_read_but_not_calls_of_them(listings):
+    text = r"""
+    $\__init\__(x: Dict[str, Any] = \{'n': 10\}, y: str = 'a') \rightarrow None$
+    **fit**(*model*: Model, *pairs*:  $Optional[List[str]] = None, **fit_params) \rightarrow A$
+    hd.fit(model, pairs)
+    """
+    assert list(listings.signatures(text)) == [
+        ("__init__", [("x", "{'n': 10}"), ("y", "'a'")]),
+        ("fit", [("model", None), ("pairs", "None"), ("fit_params", None)]),
     ]

@@ -86,22 +86,30 @@ class Criterion:
                 "definitional_sets must hold tuples of one word per class, two classes or more; "
                 f"got tuples of {sizes} words."
             )
-        names = tuple(self.class_names) or tuple(f"class {i}" for i in range(n_classes))
+        names = _words("class_names", self.class_names) or tuple(
+            f"class {i}" for i in range(n_classes)
+        )
         if len(check_word_set("class_names", names)) != n_classes or len(set(names)) != n_classes:
             raise ValueError(
                 f"class_names must be {n_classes} different names, one for each word of a "
                 f"definitional set; got {found(self.class_names)}."
             )
         equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
-        specific = check_word_set("specific_words", [*self.specific_words, *definitional[0]])
+        specific = _words("specific_words", self.specific_words)
         everything = [*specific, *(word for words in (*definitional, *equalize) for word in words)]
-        check_known("stereotyped_words", self.stereotyped_words, names)
+        given = self.stereotyped_words or {}
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                "stereotyped_words must map names of classes to lists of words; "
+                f"got {found(given)}."
+            )
+        check_known("stereotyped_words", given, names)
         stereotyped = {
-            name: check_word_set(f"stereotyped_words[{name!r}]", self.stereotyped_words[name])
+            name: check_word_set(f"stereotyped_words[{name!r}]", given[name])
             for name in names
-            if name in self.stereotyped_words
+            if name in given
         }
-        representatives = tuple(self.representatives) or definitional[0]
+        representatives = _words("representatives", self.representatives) or definitional[0]
         if len(check_word_set("representatives", representatives)) != n_classes:
             raise ValueError(
                 f"representatives must be {n_classes} words, one for each class; "
@@ -261,6 +269,13 @@ def _read(path: Path) -> Criterion:
         return Criterion(**content)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _words(name: str, words: Any) -> tuple[str, ...]:
+    """Return words that may be left out: None and an empty list are none."""
+    if words is None or (isinstance(words, list | tuple) and not words):
+        return ()
+    return check_word_set(name, words)
 
 
 def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:

@@ -121,7 +121,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         model : WordEmbeddingModel
             The model to learn from and to change.
         target, ignore, copy
-            See :meth:`transform`.
+            See :meth:`transform`. A method that learns from the whole vocabulary leaves the words
+            in `ignore` out there as well.
         **fit_params
             See :meth:`fit`.
 
@@ -130,6 +131,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         WordEmbeddingModel
             The mitigated model.
         """
+        if "ignore" in inspect.signature(self.fit).parameters:
+            fit_params.setdefault("ignore", ignore)
         return self.fit(model, **fit_params).transform(model, target, ignore, copy)
 
     # For authors of methods
@@ -156,7 +159,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             if (size is None and len(part) < 2) or (size is not None and len(part) != size):
                 wanted = "two or more words" if size is None else f"{size} words"
                 hint = (
-                    " Use MulticlassHardDebias for more than two classes."
+                    " Methods for more than two classes take definitional_sets."
                     if size == 2 < len(part)
                     else ""
                 )

@@ -43,23 +43,21 @@ class _SubspaceDebias(RowwiseDebias):
     def _settle_jointly(
         self, originals: Mapping[str, Vectors], mapped: Mapping[str, Vectors]
     ) -> dict[str, Vectors]:
-        current = {word: vector / _length(vector) for word, vector in mapped.items()}
         settled: dict[str, Vectors] = {}
         n_incomplete = 0
         for words in self.equalize_sets_:
-            if not all(word in originals for word in words):
+            known = [word for word in words if word in originals]
+            if len(known) < 2:
                 n_incomplete += 1
                 continue
-            before = np.stack([originals[word] / _length(originals[word]) for word in words])
-            now = np.stack([current[word] for word in words])
-            # A word in two sets: the last one counts, starting from what the first one made of it.
-            new = dict(zip(words, equalized(now, before, self.bias_subspace_), strict=True))
-            current |= new
-            settled |= new
+            before = np.stack([originals[word] / _length(originals[word]) for word in known])
+            now = np.stack([mapped[word] / _length(mapped[word]) for word in known])
+            # A word in two sets: the last one counts.
+            settled |= zip(known, equalized(now, before, self.bias_subspace_), strict=True)
         if n_incomplete:
             logger.info(
-                "%d of %d sets (with their variants in case) were not equalized, as the model "
-                "lacks one of their words",
+                "%d of %d sets (with their variants in case) were not equalized, as the model has "
+                "fewer than two of their words",
                 *(n_incomplete, len(self.equalize_sets_)),
             )
         return settled

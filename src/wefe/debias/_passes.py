@@ -104,3 +104,13 @@ def most_associated(
             order = np.argsort(-reached, kind="stable")[:n_words]
             best[axis] = (candidates[order], reached[order])
     return best
+
+
+def words_at(model: WordEmbeddingModel, rows: Rows) -> list[str]:
+    """Return the words of rows, as the vocabulary has them.
+
+    The vocabulary is read in passing: that of a mapped file need not be held for a few words.
+    """
+    wanted = set(rows.tolist())
+    found = {row: word for row, word in enumerate(model.vocab) if row in wanted}
+    return [found[row] for row in rows.tolist()]

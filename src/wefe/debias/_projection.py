@@ -58,7 +58,8 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
             "the members of every definitional set have the same vector, so there is no bias "
             "direction."
         )
-    arguments = dict(pca_args)
+    # Otherwise the randomised solver may be chosen, which draws from the global generator.
+    arguments = {"svd_solver": "full", **pca_args}
     wanted = arguments.get("n_components")
     if wanted is None or (isinstance(wanted, int | np.integer) and wanted > rank):
         arguments["n_components"] = rank

@@ -153,13 +153,15 @@ class RowwiseDebias(BaseDebias):
         check_is_fitted(self)
         self._check_dim(model)
         choice = _Choice(self, model, target, ignore)
-        settled = {
-            model.vocab[form]: vector
-            for form, vector in self._settled(
-                model, lambda form: bool(choice.changed[model.vocab[form]])
-            ).items()
-        }
         rows = choice.touched(self._changes_ignored)
+
+        def masks(words: list[str]) -> tuple[Mask, Mask]:
+            places = [model.vocab[word] for word in words]
+            return choice.changed[places], rows[places]
+
+        settled = {
+            model.vocab[form]: vector for form, vector in self._settled(model, masks).items()
+        }
         rows[list(settled)] = True
         if not copy:
             model._check_writeable()
@@ -250,7 +252,7 @@ class RowwiseDebias(BaseDebias):
         return result, n_left
 
     def _settled(
-        self, model: WordEmbeddingModel, is_mapped: Callable[[str], bool]
+        self, model: WordEmbeddingModel, masks: Callable[[list[str]], tuple[Mask, Mask]]
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return the final vectors of words that are settled jointly.
 
@@ -258,8 +260,9 @@ class RowwiseDebias(BaseDebias):
         ----------
         model : WordEmbeddingModel
             A model that has these words, as they were.
-        is_mapped : callable
-            Takes a word as the vocabulary has it, and tells whether its vector is mapped.
+        masks : callable
+            Takes words as the vocabulary has them, and tells which are mapped, and which change
+            in any way.
         """
         words = list(dict.fromkeys(self._joint_words()))
         found = {
@@ -277,8 +280,7 @@ class RowwiseDebias(BaseDebias):
         if not found:
             return {}
         originals = block[directed].astype(np.float64)
-        changed = np.array([is_mapped(form) for form in found.values()], dtype=bool)
-        mapped, _ = self._map_block(originals, changed, np.ones(len(found), dtype=bool))
+        mapped, _ = self._map_block(originals, *masks(list(found.values())))
         settled = self._settle_jointly(
             dict(zip(found, originals, strict=True)), dict(zip(found, mapped, strict=True))
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import tempfile
@@ -137,6 +138,8 @@ def debias_file(
     chosen = format_of(Path(path), format)
     file = _File(source, vocab_prefix, trust_pickle, progress)
     params = dict(fit_params) if criterion is None else {"criterion": criterion, **fit_params}
+    if "ignore" in inspect.signature(method.fit).parameters:
+        params.setdefault("ignore", ignore)
     if not isinstance(method, RowwiseDebias):
         whole = file.whole()
         mitigated = method.fit(whole, **params).transform(whole, target, ignore, copy=True)
@@ -294,7 +297,7 @@ def _transform(
     method._check_transform_args(empty, target, ignore, True)
     method._check_dim(empty)
     choice = _Words(method, file.prefix or "", target, ignore)
-    settled = method._settled(file.words(method._joint_words()), choice.is_mapped)
+    settled = method._settled(file.words(method._joint_words()), choice.masks)
     n_words, again = _count(file)
     counts = _Counts()
     name = method._name_of_mitigated(empty)

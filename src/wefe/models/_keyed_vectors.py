@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import mmap
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -62,6 +63,22 @@ class IndexedVectors:
     def held(self) -> Held:
         """Where the vectors are: 'mapped' from a file or in 'memory'."""
         return "mapped" if is_mapped(self.vectors) else "memory"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vectors as gensim's own do, so that ``model.wv.save(path)`` works for all.
+
+        Parameters
+        ----------
+        path : path
+            The file, to be read by ``gensim.models.KeyedVectors.load`` or `wefe.load`.
+
+        See Also
+        --------
+        wefe.WordEmbeddingModel.save : other formats.
+        """
+        from wefe.models._word_embedding_model import WordEmbeddingModel
+
+        WordEmbeddingModel(self).save(path, "gensim")
 
     def __getitem__(self, word: str) -> FloatArray:
         return self.vectors[self.key_to_index[word]]  # type: ignore[no-any-return]

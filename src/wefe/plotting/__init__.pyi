@@ -1,3 +1,4 @@
+from ._comparison import plot_comparison as plot_comparison
 from ._correlations import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
 )

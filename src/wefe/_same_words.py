@@ -1,0 +1,88 @@
+"""The same query asked again: of several models with the same words, or with fewer words."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from wefe.models._keyed_vectors import SelectedVectors
+from wefe.models._load import words_of
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.words import Preprocessors, check_preprocessors, variants
+
+logger = logging.getLogger(__name__)
+
+
+def on_same_words(
+    models: list[WordEmbeddingModel],
+    queries: Sequence[Query],
+    preprocessors: Preprocessors | None,
+) -> list[WordEmbeddingModel]:
+    """Return the models, without those words of queries that one of them lacks.
+
+    A word that is lost then is lost in all of them, so the thresholds for lost words still hold.
+    """
+    forms = check_preprocessors(preprocessors)
+    prefixes = [model.vocab_prefix or "" for model in models]
+    sets = [part for query in queries for part in query.target_sets + query.attribute_sets]
+    written = dict.fromkeys(word for part in sets for word in part)
+    words = list(dict.fromkeys(form for word in written for form in variants(word, forms)))
+    found = np.array(
+        [
+            [prefix + word in model for word in words]
+            for prefix, model in zip(prefixes, models, strict=True)
+        ],
+        dtype=bool,
+    )
+    everywhere = np.logical_and.reduce(found, axis=0)
+    if (found == everywhere).all():
+        return models
+    same = [word for word, shared in zip(words, everywhere, strict=True) if shared]
+    lost = [words[i] for i in np.flatnonzero(found.any(axis=0) & ~everywhere)]
+    logger.warning(
+        "words of the queries left out, as not all models have them (%d): %s",
+        *(len(lost), ", ".join(lost)),
+    )
+    restricted = []
+    for prefix, model in zip(prefixes, models, strict=True):
+        own = [prefix + word for word in same]
+        asked = words_of(queries, model.vocab_prefix, preprocessors)
+        few = copy.copy(model)
+        few.wv = SelectedVectors(own, model.get_vectors(own), asked, model.name)
+        # What else could be built from parts of words is not in all of them.
+        few.use_subwords = False
+        restricted.append(few)
+    return restricted
+
+
+@contextmanager
+def without_logging(*names: str) -> Iterator[None]:
+    """Keep warnings about parts of a query from being taken for warnings about the query.
+
+    Parameters
+    ----------
+    *names : str
+        Loggers, with all below them.
+    """
+    # A filter holds for the very logger only, not for those below it.
+    loggers = [
+        logging.getLogger(name)
+        for name in list(logging.root.manager.loggerDict)
+        if any(name == each or name.startswith(f"{each}.") for each in names)
+    ]
+
+    def serious(record: logging.LogRecord) -> bool:
+        return record.levelno > logging.WARNING
+
+    for each in loggers:
+        each.addFilter(serious)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeFilter(serious)

@@ -1,0 +1,452 @@
+"""Models before and after a mitigation: what was gained, what it cost, and what remains."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+import math
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from wefe._checks import (
+    check_bool,
+    check_positive_int,
+    check_random_state,
+    check_sequence,
+    check_word_set,
+    nearest,
+)
+from wefe._same_words import on_same_words
+from wefe.datasets import Criterion
+from wefe.debias._base import as_criterion, check_words
+from wefe.debias._bias import bias_rows
+from wefe.debias._common_words import CommonWords, Row
+from wefe.debias._cost import displacement_rows, neighbor_rows
+from wefe.debias._quality import check_quality, quality_rows
+from wefe.debias._residual import residual_rows
+from wefe.embeddings import Lookup
+from wefe.metrics._base import BaseMetric
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query, check_query
+from wefe.running import _instantiate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
+# Characters of a measure in the printed table.
+_NAME_WIDTH = 72
+COLUMNS = [
+    "aspect",
+    "measure",
+    "subject",
+    "model",
+    "before",
+    "after",
+    "change",
+    "before_se",
+    "after_se",
+    "change_se",
+    "better",
+    "best_value",
+    "n",
+    "note",
+]
+
+After: TypeAlias = (
+    WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
+)
+AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What :func:`compare` returns: one table, which can be printed and plotted.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per measure and mitigated model, with the columns
+
+        - 'aspect': 'bias', 'cost' or 'residual';
+        - 'measure', 'subject': what was measured, and with which query, data set, words or
+          criterion;
+        - 'model': the mitigated model;
+        - 'before', 'after', 'change' (after - before);
+        - 'before_se', 'after_se', 'change_se': standard errors; 1.96 of them on either side are an
+          interval of 95 %;
+        - 'better': what a mitigation should bring: 'nearer to 0', 'higher', 'lower';
+        - 'best_value': the value that stands for no bias measured ('bias'), nothing lost ('cost';
+          NaN for scores of data sets), or chance ('residual');
+        - 'n': words, pairs or questions that were used (0 if a metric does not tell);
+        - 'note': what else must be known; why a number is NaN.
+    before : str
+        Name of the original model.
+    criterion : str or None
+        Name of the criterion.
+    """
+
+    table: pd.DataFrame
+    before: str
+    criterion: str | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a copy of the table."""
+        return self.table.copy()
+
+    def plot(self) -> go.Figure:
+        """Plot the table, see :func:`wefe.plotting.plot_comparison`."""
+        from wefe.plotting import plot_comparison
+
+        return plot_comparison(self.table)
+
+    def __repr__(self) -> str:
+        models = list(dict.fromkeys(self.table["model"]))
+        head = f"Comparison of {self.before} (before) with {', '.join(models)}"
+        lines = [["", "before", "after", "change", "SE", "better"]]
+        why: dict[str, None] = {}
+        aspect = name = None
+        for row in self.table.to_dict("records"):
+            if row["aspect"] != aspect:
+                aspect = row["aspect"]
+                lines.append([aspect])
+            measure = f"  {row['measure']}: {row['subject']}"
+            columns = ("before", "after", "change", "change_se")
+            numbers = [f"{row[column]:.3f}" for column in columns]
+            if len(models) == 1:
+                lines.append([measure, *numbers, row["better"]])
+            else:
+                if measure != name:
+                    name = measure
+                    lines.append([measure, numbers[0]])
+                lines.append([f"    {row['model']}", "", *numbers[1:], row["better"]])
+            if np.isnan(row["change"]) and row["note"]:
+                note = f"nan: {row['measure']}, {row['model']}: {row['note']}"
+                why["\n".join(textwrap.wrap(note, 99, subsequent_indent="  "))] = None
+        widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(6)]
+        widths[0] = min(widths[0], _NAME_WIDTH)
+        return "\n".join([head, *(_line(line, widths) for line in lines), *why])
+
+    def _repr_html_(self) -> str:
+        return str(self.table._repr_html_())  # type: ignore[operator]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    name = cells[0]
+    if len(name) > widths[0]:
+        name = name[: widths[0] - 3] + "..."
+    numbers = [cell.rjust(width) for cell, width in zip(cells[1:5], widths[1:5], strict=False)]
+    return "  ".join([name.ljust(widths[0]), *numbers, *cells[5:]]).rstrip()
+
+
+def compare(
+    before: WordEmbeddingModel,
+    after: After,
+    queries: Sequence[Query],
+    metrics: Sequence[AnyMetric] | None = None,
+    *,
+    quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
+    criterion: Criterion | str | None = None,
+    words: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    n_words: int = 500,
+    k: int = 100,
+    n_sample: int = 1000,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    **lookup: Any,
+) -> Comparison:
+    r"""Put beside each other what a mitigation gained, what it cost, and what it left.
+
+    Parameters
+    ----------
+    before : WordEmbeddingModel
+        The original model.
+    after : WordEmbeddingModel, sequence of them, or mapping from name to model
+        The mitigated model, or several, side by side. Names must differ; the keys of a mapping
+        name models that are called the same.
+    queries : sequence of Query
+        What bias is measured with; an empty list for none.
+    metrics : sequence of metric classes, instances or names, optional
+        By default WEAT, RND, MAC and ECT. A query that is too large for a metric is replaced by
+        its subqueries.
+    quality : 'auto', sequence, or None, default='auto'
+        Data sets of word similarity and analogies that gensim's evaluators are asked: names out of
+        'wordsim353', 'simlex999' and 'analogies', which come with gensim, and paths of files of the
+        same formats. 'auto' takes these three, but only `n_sample` of the analogies: all of them
+        may take minutes. None for none.
+    criterion : Criterion or str, optional
+        Whose classes the tests of what remains look for; without one they are left out. Of more
+        than two classes, each is told from all others.
+    words : sequence of str, optional
+        Words of which the last two of these tests are made, such as occupations; by default the
+        first ``2 * n_words`` of those that the tests choose from.
+    ignore : sequence of str
+        Words that these tests leave out, beside the specific words of the criterion: those that
+        the mitigation ignored.
+    n_words : int, default=500
+        How many of the most biased words of each class the tests take; a quarter of all words to
+        choose from, if these are fewer than four times as many.
+    k : int, default=100
+        Neighbours of the third test.
+    n_sample : int, default=1000
+        Words whose nearest neighbours are compared, and analogies asked with ``quality='auto'``.
+    random_state : int, Generator or None, default=0
+        Seed of samples, of clustering, and of metrics that draw at random.
+    n_jobs : int or None, default=None
+        Number of joblib workers of the metrics.
+    progress : bool, default=True
+        Show a bar on a terminal when metrics take more than two seconds.
+    **lookup
+        How words are looked up, see :class:`wefe.embeddings.Lookup`; and parameters of metrics,
+        such as ``return_effect_size=True``, which go to those that have them.
+
+    Returns
+    -------
+    Comparison
+        Its `table` has a row per measure and mitigated model; it prints as text, and has `plot()`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, names occur twice, or `after` is `before` itself.
+
+    Notes
+    -----
+    *How to read it.* Start with 'bias': is `after` nearer to `best_value` than `before`, and is the
+    change larger than twice its standard error? Then 'cost': scores of data sets should not fall,
+    neighbours should stay, and few vectors should move far. Then 'residual': if clusters and
+    classifiers still tell the former classes apart, the bias was hidden from the metric more than
+    it was removed. A change towards `best_value` is *less association measured*, no more.
+
+    *Words.* All models are looked at through the same words: what one of them lacks is left out
+    of all, and counted in 'note' or in the log.
+
+    *Standard errors* say how far a number depends on the choice of words, not on the training of
+    the model. Those of metrics are a jackknife: words of each set are left out one at a time (of
+    more than 20 words, in 20 groups), pairs together where a metric pairs target words, and the
+    variances of the sets add up. All models are measured without the same words, so the change is
+    mostly known better than the scores. Of a sum over words, such as WEAT without effect size,
+    the jackknife gives (G - 1) / G of the error for G groups. Otherwise it is rather too large than
+    too small (Efron and Stein 1981): against words drawn anew, by up to a fifth for WEAT and RND,
+    a half for MAC, and for ECT, as it compares ranks, to twice the error where sets have few words.
+    Those of data sets and tests are over pairs, questions or words; analogies share words, so that
+    their error is rather too small. Accuracies and alignments of the tests are those of the words
+    taken, which are no sample. Displacements are those of all words, and have no error.
+
+    *Cost.* 'mean cosine displacement' is the mean of 1 - cos(after, before), 'mean vector
+    displacement' that of \|after - before\| / \|before\|, over all words that the models share.
+    The latter is large, too, where a method scales vectors to unit length first. 'neighbourhood
+    overlap' is the share of the ten nearest neighbours that a sample of words keeps, among the
+    50,000 first words.
+
+    *Residual* [1]_. Of the 50,000 first words, those in lower case, shorter than 20 characters,
+    without digits and punctuation, and not specific to a class, are ordered by their bias in the
+    original model, cos(w, a) - cos(w, b) for the words a and b that represent the classes (of more
+    classes, b is the mean over the others). Of the `n_words` most biased to each side,
+    :func:`cluster_alignment` and :func:`classification_accuracy` (learnt from a fifth, tested on
+    the rest; the sides are equal, so that the larger class is no better a guess than chance). Of
+    `words`, :func:`neighbor_correlation`, and the correlation of the bias before with that after.
+
+    *Fair queries.* Words that a method was told to equalise must come out equal: measure with
+    others. Vectors of length other than 1 weigh differently in RND and ECT; some methods change
+    lengths. ``normalize=True`` takes that out of the comparison.
+
+    References
+    ----------
+    .. [1] H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic
+       Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.datasets import load_criterion
+    >>> from wefe.debias import HardDebias
+    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
+    >>> debiased = HardDebias().fit_transform(model, criterion=gender, ignore=gender.specific_words)
+    >>> query = Query(
+    ...     [["mary", "anna", "susan", "julia"], ["john", "paul", "peter", "james"]],
+    ...     [["nurse", "dancer", "housekeeper"], ["boss", "captain", "engineer"]],
+    ...     ["Women", "Men"],
+    ...     ["Care", "Rule"],
+    ... )
+    >>> compare(model, debiased, [query], ["weat"], quality=None, n_sample=50)
+    Comparison of minilm-words (before) with minilm-words_gender_debiased
+                                                          before  after  change     SE  better
+    bias
+      WEAT: Women and Men wrt Care and Rule                1.017  0.481  -0.536  0.113  nearer to 0
+    cost
+      share of vectors changed: all words                  0.000  0.988   0.988    nan  lower
+      mean cosine displacement: all words                  0.000  0.004   0.004    nan  lower
+      mean vector displacement: all words                  0.000  0.190   0.190    nan  lower
+      neighbourhood overlap: 50 of the first 10569 words   1.000  0.976  -0.024  0.008  higher
+
+    Less association was measured, yet to which class a word was nearer can still be told from its
+    vector:
+
+    >>> evidence = compare(
+    ...     model, debiased, [], criterion=gender, quality=None, n_words=100, n_sample=50
+    ... )
+    >>> residual = evidence.table[evidence.table.aspect == "residual"].set_index("measure")
+    >>> residual.loc["classification accuracy", ["before", "after", "best_value"]].tolist()
+    [1.0, 0.9, 0.5]
+    """
+    import pandas as pd
+
+    check_model(before)
+    mitigated = _check_after(before, after)
+    checked_queries = list(dict.fromkeys(check_sequence("queries", queries)))
+    for query in checked_queries:
+        check_query(query)
+    asked = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
+    instances = [_instantiate(metric) for metric in dict.fromkeys(asked)]
+    data_sets = check_quality(quality)
+    checked_criterion = as_criterion(criterion)
+    chosen = None if words is None else check_word_set("words", words)
+    left_out = check_words("ignore", ignore)
+    n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
+    n_sample = check_positive_int("n_sample", n_sample)
+    seed = _seed(random_state)
+    check_bool("progress", progress)
+    options = _options(instances, lookup, seed)
+
+    models = [before, *mitigated]
+    rows: list[Row] = []
+    alike = on_same_words(models, checked_queries, lookup.get("preprocessors"))
+    for metric, own in zip(instances, options, strict=True):
+        rows += bias_rows(metric, checked_queries, alike, own, n_jobs, progress)
+    rows += _whole_vocabulary_rows(
+        models, data_sets, checked_criterion, chosen, left_out, n_words, k, n_sample, seed
+    )
+    rows = [_explained(row) for row in rows]
+    table = pd.DataFrame(rows, columns=Row._fields)
+    table["change"] = table["after"] - table["before"]
+    table["better"] = [_better(row) for row in rows]
+    table = table[COLUMNS]
+    name = checked_criterion.name if checked_criterion else None
+    table.attrs = {"before": before.name, "criterion": name}
+    return Comparison(table, before.name, name)
+
+
+def _explained(row: Row) -> Row:
+    """Return a row that says why it has no standard error, where nothing else was said."""
+    defined = not math.isnan(row.before) and not math.isnan(row.after)
+    if not defined or not math.isnan(row.change_se) or "no standard error" in row.note:
+        return row
+    reason = "no standard error: too few words, or too many ties without one of them"
+    return row._replace(note="; ".join(filter(None, [row.note, reason])))
+
+
+def _better(row: Row) -> str:
+    if row.aspect == "cost":
+        return "lower" if row.best_value == 0 else "higher"
+    return "" if math.isnan(row.best_value) else f"nearer to {row.best_value:.3g}"
+
+
+def _whole_vocabulary_rows(
+    models: list[WordEmbeddingModel],
+    data_sets: Any,
+    criterion: Criterion | None,
+    words: Sequence[str] | None,
+    ignore: Sequence[str],
+    n_words: int,
+    k: int,
+    n_sample: int,
+    seed: int,
+) -> list[Row]:
+    """Return the rows of costs and of what remains, for which words are not enough."""
+    selected = [model.name for model in models if model.held == "selected"]
+    if selected:
+        logger.warning(
+            "costs and what remains are left out: %s was opened for some words only; load it whole",
+            ", ".join(selected),
+        )
+        return []
+    common = CommonWords(models)
+    if not len(common):
+        raise ValueError(
+            f"{', '.join(model.name for model in models)} share no word; compare models that "
+            "have the same words, written alike."
+        )
+    # Each part draws from a stream of its own, so that to leave one out changes no other.
+    draws = [np.random.default_rng([seed, part]) for part in range(2)]
+    rows = quality_rows(common, data_sets, n_sample, draws[0])
+    rows += displacement_rows(common) + neighbor_rows(common, n_sample, draws[1])
+    if criterion is None:
+        logger.info("the tests of what remains were left out, as they need a criterion")
+        return rows
+    return rows + residual_rows(common, criterion, words, ignore, n_words, k, seed)
+
+
+def _check_after(before: WordEmbeddingModel, after: object) -> list[WordEmbeddingModel]:
+    if isinstance(after, WordEmbeddingModel):
+        after = [after]
+    if isinstance(after, Mapping):
+        models = []
+        for name, model in after.items():
+            check_model(model)
+            models.append(copy.copy(model))
+            models[-1].name = str(name)
+        given = list(after.values())
+    else:
+        models = given = list(check_sequence("after", after))
+    if not models:
+        raise ValueError("after is empty; there is nothing to compare with.")
+    for model in given:
+        check_model(model)
+        if model is before:
+            raise ValueError(
+                f"after is the same object as before ({model.name}). A transform with copy=False "
+                "changes its model; keep the original: copy=True."
+            )
+    names = [model.name for model in models]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"two models of after are called {twice[0]!r}; name them: "
+            "after={'first name': model, 'second name': other}."
+        )
+    return models
+
+
+def _seed(random_state: object) -> int:
+    checked = check_random_state(random_state)
+    if isinstance(checked, int):
+        return checked
+    return int(np.random.default_rng(checked).integers(2**32))
+
+
+def _options(
+    metrics: Sequence[BaseMetric], lookup: Mapping[str, Any], seed: int
+) -> list[dict[str, Any]]:
+    """Return what each metric is called with: all of `Lookup`, and its own parameters."""
+    known = [set(inspect.signature(metric.run_query).parameters) for metric in metrics]
+    every = set().union(Lookup.__annotations__, *known) - {"query", "model", "lookup"}
+    for name in lookup:
+        if name not in every:
+            raise TypeError(
+                f"compare has no parameter {name!r}, nor has one of the metrics."
+                f"{nearest(name, every)}"
+            )
+    options = []
+    for own in known:
+        taken = {
+            name: value
+            for name, value in lookup.items()
+            if name in own or name in Lookup.__annotations__
+        }
+        if "random_state" in own:
+            # The same draws before and after.
+            taken["random_state"] = seed
+        options.append({"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False, **taken})
+    return options

@@ -1,0 +1,558 @@
+"""Double-Hard Debias (Wang, Lin, Rajani, McCann, Ordonez and Xiong, ACL 2020)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    check_bool,
+    check_positive_int,
+    check_random_state,
+    check_word_set,
+)
+from wefe.datasets import Criterion
+from wefe.debias._base import DEFAULT_PCA_ARGS, check_words, definitional_vectors, forms
+from wefe.debias._passes import most_associated, vocabulary_blocks, words_at
+from wefe.debias._projection import Vectors, principal_components, remove
+from wefe.debias._rowwise import RowwiseDebias
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.models._keyed_vectors import FloatArray
+from wefe.models._word_embedding_model import WordEmbeddingModel
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
+
+logger = logging.getLogger(__name__)
+
+# Of the vocabulary, at most this share is taken as most biased towards one class.
+_SIDE_SHARE = 0.25
+# Variances below this share of the largest one are rounding noise.
+_NOISE_VARIANCE = 1e-12
+
+
+class DoubleHardDebias(RowwiseDebias):
+    """Double-hard debiasing: remove what encodes frequency, then the bias direction.
+
+    The directions in which a vocabulary varies most encode how frequent words are, among other
+    things, and disturb the search for a bias direction. So one of them is removed first [1]_:
+
+    1. mu is the mean of all vectors, u_1, u_2 ... are the principal components of the vocabulary.
+    2. The words most biased towards each class are those with the largest cos(w, a) - cos(w, b)
+       and cos(w, b) - cos(w, a); a and b represent the classes.
+    3. For each candidate u: these words and the definitional ones become w - mu - (u . w) u. The
+       first principal component of the definitional pairs, each centred on its own mean, is the
+       bias direction g; it is removed from the biased words. 2-means divides these in two
+       clusters. Their *alignment* with the two classes is max(accuracy, 1 - accuracy).
+    4. The candidate with the lowest alignment is kept: there, the two classes are hardest to tell
+       apart.
+    5. Every word becomes w - mu - (u . w) u, and loses its component along g.
+
+    The method is binary. It learns from the whole vocabulary, in one pass of bounded memory.
+
+    Parameters
+    ----------
+    pca_args : dict, optional
+        Arguments of the principal component analysis of the definitional pairs;
+        ``{"n_components": 10}`` by default. Only the first component is removed.
+    verbose : bool, default=False
+        Log what is done at level INFO.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+    incremental_pca : bool, default=True
+        Has no effect: the components of the vocabulary are always computed from its covariance,
+        which is exact, and takes memory for a few blocks of vectors only.
+    n_words : int, default=1000
+        Number of most biased words for each class. Of a small vocabulary at most a quarter of
+        the words is taken for each, which is logged.
+    n_components : int, default=4
+        Number of candidates, from the component of the largest variance on. The authors try 20;
+        the best one is usually near dim / 100. Never more than the vocabulary has.
+    random_state : int, numpy.random.Generator or None, default=0
+        Seed of the ten starts of 2-means.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (dim,)
+        Mean of all vectors.
+    frequency_direction_ : ndarray of shape (dim,)
+        The component removed first; unit vector on the side of the mean.
+    bias_direction_ : ndarray of shape (dim,)
+        Unit vector orthogonal to it, pointing to the first words of the pairs.
+    alignments_ : ndarray of shape (n_candidates,)
+        Per candidate, in [0.5, 1]; 0.5: the clusters say nothing about the classes.
+    chosen_component_ : int
+        Position of the candidate chosen: the first of the lowest alignment.
+    pca_ : sklearn.decomposition.PCA
+        That of the definitional pairs, without the component chosen.
+    definitional_pairs_ : list of tuple of str
+        The pairs.
+
+    Notes
+    -----
+    Vectors are taken as they are, and none is scaled: lengths are part of what the method changes.
+
+    `ignore` protects a word from losing the bias direction. Mean and frequency direction are
+    removed from ignored words as well, as they would stay in another space than all others
+    otherwise, and cosines with them would mean little. With a `target`, nothing is removed from
+    any word outside of it.
+
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
+
+    References
+    ----------
+    .. [1] T. Wang, X. V. Lin, N. F. Rajani, B. McCann, V. Ordonez and C. Xiong. Double-Hard
+       Debias: Tailoring Word Embeddings for Gender Bias Mitigation. ACL 2020.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_criterion
+    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
+    >>> method = DoubleHardDebias(n_words=200).fit(model, criterion=gender)
+    >>> debiased = method.transform(model, ignore=gender.specific_words)
+    >>> debiased.name
+    'minilm-words_gender_debiased'
+    >>> method.alignments_.shape
+    (4,)
+    >>> along = abs(debiased["nurse"] @ method.bias_direction_)
+    >>> print(f"{along:.3f}, before {abs(model['nurse'] @ method.bias_direction_):.3f}")
+    0.000, before 0.216
+    """
+
+    _from_criterion: ClassVar[Mapping[str, str]] = {
+        "definitional_pairs": "definitional_sets",
+        "bias_representation": "representatives",
+        "ignore": "specific_words",
+    }
+    _fit_reads_vocabulary: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        pca_args: dict[str, Any] | None = None,
+        verbose: bool = False,
+        criterion_name: str | None = None,
+        incremental_pca: bool = True,
+        n_words: int = 1000,
+        n_components: int = 4,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> None:
+        super().__init__(pca_args, verbose, criterion_name)
+        self.incremental_pca = incremental_pca
+        self.n_words = n_words
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_pairs: Sequence[Sequence[str]] | None = None,
+        bias_representation: Sequence[str] | None = None,
+        *,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> DoubleHardDebias:
+        """Find the frequency direction to remove, and the bias direction.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_pairs : sequence of pairs of str
+            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs of
+            which the model lacks a word are left out, counted and logged.
+        bias_representation : pair of str
+            The words that stand for the classes: ``["she", "he"]``.
+        ignore : sequence of str, optional
+            Words to which the class rightly belongs, such as 'actress'. They, and the definitional
+            ones, do not count among the most biased words.
+        criterion : Criterion or str, optional
+            Takes the place of word sets that are not given: 'gender', or word sets of yours.
+
+        Returns
+        -------
+        DoubleHardDebias
+            The method itself.
+
+        Raises
+        ------
+        ValueError
+            If a set is no pair, the model has none of the definitional pairs complete, lacks a
+            word of `bias_representation`, or was opened for some words only.
+        """
+        self._refuse_unknown(fit_params)
+        check_bool("incremental_pca", self.incremental_pca)
+        n_words = check_positive_int("n_words", self.n_words)
+        n_components = check_positive_int("n_components", self.n_components)
+        rng = np.random.default_rng(check_random_state(self.random_state))
+        words = self._fit_words(
+            criterion,
+            {
+                "definitional_pairs": definitional_pairs,
+                "bias_representation": bias_representation,
+                "ignore": ignore,
+            },
+        )
+        self._require(words, "definitional_pairs", "bias_representation")
+        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
+        ignored = check_words("ignore", words["ignore"])
+        complete = definitional_vectors(model, pairs, "definitional_pairs", normalize=False)
+        left_out = {*ignored, *(word for pair in pairs for word in pair)}
+        sides = _most_biased(
+            model,
+            self._words_per_side(model, n_words, left_out),
+            words["bias_representation"],
+            sorted(left_out),
+        )
+        if not all(sides):
+            raise ValueError(
+                f"{model.name} has no word, beside the definitional and ignored ones, that is "
+                f"nearer to one of {' and '.join(words['bias_representation'])} than to the other."
+            )
+        mean, covariance = vocabulary_covariance(model)
+        components = principal_directions(covariance, mean)[:n_components]
+        pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
+        self.alignments_, pcas = examine(
+            components,
+            mean,
+            [part.vectors for part in complete],
+            [model.get_vectors(side).astype(np.float64) for side in sides],
+            rng,
+            pca_args,
+        )
+        chosen = int(np.argmin(self.alignments_))
+        self._log("alignment of the candidates: %s; number %d is removed", self.alignments_, chosen)
+        self.chosen_component_ = chosen
+        self.definitional_pairs_ = pairs
+        self.mean_ = mean
+        self.frequency_direction_: Vectors = components[chosen]
+        self.pca_ = pcas[chosen]
+        self.bias_direction_: Vectors = self.pca_.components_[0]
+        self.dim_ = model.dim
+        return self
+
+    def _words_per_side(self, model: WordEmbeddingModel, n_words: int, left_out: set[str]) -> int:
+        n_free = len(model.vocab) - sum(form in model.vocab for form in forms(model, left_out))
+        if n_free < 2:
+            raise ValueError(
+                f"{model.name} has {n_free} words beside the definitional and ignored ones; at "
+                "least 2 are needed, to see whether those of each class cluster."
+            )
+        most = max(1, int(n_free * _SIDE_SHARE))
+        if most < n_words:
+            logger.warning(
+                "%s: the %d most biased words of each class are taken, not %d, as it has %d words",
+                *(model.name, most, n_words, len(model)),
+            )
+        return min(n_words, most)
+
+    def get_target_words(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None,
+        ignore: Sequence[str] | None,
+        n_words: int,
+        bias_representation: Sequence[str],
+    ) -> list[str]:
+        """Find the words that are most biased towards each of two classes.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model, with its whole vocabulary.
+        target : sequence of str or None
+            The only words that count; None for all.
+        ignore : sequence of str or None
+            Words that do not count.
+        n_words : int
+            Number of words for each class.
+        bias_representation : pair of str
+            The words that stand for the classes; they do count.
+
+        Returns
+        -------
+        list of str
+            Words nearer to the first than to the second, by falling cos(w, first) -
+            cos(w, second); then words nearer to the second. Fewer where there are fewer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from wefe import WordEmbeddingModel
+        >>> vectors = np.array([[1, 0], [-1, 0], [2, 1], [-3, 1], [0, 1]], dtype=float)
+        >>> words = ["she", "he", "nurse", "pilot", "tree"]
+        >>> model = WordEmbeddingModel((words, vectors), "toy")
+        >>> DoubleHardDebias().get_target_words(model, None, ["she", "he"], 1, ["she", "he"])
+        ['nurse', 'pilot']
+        """
+        sides = _most_biased(
+            model,
+            check_positive_int("n_words", n_words),
+            bias_representation,
+            check_words("ignore", ignore),
+            None if target is None else check_words("target", target),
+        )
+        prefix = model.vocab_prefix or ""
+        return [word.removeprefix(prefix) for side in sides for word in side]
+
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        """Remove mean, frequency direction and bias direction from the words of a model.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to change: the one fitted, or another one of the same space.
+        target : sequence of str, optional
+            The words to change; all by default. All others keep every bit, and stay in the space
+            as it was: cosines between them and the words that change mean little.
+        ignore : sequence of str, optional
+            Words that do not lose the bias direction: those to which the class rightly belongs,
+            such as 'actress'. They lose mean and frequency direction, unless they are outside of
+            `target`. By default none, so that 'she' and 'he' lose it too.
+        copy : bool, default=True
+            True leaves `model` as it is; see :meth:`RowwiseDebias.transform`.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model: `model` itself if `copy` is False.
+        """
+        if target is not None:
+            logger.warning(
+                "the words in target lose the mean and the frequency direction, others do not: "
+                "cosines between the two mean little"
+            )
+        elif not ignore and hasattr(self, "definitional_pairs_"):
+            words = sorted({word for pair in self.definitional_pairs_ for word in pair})
+            logger.warning(
+                "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
+                "too; pass them as ignore",
+                ", ".join(words[:4]),
+            )
+        return super().transform(model, target, ignore, copy)
+
+    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
+        g = self.bias_direction_
+        # g is orthogonal to the frequency direction, so both are removed in one product.
+        result = remove(vectors, np.stack([self.frequency_direction_, g]))
+        result -= (self.mean_ - (self.mean_ @ g) * g).astype(result.dtype)
+        return result
+
+    def _map_ignored(self, vectors: FloatArray) -> FloatArray:
+        return cleaned(vectors, self.mean_, self.frequency_direction_)
+
+
+def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
+    """Return mean (dim,) and covariance (dim, dim) of all vectors that have a direction.
+
+    One pass in bounded memory, in float64. The divisor of the covariance is n_words - 1.
+    """
+    n_words = 0
+    shift = np.zeros(model.dim)
+    total, moments = np.zeros(model.dim), np.zeros((model.dim, model.dim))
+    for _, vectors in vocabulary_blocks(model):
+        wide = vectors.astype(np.float64)
+        if n_words == 0:
+            # Moments about a point near the mean lose no digits when the mean is subtracted.
+            shift = wide.mean(axis=0)
+        wide -= shift
+        total += wide.sum(axis=0)
+        moments += wide.T @ wide
+        n_words += len(wide)
+    if n_words < 2:
+        raise ValueError(
+            f"{model.name} has {n_words} vectors that are neither zero nor hold NaN or infinity; "
+            "at least 2 are needed."
+        )
+    offset = total / n_words
+    covariance = (moments - n_words * np.outer(offset, offset)) / (n_words - 1)
+    return shift + offset, covariance
+
+
+def principal_directions(covariance: Vectors, mean: Vectors) -> Vectors:
+    """Return the directions of a covariance by falling variance: shape (rank, dim).
+
+    Their signs are such that none points away from the mean.
+    """
+    variances, columns = np.linalg.eigh(covariance)
+    real = variances > _NOISE_VARIANCE * variances[-1]
+    if variances[-1] <= 0 or not real.any():
+        raise ValueError("all vectors of the model are equal, so they have no components.")
+    directions = columns.T[real][::-1]
+    directions[directions @ mean < 0] *= -1
+    return np.ascontiguousarray(directions)
+
+
+def cleaned(vectors: FloatArray, mean: Vectors, direction: Vectors) -> FloatArray:
+    """Return w - mean - (direction . w) direction for each row w; w itself is not centred."""
+    result = remove(vectors, direction)
+    result -= mean.astype(result.dtype)
+    return result
+
+
+def examine(
+    components: Vectors,
+    mean: Vectors,
+    pairs: Sequence[npt.ArrayLike],
+    sides: Sequence[Vectors],
+    rng: np.random.Generator,
+    pca_args: Mapping[str, Any] = DEFAULT_PCA_ARGS,
+) -> tuple[Vectors, list[PCA]]:
+    """Measure how well the two classes still cluster after the removal of each component.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_candidates, dim)
+        Unit vectors.
+    mean : ndarray of shape (dim,)
+        Mean of the vocabulary.
+    pairs : sequence of array-like of shape (2, dim)
+        The definitional pairs.
+    sides : two ndarrays of shape (n_words, dim)
+        The most biased words of each class.
+    rng : numpy.random.Generator
+        For the starts of 2-means.
+    pca_args : mapping
+        Arguments of the principal component analysis of the pairs.
+
+    Returns
+    -------
+    alignments : ndarray of shape (n_candidates,)
+        In [0.5, 1].
+    pcas : list of sklearn.decomposition.PCA
+        Per candidate, that of the cleaned pairs; the first component is the bias direction.
+    """
+    alignments, pcas = [], []
+    for component in components:
+        # Among more than 500 dims scikit-learn would choose a random solver, without a seed.
+        pca = principal_components(
+            [cleaned(np.asarray(pair, dtype=np.float64), mean, component) for pair in pairs],
+            {"svd_solver": "full", **pca_args},
+        )
+        neutral = [remove(cleaned(side, mean, component), pca.components_[0]) for side in sides]
+        clusters = two_means(np.concatenate(neutral), rng)
+        of_first = np.arange(len(clusters)) < len(neutral[0])
+        accuracy = float(np.mean(clusters == of_first))
+        alignments.append(max(accuracy, 1 - accuracy))
+        pcas.append(pca)
+    return np.array(alignments), pcas
+
+
+def two_means(
+    points: npt.ArrayLike, rng: np.random.Generator, n_init: int = 10
+) -> npt.NDArray[np.bool_]:
+    """Divide points in two clusters of least squared distances: Lloyd's algorithm.
+
+    Several starts (k-means++) run at once, as columns of one matrix product per step, which takes
+    a fraction of the time of scikit-learn's KMeans; the best one counts.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, dim)
+        The points.
+    rng : numpy.random.Generator
+        For the starts.
+    n_init : int, default=10
+        Number of starts.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_points,)
+        Whether each point is in the second cluster.
+
+    Notes
+    -----
+    Let points have mean 0, and let s be the sum of the n points of one cluster, m the number of
+    the others: their sum is -s. Then a point x is nearer to s / n than to -s / m if
+    x . s > |s|^2 (1/n - 1/m) / 2; and |s|^2 (1/n + 1/m) is the sum of squares between clusters,
+    the larger the better.
+
+    Examples
+    --------
+    >>> clusters = two_means([[0.0], [0.1], [5.0], [5.2]], np.random.default_rng(0))
+    >>> bool(clusters[0] == clusters[1] != clusters[2] == clusters[3])
+    True
+    """
+    wide = np.asarray(points, dtype=np.float64)
+    wide = wide - wide.mean(axis=0)
+    # At this scale float32 is enough to compare distances, in half the time.
+    x = (wide / (np.abs(wide).max() or 1)).astype(np.float32)
+    n_points = len(x)
+    squares = np.einsum("ij,ij->i", x, x)
+    first = rng.integers(n_points, size=n_init)
+    distances = squares[:, None] + squares[first] - 2 * (x @ x[first].T)
+    reached = np.cumsum(np.clip(distances, 0, None), axis=0)
+    drawn = rng.random(n_init) * reached[-1]
+    second = np.minimum((reached <= drawn).sum(axis=0), n_points - 1)
+    middle = (squares[second] - squares[first]) / 2
+    inside = x @ (x[second] - x[first]).T > middle
+    between = np.zeros(n_init)
+    running = np.arange(n_init)
+    while running.size:
+        now = inside[:, running]
+        sums = now.T.astype(x.dtype) @ x
+        sizes = np.maximum(now.sum(axis=0), 1)
+        others = np.maximum(n_points - sizes, 1)
+        lengths = np.einsum("ij,ij->i", sums, sums)
+        before = between[running]
+        between[running] = lengths * (1 / sizes + 1 / others)
+        new = x @ sums.T > lengths * (1 / sizes - 1 / others) / 2
+        # Rounding could make equally good clusterings alternate; so each step must be better.
+        going = (new != now).any(axis=0) & (between[running] > before)
+        inside[:, running[going]] = new[:, going]
+        running = running[going]
+    return np.asarray(inside[:, np.argmax(between)])
+
+
+def _most_biased(
+    model: WordEmbeddingModel,
+    n_words: int,
+    representation: Sequence[str],
+    ignore: Sequence[str],
+    target: Sequence[str] | None = None,
+) -> list[list[str]]:
+    """Return the words most biased towards each of two words, as the vocabulary has them.
+
+    Only words that are nearer to that one than to the other.
+    """
+    both = check_word_set("bias_representation", representation)
+    if len(both) != 2:
+        raise ValueError(
+            f"bias_representation must be 2 words, one for each class; got {len(both)} "
+            f"({', '.join(both)})."
+        )
+    lacking = [w for w, form in zip(both, forms(model, both), strict=True) if form not in model]
+    if lacking:
+        raise ValueError(
+            f"{model.name} lacks {' and '.join(lacking)} of bias_representation; both words are "
+            "needed. They are looked up as written."
+        )
+    vectors = definitional_vectors(model, [both], "bias_representation")[0].vectors
+    if len(vectors) < 2 or np.linalg.norm(vectors[0] - vectors[1]) < ZERO_LENGTH:
+        raise ValueError(
+            f"bias_representation: {both[0]!r} and {both[1]!r} have the same direction in "
+            f"{model.name}, so no word is nearer to one of them."
+        )
+    rows = None
+    if target is not None:
+        found = [model.vocab.get(form) for form in forms(model, target)]
+        rows = np.array([row for row in found if row is not None], dtype=np.intp)
+    axis = vectors[0] - vectors[1]
+    sides = [
+        words_at(model, rows[reach > 0])
+        for rows, reach in most_associated(model, [axis, -axis], n_words, ignore, rows)
+    ]
+    logger.debug("most biased words: %d and %d", *map(len, sides))
+    return sides

@@ -1,0 +1,576 @@
+"""Repulsion, attraction and neutralisation (RAN-Debias; Kumar, Bhotia and Chakraborty, TACL 2020).
+
+Nothing is needed but numpy: the three gradients are known, and many words are optimised at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice, check_positive_int, check_sequence, found
+from wefe._progress import progress_bar
+from wefe.datasets import Criterion
+from wefe.debias._base import BaseDebias, definitional_vectors
+from wefe.debias._fitted import check_is_fitted
+from wefe.debias._passes import vocabulary_blocks
+from wefe.debias._projection import Vectors, chunks
+from wefe.debias._rowwise import _Choice, log_left
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._neighbors import nearest_neighbors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+
+logger = logging.getLogger(__name__)
+
+Weights = tuple[float, float, float]
+
+AUTHORS_WEIGHTS: Weights = (1 / 8, 6 / 8, 1 / 8)
+
+# Those of Adam, as everywhere.
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
+# Numbers of the vectors that are optimised together, with their neighbours: they stay in the cache.
+_BLOCK_NUMBERS = 1 << 18
+# Numbers of the neighbours of the words that are looked at together: some tens of MB.
+_BATCH_NUMBERS = 1 << 24
+
+
+class RepulsionAttractionNeutralization(BaseDebias):
+    """RAN: away from biased neighbours and the bias direction, but not far from where it was.
+
+    Projections leave words of the same stereotype next to each other. This method [1]_ looks for a
+    new vector x of each word w, starting from w, such that
+
+        weights[0] * mean |cos(x, n)| + weights[1] * |cos(x, w) - 1| / 2 + weights[2] * |cos(x, g)|
+
+    is small. Here g is the bias direction, and n are those of the nearest neighbours of w whose
+    similarity with w is due to g (see `theta`): *repulsion* from them, *attraction* to the original
+    vector, *neutralisation* of the direction.
+
+    The method is binary; for more classes see :class:`MulticlassHardDebias`.
+
+    Parameters
+    ----------
+    pca_args : dict, optional
+        Arguments of the principal component analysis that finds the bias direction;
+        ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Log what is done at level INFO.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+    epochs : int, default=300
+        Steps of the optimiser (Adam).
+    theta : float, default=0.05
+        A neighbour is one to get away from if its indirect bias with the word is at least this:
+        the share of their similarity that disappears without the bias direction.
+    n_neighbours : int, default=100
+        Nearest neighbours of each word that are looked at; all other words, if there are fewer.
+    learning_rate : float, default=0.01
+        Of the optimiser.
+    weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
+        Of repulsion, attraction and neutralisation. 'authors' is (1/8, 6/8, 1/8), the values
+        published with the method.
+
+    Attributes
+    ----------
+    bias_direction_ : ndarray of shape (dim,)
+        Unit vector, pointing to the first words of the pairs.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` tells how far one direction represents the pairs.
+    definitional_pairs_ : list of tuple of str
+        The pairs.
+    definitional_pairs_embeddings_ : list of dict
+        Unit vectors of the definitional pairs found.
+    dim_ : int
+        Number of dimensions.
+
+    Notes
+    -----
+    Words that change get unit length; all others keep every bit. Neighbours are looked up in the
+    whole vocabulary of the model that is transformed, as it was before, so a model that was opened
+    for some words only is refused. What becomes of a word does not depend on which others change.
+
+    The objective has kinks, on which the optimiser swings to and fro with steps of the learning
+    rate: components along the bias direction become small, not zero.
+
+    Less association measured afterwards does not mean that the bias is gone.
+
+    References
+    ----------
+    .. [1] V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon?
+       Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import fetch_debiaswe
+    >>> model, words = load_test_model(), fetch_debiaswe(offline=True)
+    >>> method = RepulsionAttractionNeutralization(criterion_name="gender").fit(
+    ...     model, words["definitional_pairs"]
+    ... )
+    >>> debiased = method.transform(model, target=["doctor", "nurse", "programmer"])
+    >>> debiased.name
+    'minilm-words_gender_debiased'
+    >>> cosine = debiased["nurse"].astype(float) @ method.bias_direction_
+    >>> print(f"{abs(cosine):.2f}, before {abs(model['nurse'] @ method.bias_direction_):.2f}")
+    0.00, before 0.27
+    """
+
+    _from_criterion: ClassVar[Mapping[str, str]] = {"definitional_pairs": "definitional_sets"}
+
+    def __init__(
+        self,
+        pca_args: dict[str, Any] | None = None,
+        verbose: bool = False,
+        criterion_name: str | None = None,
+        epochs: int = 300,
+        theta: float = 0.05,
+        n_neighbours: int = 100,
+        learning_rate: float = 0.01,
+        weights: Sequence[float] | str = (0.33, 0.33, 0.33),
+    ) -> None:
+        super().__init__(pca_args, verbose, criterion_name)
+        self.epochs = epochs
+        self.theta = theta
+        self.n_neighbours = n_neighbours
+        self.learning_rate = learning_rate
+        self.weights = weights
+
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_pairs: Sequence[Sequence[str]] | None = None,
+        *,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> RepulsionAttractionNeutralization:
+        """Find the bias direction.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from.
+        definitional_pairs : sequence of pairs of str
+            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs of
+            which the model lacks a word are left out, counted and logged.
+        criterion : Criterion or str, optional
+            Takes the place of pairs that are not given: 'gender', or word sets of yours.
+
+        Returns
+        -------
+        RepulsionAttractionNeutralization
+            The method itself.
+
+        Raises
+        ------
+        TypeError
+            If a parameter is of another type, or there are neither pairs nor a criterion.
+        ValueError
+            If a parameter is out of range, a set is no pair, or the model has none of the pairs
+            complete.
+        """
+        self._refuse_unknown(fit_params)
+        self._checked()
+        words = self._fit_words(criterion, {"definitional_pairs": definitional_pairs})
+        self._require(words, "definitional_pairs")
+        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
+        complete = definitional_vectors(model, pairs, "definitional_pairs")
+        self.definitional_pairs_ = pairs
+        self.definitional_pairs_embeddings_ = [
+            dict(zip(part.words, part.vectors, strict=True)) for part in complete
+        ]
+        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
+        self.bias_direction_: Vectors = self.pca_.components_[0]
+        self.dim_ = model.dim
+        return self
+
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        """Optimise the vectors of words.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to change, with its whole vocabulary: the one fitted, or another one of the
+            same space.
+        target : sequence of str, optional
+            The words whose vectors change; all words by default. Words that the model lacks are
+            counted and logged.
+        ignore : sequence of str, optional
+            Words that keep their vectors, also where they are in `target`: those to which the
+            class rightly belongs, such as 'actress'. None by default.
+        copy : bool, default=True
+            True leaves `model` as it is; False changes its vectors, and its name. Both take memory
+            for the vectors that change once more, as none is written before all are known.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model: `model` itself if `copy` is False. Numbers have the type that they
+            had; they are computed in float32, or float64 for models of float64. Zero vectors and
+            such with NaN or infinity stay as they are, and are counted in the log.
+
+        Raises
+        ------
+        ValueError
+            If the model has another number of dimensions, none of the words in `target`, or was
+            opened for some words only.
+        sklearn.exceptions.NotFittedError
+            If the method was not fitted.
+        """
+        self._check_transform_args(model, target, ignore, copy)
+        check_is_fitted(self)
+        self._check_dim(model)
+        if target is None and not ignore:
+            logger.warning(
+                "nothing is ignored, so words to which the class rightly belongs (%s) change too; "
+                "pass them as ignore",
+                ", ".join(self.definitional_pairs_[0]),
+            )
+        choice = _Choice(self, model, target, ignore)
+        if not copy:
+            model._check_writeable()
+        along = self._along_direction(model)
+        rows = np.flatnonzero(choice.changed)
+        directed = ~np.isnan(along[rows])
+        new = self._optimized(model, along, rows[directed])
+        result = model.copy() if copy else model
+        result._write(rows[directed], new)
+        result.name = self._name_of_mitigated(model)
+        log_left(int((~directed).sum()))
+        if model.use_subwords:
+            logger.warning(
+                "%s builds vectors of unseen words from subwords; those were not mitigated",
+                model.name,
+            )
+        self._log("%s: %d of %d vectors changed", result.name, len(new), len(choice.changed))
+        return result
+
+    def _protected_words(self) -> Sequence[str]:
+        # Asked for by `_Choice`.
+        return ()
+
+    def _along_direction(self, model: WordEmbeddingModel) -> Vectors:
+        """Cosine of every word with the bias direction; NaN where there is no direction."""
+        along = np.full(len(model.vocab), np.nan)
+        for rows, vectors in vocabulary_blocks(model):
+            along[rows] = _unit(vectors.astype(np.float64)) @ self.bias_direction_
+        return along
+
+    def _optimized(
+        self, model: WordEmbeddingModel, along: Vectors, rows: npt.NDArray[np.intp]
+    ) -> FloatArray:
+        """Return the new vectors of some rows."""
+        epochs, theta, n_neighbours, learning_rate, weights = self._checked()
+        stored = model.wv if isinstance(model.wv, StoredVectors) else None
+        # gensim may have room for words to come.
+        table = stored if stored is not None else model.vectors[: len(model.vocab)]
+
+        def vectors_of(some: npt.NDArray[np.intp]) -> FloatArray:
+            vectors = model.vectors[some] if stored is None else stored.rows(some)
+            return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
+
+        new = np.empty((len(rows), model.dim), dtype=model.dtype)
+        k = min(n_neighbours, int(np.isfinite(along).sum()) - 1)
+        size = max(1, _BATCH_NUMBERS // (max(k, 1) * model.dim))
+        n_repelling = 0
+        with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
+            for part in chunks(len(rows), size):
+                here = rows[part]
+                words = vectors_of(here)
+                near = np.empty((len(here), 0), dtype=np.intp)
+                biased = np.empty(near.shape, dtype=bool)
+                if k > 0:
+                    near, cosines = nearest_neighbors(table, words, k, exclude=here)
+                    beta = _indirect_bias(cosines, along[here, None], along[near])
+                    # NaN, of orthogonal words, is not above any threshold.
+                    biased = beta >= theta
+                new[part] = repel_attract_neutralize(
+                    words,
+                    [vectors_of(each[mask]) for each, mask in zip(near, biased, strict=True)],
+                    self.bias_direction_,
+                    weights,
+                    epochs,
+                    learning_rate,
+                )
+                n_repelling += int(biased.sum())
+                bar.update(len(here))
+        self._log("%.1f biased neighbours per word", n_repelling / max(len(rows), 1))
+        return new
+
+    def _checked(self) -> tuple[int, float, int, float, Weights]:
+        """Return epochs, theta, n_neighbours, learning_rate and weights."""
+        weights = self.weights
+        if isinstance(weights, str):
+            check_choice("weights", weights, ("authors",))
+            weights = AUTHORS_WEIGHTS
+        if len(check_sequence("weights", weights)) != 3:
+            raise ValueError(
+                "weights must be three numbers, of repulsion, attraction and neutralisation; "
+                f"got {found(weights)}."
+            )
+        repulsion, attraction, neutralisation = (
+            _number(f"weights[{position}]", weight, at_least=0)
+            for position, weight in enumerate(weights)
+        )
+        if not repulsion + attraction + neutralisation:
+            raise ValueError("weights must not all be 0; use for example (0.33, 0.33, 0.33).")
+        rate = _number("learning_rate", self.learning_rate, at_least=0)
+        if not rate:
+            raise ValueError("learning_rate must be above 0; use for example 0.01.")
+        return (
+            check_positive_int("epochs", self.epochs),
+            _number("theta", self.theta),
+            check_positive_int("n_neighbours", self.n_neighbours),
+            rate,
+            (repulsion, attraction, neutralisation),
+        )
+
+
+def _number(name: str, value: object, at_least: float = -math.inf) -> float:
+    wanted = f"{name} must be a finite number"
+    wanted += "" if at_least == -math.inf else f" of at least {at_least}"
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        raise TypeError(f"{wanted}; got {found(value)}.")
+    if not (math.isfinite(value) and value >= at_least):
+        raise ValueError(f"{wanted}; got {found(value)}.")
+    return float(value)
+
+
+def indirect_bias(w: npt.ArrayLike, v: npt.ArrayLike, g: npt.ArrayLike) -> Vectors:
+    """Share of the similarity of two words that disappears without the bias direction.
+
+    Parameters
+    ----------
+    w, v : array-like of shape (dim,) or (n_pairs, dim)
+        Vectors of any length; one is compared with many where the shapes say so.
+    g : array-like of shape (dim,)
+        The bias direction, of any length.
+
+    Returns
+    -------
+    ndarray of shape () or (n_pairs,)
+        beta = 1 - cos(w', v') / cos(w, v), where w' and v' are without their components along g.
+        It has no bounds: below 0, the words get nearer to each other without g. NaN where w and v
+        are orthogonal, or one of them has no direction of its own.
+
+    Notes
+    -----
+    It is symmetric, 0 for a word and itself, and does not depend on the sign of g.
+
+    References
+    ----------
+    T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer Programmer as
+    Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
+
+    Examples
+    --------
+    >>> nurse, home = [0.5, 0.1, 0.8], [0.6, 0.9, 0.3]
+    >>> print(f"{indirect_bias(nurse, home, [0.997742, -0.067150, -0.001556]):.4f}")
+    0.2265
+    """
+    left, right, direction = (_unit(np.asarray(each, dtype=np.float64)) for each in (w, v, g))
+    cosines = np.einsum("...i,...i->...", left, right)
+    return _indirect_bias(cosines, left @ direction, right @ direction)
+
+
+def _indirect_bias(
+    cosines: npt.ArrayLike, along_w: npt.ArrayLike, along_v: npt.ArrayLike
+) -> Vectors:
+    """Indirect bias from the cosines of w with v, of w with g, and of v with g."""
+    c, p, q = (np.asarray(each, dtype=np.float64) for each in (cosines, along_w, along_v))
+    squares = np.maximum(1 - p**2, 0) * np.maximum(1 - q**2, 0)
+    # A word that is nothing but bias has rounding noise left.
+    squares = np.where(np.minimum(1 - p**2, 1 - q**2) > ZERO_LENGTH, squares, np.nan)
+    c = np.where(np.abs(c) > ZERO_LENGTH, c, np.nan)
+    return np.asarray(1 - (c - p * q) / np.sqrt(squares) / c)
+
+
+def objective(
+    vector: npt.ArrayLike,
+    word: npt.ArrayLike,
+    repulsion_set: npt.ArrayLike,
+    direction: npt.ArrayLike,
+    weights: Sequence[float],
+) -> float:
+    """What RAN minimises, for one word.
+
+    Parameters
+    ----------
+    vector : array-like of shape (dim,)
+        The vector that is judged; its length does not matter.
+    word : array-like of shape (dim,)
+        The original vector of the word.
+    repulsion_set : array-like of shape (n_neighbours, dim)
+        Vectors to get away from; there may be none.
+    direction : array-like of shape (dim,)
+        The bias direction.
+    weights : sequence of three float
+        Of repulsion, attraction and neutralisation.
+
+    Returns
+    -------
+    float
+        The weighted sum of the mean of |cos(x, n)| over the set, of |cos(x, word) - 1| / 2 and of
+        |cos(x, direction)|; each of them is in [0, 1].
+
+    Examples
+    --------
+    >>> nurse, home, g = [0.5, 0.1, 0.8], [0.6, 0.9, 0.3], [0.997742, -0.067150, -0.001556]
+    >>> print(f"{objective(nurse, nurse, [home], g, (1 / 8, 6 / 8, 1 / 8)):.4f}")
+    0.1386
+    """
+    x, w, g = (_unit(np.asarray(each, dtype=np.float64)) for each in (vector, word, direction))
+    near = np.asarray(repulsion_set, dtype=np.float64).reshape(-1, len(x))
+    repulsion = float(np.abs(_unit(near) @ x).mean()) if len(near) else 0.0
+    terms = (repulsion, abs(float(x @ w) - 1) / 2, abs(float(x @ g)))
+    return sum(weight * term for weight, term in zip(weights, terms, strict=True))
+
+
+def repel_attract_neutralize(
+    words: FloatArray,
+    repulsion_sets: Sequence[FloatArray],
+    direction: npt.ArrayLike,
+    weights: Sequence[float],
+    epochs: int = 300,
+    learning_rate: float = 0.01,
+) -> FloatArray:
+    """Minimise `objective` for every word with Adam, starting from the word itself.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_words, dim), float32 or float64
+        Vectors, none of them zero. They are the start, and what attracts.
+    repulsion_sets : sequence of ndarray of shape (n_neighbours, dim)
+        For each word the vectors, none of them zero, to get away from; there may be none.
+    direction : array-like of shape (dim,)
+        The bias direction.
+    weights : sequence of three float
+        Of repulsion, attraction and neutralisation.
+    epochs : int, default=300
+        Steps.
+    learning_rate : float, default=0.01
+        Of Adam, whose other parameters are the usual ones (0.9, 0.999, 1e-8).
+
+    Returns
+    -------
+    ndarray of shape (n_words, dim)
+        Unit vectors in the dtype of `words`, in which everything is computed. That of a word does
+        not depend on the other words.
+
+    Examples
+    --------
+    >>> nurse, home = np.array([[0.5, 0.1, 0.8]]), np.array([[0.6, 0.9, 0.3]])
+    >>> g, weights = [0.997742, -0.067150, -0.001556], (1 / 8, 6 / 8, 1 / 8)
+    >>> repel_attract_neutralize(nurse, [home], g, weights).round(2)
+    array([[ 0.02, -0.18,  0.98]])
+    """
+    g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
+    result = _unit(words)
+    sizes = np.array([len(each) for each in repulsion_sets], dtype=np.intp)
+    # What nothing pushes is at its optimum; Adam would make steps of the rounding noise.
+    pushed = np.flatnonzero((sizes * weights[0] > 0) | (weights[2] > 0))
+    for block in _blocks(sizes[pushed], words.shape[1]):
+        rows = pushed[block]
+        result[rows] = _optimized(
+            result[rows],
+            [_unit(repulsion_sets[row].astype(words.dtype, copy=False)) for row in rows],
+            g,
+            weights,
+            epochs,
+            learning_rate,
+        )
+    return result
+
+
+def _blocks(sizes: npt.NDArray[np.intp], dim: int) -> list[npt.NDArray[np.intp]]:
+    """Cut words into blocks of like size of their sets, so that little has to be filled up."""
+    order = np.argsort(sizes, kind="stable")
+    blocks, start = [], 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and (
+            (stop + 1 - start) * (int(sizes[order[stop]]) + 1) * dim <= _BLOCK_NUMBERS
+        ):
+            stop += 1
+        blocks.append(order[start:stop])
+        start = stop
+    return blocks
+
+
+def _optimized(
+    words: FloatArray,
+    repulsion_sets: Sequence[FloatArray],
+    g: FloatArray,
+    weights: Sequence[float],
+    epochs: int,
+    learning_rate: float,
+) -> FloatArray:
+    """Return the optimum for a block of unit vectors; see `repel_attract_neutralize`."""
+    n_words, dim = words.shape
+    # What each word gets away from: the bias direction first, then its neighbours, then zeros.
+    width = 1 + max(len(each) for each in repulsion_sets)
+    poles = np.zeros((n_words, width, dim), dtype=words.dtype)
+    strengths = np.zeros((n_words, width), dtype=words.dtype)
+    poles[:, 0], strengths[:, 0] = g, weights[2]
+    for row, near in enumerate(repulsion_sets):
+        poles[row, 1 : 1 + len(near)] = near
+        strengths[row, 1 : 1 + len(near)] = weights[0] / max(len(near), 1)
+    anchors = words * words.dtype.type(weights[1] / 2)
+
+    x = words.copy()
+    mean, square = np.zeros_like(x), np.zeros_like(x)
+    gradient, scratch, pull = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    signs, cosines = np.full_like(strengths, np.nan), np.empty_like(strengths)
+    for epoch in range(1, epochs + 1):
+        # einsum adds up each row by itself; BLAS would make it depend on the block.
+        np.einsum("bpd,bd->bp", poles, x, out=cosines)
+        np.sign(cosines, out=cosines)
+        changed = np.flatnonzero((cosines != signs).any(axis=1))
+        if changed.size:
+            # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
+            signs[changed] = cosines[changed]
+            pull[changed] = np.einsum(
+                "bp,bpd->bd", signs[changed] * strengths[changed], poles[changed]
+            )
+            pull[changed] -= anchors[changed]
+        # Only the direction of x counts, so the gradient is at right angles to it:
+        # (pull - (pull . x) x / |x|^2) / |x|. The average of Adam takes a tenth of it.
+        squares = np.einsum("bd,bd->b", x, x)
+        along = np.einsum("bd,bd->b", pull, x)
+        factor = (1 - _BETA_1) / np.sqrt(squares)
+        np.multiply(pull, factor[:, None], out=gradient)
+        np.multiply(x, (factor * along / squares)[:, None], out=scratch)
+        gradient -= scratch
+        mean *= _BETA_1
+        mean += gradient
+        # `square` is the average of Adam times (1 - beta1)^2 / (1 - beta2).
+        square *= _BETA_2
+        np.multiply(gradient, gradient, out=scratch)
+        square += scratch
+        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**epoch)) / (1 - _BETA_1)
+        np.sqrt(square, out=scratch)
+        scratch += _EPSILON / scale
+        np.divide(mean, scratch, out=scratch)
+        scratch *= learning_rate / (scale * (1 - _BETA_1**epoch))
+        x -= scratch
+    return _unit(x)
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    """Vectors scaled to unit length, in their dtype; NaN where there is no direction."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Of very large and very small ones the squares have no place in the dtype.
+        scaled = vectors / np.abs(vectors).max(axis=-1, keepdims=True)
+        lengths = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+        return np.asarray(scaled / lengths[..., None])

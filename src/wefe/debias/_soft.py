@@ -1,0 +1,501 @@
+"""Soft debiasing (Bolukbasi et al., NIPS 2016, appendix; Manzini et al., NAACL-HLT 2019)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice, check_positive_int, found
+from wefe.datasets import Criterion
+from wefe.debias._base import check_words, definitional_vectors, forms
+from wefe.debias._passes import vocabulary_blocks
+from wefe.debias._projection import Vectors, to_unit
+from wefe.debias._rowwise import RowwiseDebias
+from wefe.models._keyed_vectors import FloatArray
+from wefe.models._word_embedding_model import WordEmbeddingModel
+
+logger = logging.getLogger(__name__)
+
+Scale: TypeAlias = Literal["mean", "sum"]
+
+# Directions in which a vocabulary varies by less than this share of the largest are not in it.
+_NO_VARIATION = 1e-10
+# The projected iteration stops once two steps agree to this share of the solution.
+_TOLERANCE = 1e-10
+_MAX_STEPS = 5_000
+
+
+class _SoftDebias(RowwiseDebias):
+    """A linear map that trades bias for similarities: what both methods have in common."""
+
+    _fit_reads_vocabulary: ClassVar[bool] = True
+
+    bias_weight: float
+    scale: Scale
+
+    def _learn(
+        self,
+        model: WordEmbeddingModel,
+        sets: Sequence[Sequence[str]],
+        called: str,
+        n_components: int,
+        words: Mapping[str, Any],
+    ) -> None:
+        weight = self._checked_weight()
+        check_choice("scale", self.scale, ("mean", "sum"))
+        complete = definitional_vectors(model, sets, called)
+        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
+        self.bias_subspace_: Vectors = self.pca_.components_[:n_components]
+        definitional = [word for part in sets for word in part]
+        gram, n_words = unit_gram(model)
+        neutral_gram, n_neutral = _neutral(model, words, definitional, gram, n_words)
+        if self.scale == "mean":
+            gram = gram / n_words
+            neutral_gram = neutral_gram / (n_neutral * len(self.bias_subspace_))
+        self.transformation_ = soft_transform(gram, neutral_gram, self.bias_subspace_, weight)
+        self.dim_ = model.dim
+        self._log(
+            "%d of %d words count as neutral; %d bias directions",
+            *(n_neutral, n_words, len(self.bias_subspace_)),
+        )
+
+    def _checked_weight(self) -> float:
+        weight = self.bias_weight
+        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
+        if not number or not math.isfinite(weight) or weight < 0:
+            raise ValueError(f"bias_weight must be a number of at least 0; got {found(weight)}.")
+        return float(weight)
+
+    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
+        return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
+
+
+class SoftDebias(_SoftDebias):
+    """Soft debiasing: lower the bias as far as it costs little similarity.
+
+    :class:`HardDebias` removes the bias direction from neutral words altogether. Here one linear
+    map T of all words, W -> W T', keeps the inner products of the words as they are, and makes
+    the neutral words N orthogonal to the bias direction g, each as far as the other allows [1]_:
+
+        minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T g)||^2
+
+    in Frobenius norms, with unit vectors in the rows of W and N. Afterwards all vectors are scaled
+    to unit length.
+
+    The problem is solved exactly: it is convex in T'T, has a closed form, and needs the vocabulary
+    only for W'W and N'N, in one pass. T is the symmetric root of T'T.
+
+    Parameters
+    ----------
+    bias_weight : float, default=0.2
+        Weight of the bias, at least 0. 0 changes nothing but lengths; the larger, the less is
+        left along the bias direction.
+    scale : {'mean', 'sum'}, default='mean'
+        What the weight means. 'sum': the sums above, as published. The first one grows with the
+        square of the number of words, so that 0.2 hardly changes a real vocabulary. 'mean': the
+        first one is divided by the number of pairs of words, the second one by the number of
+        neutral words, so that a weight means the same for vocabularies of every size.
+    pca_args : dict, optional
+        Arguments of the principal component analysis of the definitional pairs;
+        ``{"n_components": 10}`` by default. The first component is the bias direction.
+    verbose : bool, default=False
+        Log what is done at level INFO.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+
+    Attributes
+    ----------
+    transformation_ : ndarray of shape (dim, dim)
+        T, symmetric, without negative eigenvalues.
+    bias_direction_ : ndarray of shape (dim,)
+        Unit vector, pointing to the first words of the pairs.
+    bias_subspace_ : ndarray of shape (1, dim)
+        The same.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` tells how far one direction represents the pairs.
+    definitional_pairs_ : list of tuple of str
+        The pairs.
+
+    Notes
+    -----
+    How far a weight goes depends on the vectors. On the packaged ones (10,569 words), the mean
+    absolute cosine of neutral words with the bias direction is 0.054; a weight of 0.2 leaves 0.054
+    with 'sum', and 0.009 with 'mean' (of 1: 0.004, of 10: 0.001).
+
+    A very large weight makes all neutral words orthogonal to g, as :class:`HardDebias` does without
+    equalizing. It is not the same map unless g is an eigenvector of W'W: of all maps that remove
+    g, this one changes similarities least.
+
+    Directions in which no word varies, as when there are fewer words than dims, stay as they are.
+    If the closed form has negative eigenvalues, which takes few neutral words, the nearest
+    minimum without them is found by alternating projections (ADMM), to a relative 1e-10.
+
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
+
+    References
+    ----------
+    .. [1] T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer
+       Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_criterion
+    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
+    >>> method = SoftDebias(bias_weight=0.05).fit(model, criterion=gender)
+    >>> debiased = method.transform(model)
+    >>> along = abs(debiased["nurse"] @ method.bias_direction_)
+    >>> print(f"{along:.2f}, before {abs(model['nurse'] @ method.bias_direction_):.2f}")
+    0.11, before 0.27
+    """
+
+    _from_criterion: ClassVar[Mapping[str, str]] = {
+        "definitional_pairs": "definitional_sets",
+        "ignore": "specific_words",
+    }
+
+    def __init__(
+        self,
+        bias_weight: float = 0.2,
+        scale: Scale = "mean",
+        pca_args: dict[str, Any] | None = None,
+        verbose: bool = False,
+        criterion_name: str | None = None,
+    ) -> None:
+        super().__init__(pca_args, verbose, criterion_name)
+        self.bias_weight = bias_weight
+        self.scale = scale
+
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_pairs: Sequence[Sequence[str]] | None = None,
+        *,
+        neutral_words: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> SoftDebias:
+        """Find the bias direction, and the map.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_pairs : sequence of pairs of str
+            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs of
+            which the model lacks a word are left out, counted and logged.
+        neutral_words : sequence of str, optional
+            Words that should have no bias; by default all but the definitional ones and those of
+            `ignore`. Missing ones are left out, counted and logged.
+        ignore : sequence of str, optional
+            Words to which the class rightly belongs, such as 'actress'; not looked at where
+            `neutral_words` are given.
+        criterion : Criterion or str, optional
+            Takes the place of word sets that are not given: 'gender', or word sets of yours.
+
+        Returns
+        -------
+        SoftDebias
+            The method itself.
+
+        Raises
+        ------
+        ValueError
+            If a set is no pair, the model has none of the definitional pairs complete, has no
+            neutral word, or was opened for some words only.
+        """
+        self._refuse_unknown(fit_params)
+        words = self._fit_words(
+            criterion,
+            {
+                "definitional_pairs": definitional_pairs,
+                "neutral_words": neutral_words,
+                "ignore": ignore,
+            },
+        )
+        self._require(words, "definitional_pairs")
+        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
+        self._learn(model, pairs, "definitional_pairs", 1, words)
+        self.definitional_pairs_ = pairs
+        self.bias_direction_: Vectors = self.bias_subspace_[0]
+        return self
+
+
+class MulticlassSoftDebias(_SoftDebias):
+    """Soft debiasing for more than two classes: :class:`SoftDebias` with several directions.
+
+    The bias term counts the components of neutral words along all directions of the bias subspace
+    [1]_: ``||(N T')(T B')||^2``, with an orthonormal basis in the rows of B. With one component
+    it is :class:`SoftDebias`.
+
+    Parameters
+    ----------
+    bias_weight, scale
+        See :class:`SoftDebias`; 'mean' also divides by the number of directions.
+    n_components : int, optional
+        Number of directions; by default one less than there are classes, which is what it takes
+        to tell them apart. Never more than the definitional sets span.
+    pca_args, verbose, criterion_name
+        See :class:`SoftDebias`.
+
+    Attributes
+    ----------
+    transformation_ : ndarray of shape (dim, dim)
+        T, symmetric, without negative eigenvalues.
+    bias_subspace_ : ndarray of shape (n_directions, dim)
+        Orthonormal directions.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` tells how far the directions represent the sets.
+    definitional_sets_ : list of tuple of str
+        The sets.
+
+    Notes
+    -----
+    The authors approach the minimum by a few steps of gradient descent from a random map, on norms
+    that are not squared; so their numbers are others.
+
+    References
+    ----------
+    .. [1] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+       is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> method = MulticlassSoftDebias().fit(model, criterion="religion")
+    >>> method.bias_subspace_.shape
+    (2, 256)
+    >>> method.transform(model).name
+    'minilm-words_religion_debiased'
+    """
+
+    _from_criterion: ClassVar[Mapping[str, str]] = {
+        "definitional_sets": "definitional_sets",
+        "ignore": "specific_words",
+    }
+
+    def __init__(
+        self,
+        bias_weight: float = 0.2,
+        scale: Scale = "mean",
+        n_components: int | None = None,
+        pca_args: dict[str, Any] | None = None,
+        verbose: bool = False,
+        criterion_name: str | None = None,
+    ) -> None:
+        super().__init__(pca_args, verbose, criterion_name)
+        self.bias_weight = bias_weight
+        self.scale = scale
+        self.n_components = n_components
+
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_sets: Sequence[Sequence[str]] | None = None,
+        *,
+        neutral_words: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> MulticlassSoftDebias:
+        """Find the bias subspace, and the map.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_sets : sequence of sequences of str
+            Words that differ in the class only, one per class in the same order:
+            ``[["jew", "christian", "muslim"], ["synagogue", "church", "mosque"]]``.
+        neutral_words, ignore, criterion
+            See :meth:`SoftDebias.fit`.
+
+        Returns
+        -------
+        MulticlassSoftDebias
+            The method itself.
+
+        Raises
+        ------
+        ValueError
+            If a set has one word, the model has none of the sets complete, has no neutral word, or
+            was opened for some words only.
+        """
+        self._refuse_unknown(fit_params)
+        words = self._fit_words(
+            criterion,
+            {
+                "definitional_sets": definitional_sets,
+                "neutral_words": neutral_words,
+                "ignore": ignore,
+            },
+        )
+        self._require(words, "definitional_sets")
+        sets = self._check_sets_size(words["definitional_sets"], "definitional", None)
+        n_components = max(map(len, sets)) - 1
+        if self.n_components is not None:
+            n_components = check_positive_int("n_components", self.n_components)
+        self._learn(model, sets, "definitional_sets", n_components, words)
+        self.definitional_sets_ = sets
+        return self
+
+
+def unit_gram(model: WordEmbeddingModel) -> tuple[Vectors, int]:
+    """Return W'W of all unit vectors (rows of W), and their number; one pass, in float64."""
+    gram, n_words = np.zeros((model.dim, model.dim)), 0
+    for _, vectors in vocabulary_blocks(model):
+        unit = to_unit(vectors.astype(np.float64))
+        gram += unit.T @ unit
+        n_words += len(unit)
+    return gram, n_words
+
+
+def _neutral(
+    model: WordEmbeddingModel,
+    words: Mapping[str, Any],
+    definitional: Sequence[str],
+    gram: Vectors,
+    n_words: int,
+) -> tuple[Vectors, int]:
+    """Return N'N of the unit vectors of neutral words (rows of N), and their number."""
+    given = words["neutral_words"]
+    if given is None:
+        others = _unit_vectors(model, [*definitional, *check_words("ignore", words["ignore"])])
+        neutral_gram, n_neutral = gram - others.T @ others, n_words - len(others)
+    else:
+        asked = check_words("neutral_words", given)
+        neutral = _unit_vectors(model, asked)
+        neutral_gram, n_neutral = neutral.T @ neutral, len(neutral)
+        n_lost = len(set(asked)) - n_neutral
+        if n_lost:
+            logger.warning(
+                "%s lacks %d of the %d neutral words, or they have no direction",
+                *(model.name, n_lost, len(set(asked))),
+            )
+    if n_neutral == 0:
+        raise ValueError(
+            f"{model.name} has no neutral word left; at least 1 is needed. Pass neutral_words, or "
+            "ignore fewer."
+        )
+    return neutral_gram, n_neutral
+
+
+def _unit_vectors(model: WordEmbeddingModel, words: Sequence[str]) -> Vectors:
+    known = [form for form in dict.fromkeys(forms(model, words)) if form in model.vocab]
+    vectors = model.get_vectors(known).astype(np.float64)
+    return to_unit(vectors[np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)])  # type: ignore[return-value]
+
+
+def soft_transform(
+    gram: npt.ArrayLike, neutral_gram: npt.ArrayLike, basis: npt.ArrayLike, bias_weight: float
+) -> Vectors:
+    """Find the linear map of soft debiasing.
+
+    Parameters
+    ----------
+    gram : array-like of shape (dim, dim)
+        C = W'W of the vectors of all words (rows of W).
+    neutral_gram : array-like of shape (dim, dim)
+        A = N'N of those of the neutral words. They must lie in the span of W.
+    basis : array-like of shape (n_directions, dim)
+        B, the bias directions.
+    bias_weight : float
+        The weight, at least 0.
+
+    Returns
+    -------
+    ndarray of shape (dim, dim)
+        T, symmetric and positive semidefinite, such that X = T'T minimises
+        ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``.
+
+    Examples
+    --------
+    >>> print(soft_transform(np.eye(2), np.eye(2), [[1.0, 0.0]], 3.0).round(3))
+    [[0.5 0. ]
+     [0.  1. ]]
+    """
+    all_words = np.asarray(gram, dtype=np.float64)
+    directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))
+    variation, axes = np.linalg.eigh(all_words)
+    within = variation > _NO_VARIATION * variation[-1]
+    whitening = axes[:, within] / np.sqrt(variation[within])
+    alphas, turn = np.linalg.eigh(whitening.T @ np.asarray(neutral_gram) @ whitening)
+    # In coordinates Z with X = F Z F', C becomes I and A diagonal: what is to be minimised is
+    # ||Z - R||^2 + bias_weight * ||sqrt(alpha) Z beta'||^2; and X is as positive as Z is.
+    frame = whitening @ turn
+    problem = _Quadratic(alphas.clip(0), directions @ frame, bias_weight)
+    wanted = frame.T @ all_words @ all_words @ frame
+    change = problem.change(wanted)
+    values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
+    if values[0] < -1e-9:
+        logger.debug("the closed form has an eigenvalue of %.2e: projecting", values[0])
+        change = wanted - problem.minimum_above_zero(wanted)
+        values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
+    return np.asarray((columns * np.sqrt(values.clip(0))) @ columns.T)
+
+
+class _Quadratic:
+    """Minimise ||Z - R||^2 + weight * ||sqrt(alpha) Z beta'||^2 over symmetric matrices Z.
+
+    Where the gradient is zero, Z = R - (Y'beta + beta'Y) weight / 2, with Y = beta Z alpha, which
+    has only k = len(beta) rows. The rows of beta are made orthogonal, which changes nothing. Then
+    Y follows from the k x k matrix V = Y beta', and V from a linear system of k * k equations.
+    """
+
+    def __init__(self, alphas: Vectors, beta: Vectors, weight: float) -> None:
+        self.alphas, self.weight = alphas, weight
+        lengths, turn = np.linalg.eigh(beta @ beta.T)
+        self.beta = turn.T @ beta
+        self.lengths = lengths
+
+    def change(self, wanted: Vectors, weight: float | None = None) -> Vectors:
+        """Return R - Z for R = `wanted`."""
+        half = (self.weight if weight is None else weight) / 2
+        beta, k = self.beta, len(self.beta)
+        # Row j: Y_j = damped_j * ((beta R)_j - half * sum_i V_ij beta_i)
+        damped = self.alphas / (1 + half * self.lengths[:, None] * self.alphas)
+        towards = beta @ wanted
+        inner = np.einsum("ld,jd,id->jli", beta, damped, beta)
+        system = np.einsum("ja,lb->jlab", np.eye(k), np.eye(k))
+        system += half * np.einsum("jli,jb->jlib", inner, np.eye(k))
+        known = np.einsum("jd,jd,ld->jl", damped, towards, beta)
+        v = np.linalg.solve(system.reshape(k * k, k * k), known.ravel()).reshape(k, k)
+        y = damped * (towards - half * (v.T @ beta))
+        product = half * (y.T @ beta)
+        return np.asarray(product + product.T)
+
+    def minimum_above_zero(self, wanted: Vectors) -> Vectors:
+        """Return the minimum over positive semidefinite Z: ADMM with exact steps."""
+        size = np.linalg.norm(wanted)
+        positive, dual = wanted, np.zeros_like(wanted)
+        for _ in range(_MAX_STEPS):
+            # argmin of the sum and of ||Z - (positive - dual)||^2
+            middle = (wanted + positive - dual) / 2
+            free = middle - self.change(middle, self.weight / 2)
+            before = positive
+            values, columns = _eigh(free + dual)
+            positive = (columns * values.clip(0)) @ columns.T
+            dual += free - positive
+            apart = max(np.linalg.norm(free - positive), np.linalg.norm(positive - before))
+            if apart <= _TOLERANCE * size:
+                break
+        else:
+            logger.warning(
+                "soft debiasing: not converged after %d steps; the last change was %.1e of the "
+                "solution",
+                *(_MAX_STEPS, apart / size),
+            )
+        return np.asarray(positive)
+
+
+def _eigh(matrix: Vectors) -> tuple[Vectors, Vectors]:
+    values, columns = np.linalg.eigh((matrix + matrix.T) / 2)
+    return values, columns

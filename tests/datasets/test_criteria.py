@@ -1,0 +1,321 @@
+"""Criteria: the published ones have the published words, and those of a user are checked."""
+
+import json
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from wefe import WEAT
+from wefe.datasets import (
+    Criterion,
+    fetch_debias_multiclass,
+    fetch_debiaswe,
+    list_criteria,
+    load_criterion,
+)
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+AGE = {
+    "name": "age",
+    "definitional_sets": [["young", "old"], ["boy", "man"], ["boy", "grandpa"]],
+    "class_names": ["young", "old"],
+    "equalize_sets": [["son", "father"]],
+    "specific_words": ["teenager", "boy"],
+    "stereotyped_words": {"old": ["wise", "slow"], "young": ["naive", "quick"]},
+    "representatives": ["kid", "elder"],
+}
+
+
+def loaded(name):
+    return load_criterion(name, offline=True)
+
+
+# The published criteria
+
+
+def test_names():
+    assert list_criteria() == ["gender", "ethnicity", "religion"]
+    # A list of its own.
+    list_criteria().clear()
+    assert [loaded(name).name for name in list_criteria()] == list_criteria()
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "n_sets", "n_equalize", "n_stereotyped"),
+    [
+        ("gender", ("female", "male"), 10, 52, (13, 12)),
+        ("ethnicity", ("black", "caucasian", "asian"), 6, 6, (5, 6, 4)),
+        ("religion", ("jew", "christian", "muslim"), 5, 5, (4, 3, 4)),
+    ],
+)
+def test_published_sizes(name, classes, n_sets, n_equalize, n_stereotyped):
+    criterion = loaded(name)
+    assert criterion.class_names == classes
+    assert criterion.n_classes == len(classes)
+    assert len(criterion.definitional_sets) == n_sets
+    assert {len(words) for words in criterion.definitional_sets} == {len(classes)}
+    assert len(criterion.equalize_sets) == n_equalize
+    assert tuple(len(criterion.stereotyped_words[name]) for name in classes) == n_stereotyped
+
+
+def test_the_first_class_of_gender_is_the_female_one():
+    # The published pairs are (female, male); other software took the first word for the male one.
+    criterion = loaded("gender")
+    assert criterion.classes == {
+        "female": ("woman", "girl", "she", "mother", "daughter", "gal", "female", "her",
+                   "herself", "Mary"),
+        "male": ("man", "boy", "he", "father", "son", "guy", "male", "his", "himself", "John"),
+    }  # fmt: skip
+    assert criterion.representatives == ("she", "he")
+    assert {"nurse", "homemaker"} <= {*criterion.stereotyped_words["female"]}
+    assert {"doctor", "programmer"} <= {*criterion.stereotyped_words["male"]}
+
+
+def test_words_of_gender_are_those_of_the_paper():
+    criterion, published = loaded("gender"), fetch_debiaswe(offline=True)
+    assert criterion.definitional_sets == tuple(map(tuple, published["definitional_pairs"]))
+    assert criterion.equalize_sets == tuple(map(tuple, published["equalize_pairs"]))
+    seed = published["gender_specific_seed"]
+    assert len(seed) == 218
+    assert {*seed} <= {*criterion.specific_words}
+    # Words of the pairs are specific as well, also where the list lacks them.
+    pairs = [*criterion.definitional_sets, *criterion.equalize_sets]
+    every = {word for pair in pairs for word in pair}
+    assert {*criterion.specific_words} == {*seed} | every
+    assert len(criterion.specific_words) == len({*criterion.specific_words})
+
+
+def test_three_classes_are_in_the_same_order_everywhere():
+    published = fetch_debias_multiclass()
+    for name in ("ethnicity", "religion"):
+        criterion = loaded(name)
+        assert criterion.definitional_sets == tuple(
+            map(tuple, published[f"{name}_definitional_sets"])
+        )
+        for class_name, words in criterion.stereotyped_words.items():
+            assert words == tuple(published[f"{name}_analogy_templates"][class_name])
+        # By default what defines a class belongs to it.
+        assert criterion.equalize_sets == criterion.definitional_sets
+        assert {*criterion.specific_words} == {
+            word for words in criterion.definitional_sets for word in words
+        }
+    assert loaded("ethnicity").classes == {
+        "black": ("black", "african", "africa"),
+        "caucasian": ("caucasian", "white", "america", "europe"),
+        "asian": ("asian", "asia", "china"),
+    }
+    assert loaded("ethnicity").representatives == ("black", "caucasian", "asian")
+    assert loaded("religion").representatives == ("jew", "christian", "muslim")
+    assert loaded("religion").classes["muslim"][:2] == ("islam", "muslim")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published word lists")
+def test_the_downloaded_list_is_longer(monkeypatch):
+    monkeypatch.setenv("WEFE_DATA_DIR", str(SHARED / "data"))
+    full = load_criterion("gender")
+    assert len(fetch_debiaswe()["gender_specific"]) == 1441
+    assert {*fetch_debiaswe()["gender_specific"]} <= {*full.specific_words}
+    assert {*full.specific_words} > {*loaded("gender").specific_words}
+    assert full.equalize_sets == loaded("gender").equalize_sets
+
+
+def test_offline_needs_no_data_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path))
+    assert len(loaded("gender").definitional_sets) == 10
+    assert not list(tmp_path.iterdir())
+
+
+def test_queries_run_on_the_packaged_vectors(packaged_model):
+    for name, n_queries in (("gender", 1), ("ethnicity", 3), ("religion", 3)):
+        queries = loaded(name).queries()
+        assert len(queries) == n_queries
+        for query in queries:
+            assert query.template == (2, 2)
+            assert WEAT().run_query(query, packaged_model)["weat"] > 0
+
+
+# Criteria of a user
+
+
+def test_what_is_given_is_kept():
+    criterion = Criterion(**AGE)
+    assert criterion.name == "age"
+    assert criterion.definitional_sets == (("young", "old"), ("boy", "man"), ("boy", "grandpa"))
+    assert criterion.equalize_sets == (("son", "father"),)
+    assert criterion.specific_words == (
+        "teenager", "boy", "young", "old", "man", "grandpa", "son", "father"
+    )  # fmt: skip
+    assert criterion.representatives == ("kid", "elder")
+    # Each word of a class once, in the order of the sets.
+    assert criterion.classes == {"young": ("young", "boy"), "old": ("old", "man", "grandpa")}
+    assert criterion.concept_words == ("naive", "quick", "wise", "slow")
+
+
+def test_what_is_not_given():
+    criterion = Criterion("age", [["young", "old"], ["boy", "man"]])
+    assert criterion.class_names == ("class 0", "class 1")
+    assert criterion.equalize_sets == criterion.definitional_sets == (
+        ("young", "old"), ("boy", "man")
+    )  # fmt: skip
+    assert criterion.specific_words == ("young", "old", "boy", "man")
+    assert criterion.representatives == ("young", "old")
+    assert criterion.stereotyped_words == {}
+    assert criterion.concept_words == ()
+    assert criterion.queries() == []
+
+
+def test_the_query_of_two_classes():
+    (query,) = Criterion(**AGE).queries()
+    assert [list(words) for words in query.target_sets] == [["young", "boy"],
+                                                            ["old", "man", "grandpa"]]  # fmt: skip
+    assert [list(words) for words in query.attribute_sets] == [["naive", "quick"],
+                                                               ["wise", "slow"]]  # fmt: skip
+    assert query.query_name == "young and old wrt young stereotypes and old stereotypes"
+
+
+def test_classes_without_stereotypes_are_in_no_query():
+    some = Criterion(
+        "c",
+        [["a", "b", "c", "d"]],
+        ["A", "B", "C", "D"],
+        stereotyped_words={"D": ["w"], "A": ["x"], "C": ["y"]},
+    )
+    pairs = [query.target_sets_names for query in some.queries()]
+    assert [list(pair) for pair in pairs] == [["A", "C"], ["A", "D"], ["C", "D"]]
+    assert some.concept_words == ("x", "y", "w")
+    one = Criterion("c", [["a", "b"]], stereotyped_words={"class 1": ["w"]})
+    assert one.queries() == []
+
+
+def test_a_word_that_is_stereotyped_twice_is_one_concept_word():
+    criterion = Criterion(
+        "c", [["a", "b"]], stereotyped_words={"class 0": ["x", "y"], "class 1": ["y"]}
+    )
+    assert criterion.concept_words == ("x", "y")
+
+
+def test_criteria_do_not_change():
+    words = [["young", "old"]]
+    criterion = Criterion("age", words)
+    words[0][0] = "new"
+    assert criterion.definitional_sets == (("young", "old"),)
+    with pytest.raises(FrozenInstanceError):
+        criterion.name = "other"
+    assert Criterion(**AGE) == Criterion(**AGE)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"name": ""}, TypeError, "name must be a string"),
+        ({"name": 3}, TypeError, "name must be a string; got int 3"),
+        ({"definitional_sets": []}, ValueError, "definitional_sets must hold tuples"),
+        ({"definitional_sets": [["young"]]}, ValueError, "two classes or more; got .* of .1. word"),
+        (
+            {"definitional_sets": [["a", "b"], ["c", "d", "e"]]},
+            ValueError,
+            r"one word per class.* got tuples of \[2, 3\] words",
+        ),
+        ({"definitional_sets": "young"}, TypeError, "definitional_sets must be a list"),
+        ({"definitional_sets": ["young", "old"]}, TypeError, r"definitional_sets\[0\] must be"),
+        ({"definitional_sets": [["a", 2]]}, TypeError, "element 1 must be a string; got int 2"),
+        ({"class_names": ["young"]}, ValueError, "class_names must be 2 different names"),
+        ({"class_names": ["x", "x"]}, ValueError, "class_names must be 2 different names"),
+        ({"class_names": ["x", 3]}, TypeError, "class_names: element 1"),
+        ({"equalize_sets": [["a"], []]}, ValueError, r"equalize_sets\[1\] is empty"),
+        ({"specific_words": [3]}, TypeError, "specific_words: element 0"),
+        (
+            {"stereotyped_words": {"yuong": ["quick"]}},
+            ValueError,
+            "unknown option 'yuong'.*Did you mean 'young'",
+        ),
+        ({"stereotyped_words": {"old": []}}, ValueError, r"stereotyped_words\['old'\] is empty"),
+        ({"stereotyped_words": {"old": "wise"}}, TypeError, r"stereotyped_words\['old'\] must be"),
+        ({"representatives": ["kid"]}, ValueError, "representatives must be 2 words"),
+    ],
+)
+def test_what_is_wrong_is_named(change, error, message):
+    with pytest.raises(error, match=message):
+        Criterion(**{**AGE, **change})
+
+
+# Files
+
+
+def written(tmp_path, content, name="mine.json"):
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_has_the_parameters(kind, tmp_path):
+    assert load_criterion(kind(written(tmp_path, AGE))) == Criterion(**AGE)
+
+
+def test_a_file_needs_definitional_sets_only(tmp_path):
+    criterion = load_criterion(written(tmp_path, {"definitional_sets": [["été", "hiver"]]}))
+    assert criterion == Criterion("mine", [("été", "hiver")])
+    # Without the suffix it is a file as well, if there is one.
+    bare = written(tmp_path, {"definitional_sets": [["a", "b"]]}, "seasons")
+    assert load_criterion(bare).name == "seasons"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "expected a JSON file"),
+        ("[1]", "JSON object with 'definitional_sets'.*got list"),
+        ({"name": "age"}, "JSON object with 'definitional_sets'"),
+        (
+            {"definitional_sets": [["a", "b"]], "class_name": ["x", "y"]},
+            "unknown option 'class_name'.*Did you mean 'class_names'",
+        ),
+        ({"definitional_sets": [["a"]]}, "two classes or more"),
+        ({"definitional_sets": [["a", 1]]}, "element 1 must be a string"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_the_file(content, message, tmp_path):
+    with pytest.raises(ValueError, match=f"mine.json.*{message}"):
+        load_criterion(written(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        # A string is no list of its letters.
+        ("class_names", "xy"),
+        ("specific_words", "teenager"),
+        ("representatives", "xy"),
+        ("equalize_sets", "xy"),
+        ("stereotyped_words", "old"),
+        # Nor is a list of classes a mapping, or a number anything.
+        ("stereotyped_words", ["class 0"]),
+        ("stereotyped_words", 3),
+        ("specific_words", 3),
+        ("class_names", 3),
+    ],
+)
+def test_other_types_are_named(parameter, value, tmp_path):
+    content = {"definitional_sets": [["a", "b"]], parameter: value}
+    with pytest.raises((TypeError, ValueError), match=parameter):
+        Criterion("c", **content)
+    with pytest.raises(ValueError, match=f"mine.json.*{parameter}"):
+        load_criterion(written(tmp_path, content))
+
+
+def test_a_file_of_other_bytes_or_that_is_not_there(tmp_path):
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="b.json: expected a JSON file"):
+        load_criterion(tmp_path / "b.json")
+    with pytest.raises(FileNotFoundError, match="missing.json"):
+        load_criterion(tmp_path / "missing.json")
+
+
+def test_names_that_are_unknown():
+    with pytest.raises(ValueError, match=r"'gender', .*FILE.json'.* Did you mean 'gender'"):
+        load_criterion("gendr")
+    for wrong in (None, 3, ["gender"]):
+        with pytest.raises(TypeError, match="Known names: gender, ethnicity, religion"):
+            load_criterion(wrong)

@@ -1,0 +1,168 @@
+"""One pass over a vocabulary: everything once, and the same whatever the blocks are."""
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel, convert, load
+from wefe.debias import _passes
+from wefe.debias._passes import most_associated, vocabulary_blocks
+
+N_WORDS, DIM = 300, 8
+WORDS = [f"w{row}" for row in range(N_WORDS)]
+
+
+def vectors(dtype=np.float32):
+    return np.random.default_rng(0).normal(size=(N_WORDS, DIM)).astype(dtype)
+
+
+def model_of(array, prefix=None):
+    return WordEmbeddingModel(([(prefix or "") + word for word in WORDS], array), "m", prefix)
+
+
+def joined(model):
+    parts = list(vocabulary_blocks(model))
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), parts
+
+
+@pytest.fixture(params=[1, 7 * DIM, N_WORDS * DIM, 1 << 20])
+def block_numbers(request, monkeypatch):
+    monkeypatch.setattr(_passes, "_BLOCK_NUMBERS", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_row_comes_once_and_in_order(dtype, block_numbers):
+    array = vectors(dtype)
+    rows, found, parts = joined(model_of(array))
+    np.testing.assert_array_equal(rows, np.arange(N_WORDS))
+    np.testing.assert_array_equal(found, array)
+    # Narrow numbers are widened, so that nothing is computed in float16.
+    assert {part.dtype for _, part in parts} == {np.promote_types(dtype, np.float32)}
+    assert max(part.size for _, part in parts) <= max(block_numbers, DIM)
+
+
+def test_vectors_without_a_direction_are_left_out(block_numbers):
+    array = vectors()
+    array[3] = 0
+    array[10, 2] = np.nan
+    array[200, 0] = np.inf
+    rows, found, _ = joined(model_of(array))
+    kept = [row for row in range(N_WORDS) if row not in (3, 10, 200)]
+    np.testing.assert_array_equal(rows, kept)
+    np.testing.assert_array_equal(found, array[kept])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_stored_and_mapped_models(dtype, tmp_path, block_numbers):
+    path = tmp_path / "m.safetensors"
+    convert(model_of(vectors()), path, dtype=dtype)
+    opened = load(path)
+    held = opened.held
+    rows, found, _ = joined(opened)
+    np.testing.assert_array_equal(rows, np.arange(N_WORDS))
+    # A pass does not make all vectors in memory.
+    assert opened.held == held == "mapped"
+    np.testing.assert_array_equal(found, load(path).get_vectors(WORDS))
+
+
+def test_a_model_opened_for_some_words_is_refused(tmp_path):
+    model_of(vectors()).save(tmp_path / "m.txt")
+    opened = load(tmp_path / "m.txt", words=["w1", "w2"])
+    with pytest.raises(ValueError, match=r"whole vocabulary, and m was opened for\s+2 words only"):
+        next(vocabulary_blocks(opened))
+
+
+def test_room_for_words_to_come_does_not_count():
+    gensim = pytest.importorskip("gensim.models")
+    wv = gensim.KeyedVectors(DIM, count=10)
+    wv.add_vectors(WORDS[:4], vectors()[:4])
+    wv.resize_vectors()
+    wv.vectors = np.vstack([vectors()[:4], np.ones((6, DIM), np.float32)])
+    rows, found, _ = joined(WordEmbeddingModel(wv, "m"))
+    np.testing.assert_array_equal(rows, range(4))
+    np.testing.assert_array_equal(found, vectors()[:4])
+
+
+# The words that are most associated
+
+
+def slow_most_associated(model, axis, n_words, left_out=()):
+    """All words sorted by their product with the axis, word by word in float64."""
+    reached = []
+    for row, word in enumerate(model.vocab):
+        vector = model[word].astype(np.float64)
+        if word in left_out or not vector.any():
+            continue
+        length = np.sqrt(sum(vector * vector))
+        reached.append((-sum(vector / length * axis), row))
+    return [row for _, row in sorted(reached)][:n_words]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("n_words", [1, 10, N_WORDS, 5 * N_WORDS])
+def test_most_associated_are_those_of_a_full_sort(dtype, n_words, block_numbers):
+    array = vectors(dtype)
+    array[17] = 0
+    model = model_of(array)
+    axes = np.random.default_rng(1).normal(size=(3, DIM))
+    results = most_associated(model, axes, n_words)
+    for axis, (rows, reach) in zip(axes, results, strict=True):
+        expected = slow_most_associated(model, axis, n_words)
+        np.testing.assert_array_equal(rows, expected)
+        unit = (
+            array[rows].astype(float) / np.linalg.norm(array[rows].astype(float), axis=1)[:, None]
+        )
+        np.testing.assert_allclose(reach, unit @ axis, atol=1e-12)
+        assert (np.diff(reach) <= 0).all()
+
+
+def test_bias_by_projection_is_the_difference_of_cosines():
+    model = model_of(vectors(np.float64))
+    she, he = (model[word] / np.linalg.norm(model[word]) for word in ("w0", "w1"))
+    (towards_she, values), (towards_he, _) = most_associated(
+        model, [she - he, he - she], 5, ignore=["w0", "w1"]
+    )
+    top = model[WORDS[towards_she[0]]] / np.linalg.norm(model[WORDS[towards_she[0]]])
+    assert values[0] == pytest.approx(top @ she - top @ he)
+    assert not {0, 1} & {*towards_she, *towards_he}
+    assert not {*towards_she} & {*towards_he}
+
+
+def test_of_equal_words_the_earlier_ones_come_first(block_numbers):
+    array = np.ones((N_WORDS, DIM), np.float32)
+    array[::2] *= 4  # another length, the same direction
+    array[5] = -1
+    ((rows, _),) = most_associated(model_of(array), np.ones(DIM), 8)
+    np.testing.assert_array_equal(rows, [0, 1, 2, 3, 4, 6, 7, 8])
+
+
+@pytest.mark.parametrize("prefix", [None, "/c/en/"])
+def test_ignored_words_are_written_without_the_prefix(prefix, block_numbers):
+    model, axis = model_of(vectors(), prefix), np.eye(DIM)[0]
+    ((best, _),) = most_associated(model, axis, 3)
+    ignored = [WORDS[best[0]], WORDS[best[2]], "xyzzy"]
+    ((rows, _),) = most_associated(model, axis, 3, ignore=ignored)
+    forms = [(prefix or "") + word for word in ignored]
+    np.testing.assert_array_equal(rows, slow_most_associated(model, axis, 3, forms))
+
+
+def test_only_some_rows_may_count(block_numbers):
+    model, axis = model_of(vectors()), np.eye(DIM)[0]
+    allowed = np.arange(50, 90)
+    ((rows, _),) = most_associated(model, axis, 5, ignore=["w60"], rows=allowed)
+    outside = {word for row, word in enumerate(WORDS) if row not in allowed} | {"w60"}
+    np.testing.assert_array_equal(rows, slow_most_associated(model, axis, 5, outside))
+    ((none, _),) = most_associated(model, axis, 5, ignore=["w60"], rows=np.array([60]))
+    assert len(none) == 0
+
+
+def test_a_mapped_model_gives_the_same_and_stays_mapped(tmp_path):
+    model = model_of(vectors())
+    model.save(tmp_path / "m.safetensors")
+    opened, axes = load(tmp_path / "m.safetensors"), np.eye(DIM)[:2]
+    for here, there in zip(
+        most_associated(model, axes, 9), most_associated(opened, axes, 9), strict=True
+    ):
+        np.testing.assert_array_equal(here[0], there[0])
+        np.testing.assert_array_equal(here[1], there[1])
+    assert opened.held == "mapped"

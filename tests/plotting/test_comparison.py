@@ -1,0 +1,168 @@
+"""Dumbbells of what was before and after a mitigation."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.debias import Comparison
+from wefe.debias._compare import COLUMNS
+from wefe.plotting import plot_comparison
+from wefe.plotting._comparison import _COLUMNS
+
+
+def row(aspect, measure, subject, model, before, after, se=0.1, best=0.0, note=""):
+    values = [aspect, measure, subject, model, before, after, after - before]
+    values += [se, se / 2, se / 4, "nearer to 0", best, 10, note]
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+@pytest.fixture
+def table():
+    rows = []
+    for model, shift in (("hard", 0.0), ("soft", 0.1)):
+        rows += [
+            row("bias", "WEAT", "Career", model, 0.9, 0.2 + shift),
+            row("bias", "WEAT", "Math <b>", model, 0.5, -0.1 + shift),
+            row("bias", "ECT", "Career", model, 0.4, 0.8 + shift, best=1.0),
+            row("cost", "word similarity", "SimLex-999", model, 0.4, 0.39, best=math.nan),
+            row("cost", "word similarity", "WordSim-353", model, 0.7, 0.69, best=math.nan),
+            row("cost", "mean cosine displacement", "all words", model, 0.0, 0.1, se=math.nan),
+            row("residual", "classification accuracy", "gender", model, 1.0, 0.9, best=0.5),
+        ]
+    return pd.DataFrame(rows)
+
+
+def markers(figure, name):
+    return [trace for trace in figure.data if trace.mode == "markers" and trace.name == name]
+
+
+def test_the_columns_are_those_of_compare():
+    assert set(_COLUMNS) == set(COLUMNS)
+
+
+def test_there_is_a_panel_for_each_metric_for_cost_and_for_what_remains(table):
+    figure = plot_comparison(table)
+    assert [note.text for note in figure.layout.annotations[:4]] == [
+        "WEAT", "ECT", "Cost", "What remains"
+    ]  # fmt: skip
+    ticks = [figure.layout[f"yaxis{n}"].ticktext for n in ("", 2, 3, 4)]
+    assert ticks[0] == ("Career", "Math &lt;b&gt;")
+    assert ticks[2] == (
+        "word similarity: SimLex-999",
+        "word similarity: WordSim-353",
+        "mean cosine displacement",
+    )
+    assert ticks[3] == ("classification accuracy",)
+
+
+def test_hollow_is_before_and_filled_is_after(table):
+    figure = plot_comparison(table)
+    before, after = markers(figure, "before"), markers(figure, "hard")
+    # One trace per panel, and of the score before one per model.
+    assert (len(before), len(after)) == (8, 4)
+    assert [trace.x for trace in after] == [(0.2, -0.1), (0.8,), (0.39, 0.69, 0.1), (0.9,)]
+    assert before[0].x == (0.9, 0.5)
+    assert before[0].y == after[0].y
+    assert before[0].marker.color == "white"
+    assert after[0].marker.color == before[0].marker.line.color
+    np.testing.assert_allclose(markers(figure, "soft")[0].x, [0.3, 0.0])
+    (line, *_) = [trace for trace in figure.data if trace.mode == "lines"]
+    assert line.x == (0.9, 0.2, None, 0.5, -0.1, None)
+
+
+def test_models_do_not_cover_each_other(table):
+    figure = plot_comparison(table)
+    hard, soft = markers(figure, "hard")[0], markers(figure, "soft")[0]
+    assert all(a < b for a, b in zip(hard.y, soft.y, strict=True))
+    assert hard.marker.color != soft.marker.color
+    assert [trace.name for trace in figure.data if trace.showlegend] == [
+        "before", "hard", "soft", "best value, or chance"
+    ]  # fmt: skip
+
+
+def test_error_bars_are_intervals_of_95_percent(table, drawn):
+    figure = plot_comparison(table)
+    assert markers(figure, "before")[0].error_x.array == pytest.approx([0.196, 0.196])
+    assert markers(figure, "hard")[0].error_x.array == pytest.approx([0.098, 0.098])
+    # No error, no bar.
+    assert markers(figure, "hard")[2].error_x.array[2] is None
+    assert "1.96 standard errors" in figure.layout.title.text
+    assert "NaN" not in json.dumps(drawn(figure)["data"])
+    table[["before_se", "after_se"]] = math.nan
+    assert "standard errors" not in plot_comparison(table).layout.title.text
+
+
+def test_the_best_value_is_marked(table):
+    figure = plot_comparison(table)
+    assert [shape.x0 for shape in figure.layout.shapes if shape.type == "line"] == [0, 1]
+    cost, residual = markers(figure, "best value, or chance")
+    # Scores of data sets have none.
+    assert cost.x == (None, None, 0.0)
+    assert residual.x == (0.5,)
+
+
+def test_a_missing_value_is_marked_and_its_reason_stands_below(table, said):
+    table.loc[0, ["after", "change"]] = math.nan
+    table.loc[0, "note"] = "after: a set lost words"
+    table.loc[6, ["before", "change"]] = math.nan
+    table.loc[6, "note"] = "no <class>"
+    table.loc[7, ["before", "after", "change"]] = math.nan
+    figure = plot_comparison(table)
+    (after,) = said(figure, "  no value after")
+    assert (after.x, after.y) == (0.9, markers(figure, "before")[0].y[0])
+    assert "after: a set lost words" in after.hovertext
+    (before,) = said(figure, "  no value before")
+    assert before.x == 0.9
+    assert [note.x for note in said(figure, "  no value") if note.text == "  no value"] == [0.0]
+    (foot,) = said(figure, "hard, WEAT, Career: after: a set lost words")
+    assert "hard, classification accuracy: no &lt;class&gt;" in foot.text.replace("<br>", " ")
+
+
+def test_pointing_at_a_dot_says_score_change_and_error(table):
+    text = markers(plot_comparison(table), "hard")[0].hovertext[0]
+    assert "before: 0.9 ± 0.1 (SE)" in text
+    assert "after: 0.2 ± 0.05 (SE)" in text
+    assert "change: -0.7 ± 0.025 (SE)" in text
+    assert "n = 10" in text
+
+
+def test_eleven_models_differ_in_look():
+    rows = [row("bias", "WEAT", "q", f"model {i}", 1.0, i / 10) for i in range(11)]
+    figure = plot_comparison(pd.DataFrame(rows))
+    after = [trace for trace in figure.data if trace.name and trace.name.startswith("model")]
+    assert len({(trace.marker.color, trace.marker.symbol) for trace in after}) == 11
+    assert len({trace.y for trace in after}) == 11
+    assert figure.layout.height > 11 * 8
+
+
+def test_a_comparison_is_plotted_like_its_table(table):
+    table.attrs["before"] = "w2v"
+    figure = plot_comparison(Comparison(table, "w2v"))
+    assert figure.to_json() == plot_comparison(table).to_json()
+    assert figure.layout.title.text.startswith("w2v: before and after, 2 mitigated models")
+
+
+def test_a_table_from_a_file_is_plotted(table, tmp_path):
+    table.to_csv(tmp_path / "table.csv", index=False)
+    figure = plot_comparison(pd.read_csv(tmp_path / "table.csv"))
+    assert markers(figure, "hard")[0].x == (0.2, -0.1)
+    assert figure.layout.title.text.startswith("before and after")
+
+
+def test_the_table_is_left_as_it_was(table):
+    before = table.copy(deep=True)
+    plot_comparison(table)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_what_is_no_comparison_is_refused(table):
+    for wrong in ([1.0], None, pd.Series([1.0])):
+        with pytest.raises(TypeError, match="table must be a DataFrame, as compare returns it"):
+            plot_comparison(wrong)
+    with pytest.raises(ValueError, match="nothing to plot"):
+        plot_comparison(table.iloc[:0])
+    with pytest.raises(ValueError, match="it lacks 'change', 'note'"):
+        plot_comparison(table.drop(columns=["change", "note"]))
