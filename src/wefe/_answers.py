@@ -148,7 +148,7 @@ def run_all(
         travelling = {id(model): _travelling(metric, queries, model, options) for model in models}
         chunks = [(travelling[id(model)], tasks) for model, tasks in chunks]
         home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
-        parts = _parallel(n_jobs)(
+        parts = parallel(n_jobs)(
             joblib.delayed(_answer_elsewhere)(metric, tasks, model, home, level)
             for model, tasks in chunks
         )
@@ -190,7 +190,8 @@ def _travelling(
     return sent
 
 
-def _parallel(n_jobs: int | None) -> Any:
+def parallel(n_jobs: int | None) -> Any:
+    """Return joblib's `Parallel`, which hands out results as they come if the backend can."""
     import joblib
 
     try:

@@ -13,7 +13,7 @@ from wefe._answers import Answer, no_subquery, run_all
 from wefe._checks import check_bool, check_sequence, found
 from wefe.aggregation import Aggregation, aggregate, check_aggregation
 from wefe.metrics._base import BaseMetric, Scale
-from wefe.metrics._registry import get_metric
+from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 
@@ -120,7 +120,7 @@ def run_queries(
     >>> table.columns[0]
     'WEAT-ES: Pleasantness average of abs values score'
     """
-    instance = _instantiate(metric)
+    instance = as_metric(metric)
     checked_queries, checked_models = _check_runs(queries, models)
     params = _check_params(metric_params)
     with_aggregation = check_bool("aggregate_results", aggregate_results)
@@ -189,7 +189,7 @@ def generate_subqueries_from_queries_list(
     >>> [part.template for part in generate_subqueries_from_queries_list("rnd", [query])]
     [(2, 1), (2, 1)]
     """
-    instance = _instantiate(metric)
+    instance = as_metric(metric)
     parts = []
     for query in check_sequence("queries", queries):
         check_query(query)
@@ -326,16 +326,6 @@ def _nan_reasons(records: Iterable[dict[str, Any]]) -> _SharedDict:
             of_model = reasons.setdefault(record["model_name"], {})
             of_model[record["query_name"]] = record["nan_reason"]
     return reasons
-
-
-def _instantiate(metric: object) -> BaseMetric:
-    if isinstance(metric, str):
-        return get_metric(metric)()
-    if isinstance(metric, BaseMetric):
-        return metric
-    if isinstance(metric, type) and issubclass(metric, BaseMetric):
-        return metric()
-    raise TypeError(f"metric must be a metric class such as WEAT; got {found(metric)}.")
 
 
 def _check_runs(queries: object, models: object) -> tuple[list[Query], list[WordEmbeddingModel]]:

@@ -32,9 +32,9 @@ from wefe.debias._quality import check_quality, quality_rows
 from wefe.debias._residual import residual_rows
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
+from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
-from wefe.running import _instantiate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -309,7 +309,7 @@ def compare(
     for query in checked_queries:
         check_query(query)
     asked = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
-    instances = [_instantiate(metric) for metric in dict.fromkeys(asked)]
+    instances = [as_metric(metric) for metric in dict.fromkeys(asked)]
     data_sets = check_quality(quality)
     checked_criterion = as_criterion(criterion)
     chosen = None if words is None else check_word_set("words", words)

@@ -22,13 +22,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
+import numpy.typing as npt
+
 from wefe._checks import found, nearest
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
+    EmbeddedSet,
     Lookup,
+    UnanswerableError,
     embed_query,
 )
-from wefe.metrics._pairs import too_few_tuples
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._pairs import paired_vectors, too_few_tuples
+from wefe.metrics._word_counts import WordCounts, n_cases_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
@@ -123,6 +130,9 @@ class BaseMetric:
     no_bias_value: ClassVar[float] = 0.0
     nan_values: ClassVar[Mapping[str, Any] | None] = None
 
+    #: Parameters with which scores of subsets of the words can be compared: bounded, not random.
+    _params_for_subsets: ClassVar[Mapping[str, Any]] = {}
+
     #: Computes the score from the target sets and attribute sets and the metric's own parameters.
     _compute: Callable[..., float | Measurement]
 
@@ -211,6 +221,57 @@ class BaseMetric:
             measured.details,
         )
 
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        """Score many variants of a query at once: subsets of its words, or repeated words.
+
+        This calls `_compute` for each. A metric that knows what its variants have in common
+        overrides it.
+
+        Parameters
+        ----------
+        targets, attributes : sequence of EmbeddedSet
+            The sets, as `without_losses` makes them.
+        counts : sequence of WordCounts
+            For each set, targets first, how often each word counts in each case.
+        **params
+            As for `_compute`.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+            NaN where the score is undefined.
+        """
+        every = range(n_cases_of(counts))
+        return np.array(
+            [self._compute_case(targets, attributes, counts, case, **params) for case in every]
+        )
+
+    def _compute_case(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        case: int,
+        **params: Any,
+    ) -> float:
+        sets = [
+            case_of(part, count, case)
+            for part, count in zip((*targets, *attributes), counts, strict=True)
+        ]
+        try:
+            measured = self._compute(sets[: len(targets)], sets[len(targets) :], **params)
+        except UnanswerableError:
+            return math.nan
+        if isinstance(measured, Measurement):
+            measured = measured.values["result"]
+        return self._as_score(measured)
+
     def _as_score(self, value: object) -> float:
         try:
             return float(value)  # type: ignore[arg-type]
@@ -269,6 +330,39 @@ class BaseMetric:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def picked(part: EmbeddedSet, rows: npt.ArrayLike) -> EmbeddedSet:
+    """Return a set of some words of a set, in that order; a word may come several times."""
+    chosen = np.asarray(rows, dtype=np.intp)
+    words = tuple(part.words[row] for row in chosen)
+    return EmbeddedSet(part.name, words, part.vectors[chosen], (), tuple(range(len(chosen))))
+
+
+def case_of(part: EmbeddedSet, counts: WordCounts, case: int) -> EmbeddedSet:
+    """Return a set as it is in one case."""
+    row = min(case, counts.n_cases - 1)
+    numbers = counts.matrix(slice(row, row + 1))[0].astype(int)
+    return picked(part, np.repeat(np.arange(len(part)), numbers))
+
+
+def without_losses(
+    targets: Sequence[EmbeddedSet], *, paired: bool = False
+) -> tuple[EmbeddedSet, ...]:
+    """Return sets of the words that were found, each once; of paired sets, of complete tuples."""
+    if not paired:
+        return tuple(picked(part, range(len(part))) for part in targets)
+    tuples, arrays = paired_vectors(targets)
+    return tuple(
+        EmbeddedSet(
+            part.name,
+            tuple(words[position] for words in tuples),
+            array,
+            (),
+            tuple(range(len(tuples))),
+        )
+        for position, (part, array) in enumerate(zip(targets, arrays, strict=True))
+    )
 
 
 def distinct_sizes(sets: Sequence[Sequence[str]], params: Mapping[str, Any]) -> list[int] | None:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_positive_int, found
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._base import BaseMetric, Measurement, case_of
 from wefe.metrics._direction import BiasSubspace, bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, mean_unit, unit
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts, n_cases_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -81,9 +82,7 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     """
     if not (isinstance(c, int | float | np.number) and math.isfinite(c) and c >= 0):
         raise ValueError(f"c must be a number of at least 0; got {found(c)}.")
-    shares = direct_bias_by_word(words, directions)
-    # 0^0 is 0 here: a word without any projection is not biased, however strict one is.
-    return float(np.where(shares > 0, shares**c, 0.0).mean())
+    return float(_strict(direct_bias_by_word(words, directions), c).mean())
 
 
 @register
@@ -175,30 +174,7 @@ class DirectBias(BaseMetric):
         direction: str,
     ) -> Measurement:
         (words,) = attributes
-        details: dict[str, Any] = {}
-        reason = None
-        if direction == "pca":
-            details["pairs"], arrays = paired_vectors(targets)
-            if np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
-                reason = "the members of every pair have the same direction"
-            else:
-                try:
-                    details["subspace"] = bias_subspace(arrays, n_components)
-                except ValueError as error:  # the pairs found span fewer directions
-                    raise UnanswerableError(str(error)) from error
-        else:
-            if len(targets) != 2 or n_components != 1:
-                raise ValueError(
-                    "direction='means' needs 2 target sets and n_components=1; got "
-                    f"{len(targets)} sets, n_components={n_components!r}."
-                )
-            first, second = (mean_unit(part.name, part.vectors) for part in targets)
-            if np.linalg.norm(first - second) < ZERO_LENGTH:
-                reason = "the target sets have the same mean, so there is no direction"
-            else:
-                details["subspace"] = BiasSubspace(
-                    unit("direction", (first - second)[None]), np.ones(1)
-                )
+        details, reason = _subspace(targets, n_components, direction)
         if reason is not None:
             return self._undefined(reason, details)
         directions = details["subspace"].directions
@@ -217,3 +193,53 @@ class DirectBias(BaseMetric):
             None,
             details,
         )
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        (words,), of_targets, of_words = attributes, counts[:-1], counts[-1]
+        vectors = unit(words.name, words.vectors)
+        by_word = np.full((n_cases_of(of_targets), len(words)), math.nan)
+        for case, row in enumerate(by_word):
+            sets = [case_of(part, c, case) for part, c in zip(targets, of_targets, strict=True)]
+            try:
+                found, reason = _subspace(sets, params["n_components"], params["direction"])
+            except UnanswerableError:
+                continue
+            if reason is None:
+                lengths = np.linalg.norm(vectors @ found["subspace"].directions.T, axis=1)
+                row[:] = _strict(np.minimum(lengths, 1.0), params["c"])
+        return np.asarray(of_words.sums_by_case(by_word) / of_words.totals)
+
+
+def _subspace(
+    targets: Sequence[EmbeddedSet], n_components: int, direction: str
+) -> tuple[dict[str, Any], str | None]:
+    """Return details with the 'subspace' that target sets define, or why there is none."""
+    if direction == "pca":
+        pairs, arrays = paired_vectors(targets)
+        if np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
+            return {"pairs": pairs}, "the members of every pair have the same direction"
+        try:
+            return {"pairs": pairs, "subspace": bias_subspace(arrays, n_components)}, None
+        except ValueError as error:  # the pairs found span fewer directions
+            raise UnanswerableError(str(error)) from error
+    if len(targets) != 2 or n_components != 1:
+        raise ValueError(
+            "direction='means' needs 2 target sets and n_components=1; got "
+            f"{len(targets)} sets, n_components={n_components!r}."
+        )
+    first, second = (mean_unit(part.name, part.vectors) for part in targets)
+    if np.linalg.norm(first - second) < ZERO_LENGTH:
+        return {}, "the target sets have the same mean, so there is no direction"
+    directions = unit("direction", (first - second)[None])
+    return {"subspace": BiasSubspace(directions, np.ones(1))}, None
+
+
+def _strict(shares: Vectors, c: float) -> Vectors:
+    # 0^0 is 0 here: a word without any projection is not biased, however strict one is.
+    return np.where(shares > 0, shares**c, 0.0)

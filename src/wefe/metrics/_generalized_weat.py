@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from wefe.embeddings import EmbeddedSet
 from wefe.metrics._base import BaseMetric, Measurement, Scale
-from wefe.metrics._geometry import Vectors, mean_unit
+from wefe.metrics._geometry import Vectors, add, mean_unit, unit
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.query import Query
 
 
@@ -98,3 +99,23 @@ class GeneralizedWEAT(BaseMetric):
             [part.vectors for part in targets], [part.vectors for part in attributes]
         )
         return Measurement({"result": score, "gweat": score})
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,  # noqa: ARG002
+    ) -> Vectors:
+        sets = (*targets, *attributes)
+        means = [
+            count.means(unit(part.name, part.vectors))
+            for part, count in zip(sets, counts, strict=True)
+        ]
+        of_targets, of_attributes = means[: len(targets)], means[len(targets) :]
+        middle = add(of_targets) / len(targets), add(of_attributes) / len(attributes)
+        products = [
+            ((target - middle[0]) * (attribute - middle[1])).sum(axis=1)
+            for target, attribute in zip(of_targets, of_attributes, strict=True)
+        ]
+        return add(products)

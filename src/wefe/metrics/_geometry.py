@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,3 +97,29 @@ def average_ranks(x: npt.NDArray[Any], tolerance: float = 0.0) -> Vectors:
     ranks = np.empty(len(x))
     ranks[order] = (np.cumsum(counts) - (counts - 1) / 2)[group]
     return ranks
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Return vectors with rows of unit length; NaN where there is no direction."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths[lengths == 0] = np.nan
+    return np.asarray(vectors / lengths)
+
+
+def distances(points: Vectors, words: Vectors) -> Vectors:
+    """Euclidean distance of each point to each word: shape (n_points, n_words).
+
+    One matrix product, but for those that are so near that too many digits would cancel.
+    """
+    of_points, of_words = (np.einsum("ij,ij->i", each, each) for each in (points, words))
+    both = of_points[:, None] + of_words
+    squares = both - 2 * (points @ words.T)
+    result = np.sqrt(np.maximum(squares, 0))
+    for point, word in zip(*np.nonzero(squares < 1e-4 * both), strict=True):
+        result[point, word] = np.linalg.norm(points[point] - words[word])
+    return np.asarray(result)
+
+
+def add(arrays: Sequence[Vectors]) -> Vectors:
+    """Add arrays, of which one row stands for all."""
+    return functools.reduce(np.add, arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._geometry import Vectors, mean_unit, unit
+from wefe.metrics._geometry import Vectors, add, mean_unit, unit
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -152,3 +153,27 @@ class MAC(BaseMetric):
             for part in targets
         }
         return Measurement({"result": score, "mac": score, "targets_eval": targets_eval})
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        t = np.concatenate([unit(part.name, part.vectors) for part in targets])
+        of_targets, of_attributes = counts[: len(targets)], counts[len(targets) :]
+        # Per case and target word: (n_cases or 1, n_words).
+        similarities = [
+            count.means(unit(part.name, part.vectors) @ t.T)
+            for part, count in zip(attributes, of_attributes, strict=True)
+        ]
+        sizes = [count.totals[:, None] for count in of_attributes]
+        if params["average"] == "sets":
+            sizes = [np.ones((1, 1))] * len(sizes)
+        weighed = [size * each for size, each in zip(sizes, similarities, strict=True)]
+        by_word = 1.0 - add(weighed) / add(sizes)
+        ends = np.cumsum([len(part) for part in targets])[:-1]
+        parts = np.split(by_word, ends, axis=1)
+        total = add([count.sums_by_case(p) for count, p in zip(of_targets, parts, strict=True)])
+        return np.asarray(total / add([count.totals for count in of_targets]))

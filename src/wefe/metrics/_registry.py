@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, found
 from wefe.metrics._base import BaseMetric
 
 _registry: dict[str, type[BaseMetric]] = {}
@@ -81,6 +81,17 @@ def get_metric(name: str) -> type[BaseMetric]:
     short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
     known = {**short_names, **_registry}
     return known[check_choice("metric", _plain(str(name)), known)]
+
+
+def as_metric(metric: object) -> BaseMetric:
+    """Return a metric that was given as a class, an instance or a name."""
+    if isinstance(metric, str):
+        return get_metric(metric)()
+    if isinstance(metric, BaseMetric):
+        return metric
+    if isinstance(metric, type) and issubclass(metric, BaseMetric):
+        return metric()
+    raise TypeError(f"metric must be a metric class such as WEAT; got {found(metric)}.")
 
 
 def _plain(name: str) -> str:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._direction import bias_subspace
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -118,6 +119,7 @@ class RIPA(BaseMetric):
     metric_name = "Relational Inner Product Association"
     metric_short_name = "RIPA"
     nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
+    _params_for_subsets = {"normalize": True}  # noqa: RUF012
 
     def run_query(
         self,
@@ -149,6 +151,11 @@ class RIPA(BaseMetric):
         check_choice("relation", relation, _RELATIONS)
         return self._run(query, model, lookup, relation=relation)
 
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+        """Say how scores are to be read: within [-1, 1] for unit vectors."""
+        limit = 1.0 if params.get("normalize") else math.inf
+        return Scale("RIPA", (-limit, limit), 0.0)
+
     def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
         return True
 
@@ -178,3 +185,20 @@ class RIPA(BaseMetric):
         return Measurement(
             {"result": score, "ripa": score, "word_values": word_values}, None, {"pairs": pairs}
         )
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        (words,) = attributes
+        differences = targets[0].vectors - targets[1].vectors
+        lengths = np.linalg.norm(targets[0].vectors, axis=1)
+        identical = np.linalg.norm(differences, axis=1) <= ZERO_LENGTH * lengths
+        if params["relation"] != "pairs" or identical.any():
+            return super()._compute_cases(targets, attributes, counts, **params)
+        # Pairs stay together, so both sets have the same counts.
+        relations = counts[0].means(unit("pairs", differences))
+        return np.asarray((relations * counts[2].means(words.vectors)).sum(axis=1))

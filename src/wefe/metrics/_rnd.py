@@ -12,8 +12,9 @@ import numpy.typing as npt
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import Vectors, as_vectors, unit
+from wefe.metrics._geometry import Vectors, as_vectors, distances, unit, unit_rows
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -124,6 +125,7 @@ class RND(BaseMetric):
     metric_name = "Relative Norm Distance"
     metric_short_name = "RND"
     nan_values = {"rnd": math.nan, "distance_by_word": {}}  # noqa: RUF012
+    _params_for_subsets = {"normalize": True}  # noqa: RUF012
 
     def run_query(
         self,
@@ -195,3 +197,23 @@ class RND(BaseMetric):
             if math.isnan(score)
             else None,
         )
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        (words,) = attributes
+        first, second = (
+            count.means(part.vectors) for part, count in zip(targets, counts[:2], strict=True)
+        )
+        # Per case and attribute word: (n_cases or 1, n_words).
+        if params["distance"] == "norm":
+            by_word = distances(first, words.vectors) - distances(second, words.vectors)
+        else:
+            sign = 1.0 if params["distance"] == "cos" else -1.0
+            by_word = sign * (unit_rows(first) - unit_rows(second)) @ unit("a", words.vectors).T
+        scores = counts[2].sums_by_case(by_word)
+        return np.asarray(scores / counts[2].totals if params["reduce"] == "mean" else scores)

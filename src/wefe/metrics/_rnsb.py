@@ -157,6 +157,8 @@ class RNSB(BaseMetric):
         "negative_sentiment_distribution": {},
     }
 
+    _params_for_subsets = {"holdout": False}  # noqa: RUF012
+
     # What the fits of the latest training data are kept under, and these by seed.
     _latest: tuple[tuple[bytes, bool], dict[int, _Fit]] | None = None
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from wefe._checks import check_choice
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit, unit_rows
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -238,3 +239,22 @@ class SAME(BaseMetric):
             },
             details={"n_directions": len(_directions(groups)[0])},
         )
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        if len(targets) > 2:
+            return super()._compute_cases(targets, attributes, counts, **params)
+        (words,) = attributes
+        first, second = (
+            count.means(unit(part.name, part.vectors))
+            for part, count in zip(targets, counts[:2], strict=True)
+        )
+        difference = first - second
+        difference[np.linalg.norm(difference, axis=1) < ZERO_LENGTH] = 0
+        by_word = np.abs(unit_rows(difference) @ unit(words.name, words.vectors).T)
+        return np.asarray(counts[2].sums_by_case(by_word) / counts[2].totals)

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from wefe._checks import check_bool, check_choice, check_positive_int
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import Vectors, association
+from wefe.metrics._geometry import Vectors, association, unit
 from wefe.metrics._permutation import PermutationTest, permutation_test
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -27,6 +28,9 @@ _ALTERNATIVES: dict[str, Literal["less", "greater", "two-sided"]] = {
     "right-sided": "greater",
     "two-sided": "two-sided",
 }
+
+# Share of the mean square below which a variance is recomputed without cancellation.
+_TOO_LITTLE_LEFT = 1e-6
 
 _P_VALUE_DEFAULTS = ("approximate", "right-sided")
 
@@ -130,6 +134,7 @@ class WEAT(BaseMetric):
     metric_name = "Word Embedding Association Test"
     metric_short_name = "WEAT"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
+    _params_for_subsets = {"return_effect_size": True}  # noqa: RUF012
 
     def run_query(
         self,
@@ -272,6 +277,37 @@ class WEAT(BaseMetric):
             undefined if return_effect_size else None,
             details,
         )
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        x, y, a, b = (unit(part.name, part.vectors) for part in (*targets, *attributes))
+        count_x, count_y, count_a, count_b = counts
+        both = np.concatenate([x, y])
+        # Similarities once; in each case, a mean of them per target word: (n_cases or 1, n_words).
+        s = count_a.means(a @ both.T) - count_b.means(b @ both.T)
+        s_x, s_y = s[:, : len(x)], s[:, len(x) :]
+        if not params["return_effect_size"]:
+            return np.asarray(count_x.sums_by_case(s_x) - count_y.sums_by_case(s_y))
+        # An effect size does not depend on where zero is, and near the mean less cancels.
+        zero = s.mean(axis=1, keepdims=True)
+        s_x, s_y = s_x - zero, s_y - zero
+        sum_x, sum_y = count_x.sums_by_case(s_x), count_y.sums_by_case(s_y)
+        squares = count_x.sums_by_case(s_x**2) + count_y.sums_by_case(s_y**2)
+        n = count_x.totals + count_y.totals
+        variance = squares / n - ((sum_x + sum_y) / n) ** 2
+        difference = sum_x / count_x.totals - sum_y / count_y.totals
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = difference / np.sqrt(variance * n / (n - params["ddof"]))
+        # What is left of the variance after subtractions may be nothing but noise.
+        noise = _TOO_LITTLE_LEFT * np.maximum(squares / n, _TOO_LITTLE_LEFT * (zero**2).max())
+        for case in np.flatnonzero(~(variance > noise)):
+            scores[case] = self._compute_case(targets, attributes, counts, int(case), **params)
+        return np.asarray(scores)
 
 
 def _log_if_not_as_asked(test: PermutationTest, asked: str) -> None:
