@@ -341,8 +341,7 @@ def picked(part: EmbeddedSet, rows: npt.ArrayLike) -> EmbeddedSet:
 
 def case_of(part: EmbeddedSet, counts: WordCounts, case: int) -> EmbeddedSet:
     """Return a set as it is in one case."""
-    row = min(case, counts.n_cases - 1)
-    numbers = counts.matrix(slice(row, row + 1))[0].astype(int)
+    numbers = counts.row(min(case, counts.n_cases - 1)).astype(int)
     return picked(part, np.repeat(np.arange(len(part)), numbers))
 
 

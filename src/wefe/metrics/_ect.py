@@ -110,19 +110,17 @@ class ECT(BaseMetric):
             unit_rows(count.means(part.vectors)) @ vectors.T
             for part, count in zip(targets, counts[:2], strict=True)
         ]
-        n_cases, n_rankings = n_cases_of(counts), max(map(len, similarities))
-        scores = np.empty(n_cases)
+        scores = np.empty(n_cases_of(counts))
+        changing = max(map(len, similarities)) > 1
         rankings: _Rankings | None = None
-        for block in of_words.blocks() if of_words.n_cases > 1 else [slice(0, n_cases)]:
-            numbers = of_words.matrix(block if of_words.n_cases > 1 else slice(0, 1))
-            for case in range(block.start, block.stop):
-                if rankings is None or n_rankings > 1:
-                    rankings = _Rankings(*(each[min(case, len(each) - 1)] for each in similarities))
-                if rankings.tied:
-                    scores[case] = self._compute_case(targets, attributes, counts, case, **params)
-                else:
-                    row = numbers[min(case - block.start, len(numbers) - 1)]
-                    scores[case] = rankings.correlation(row)
+        for case in range(len(scores)):
+            if rankings is None or changing:
+                rankings = _Rankings(*(each[min(case, len(each) - 1)] for each in similarities))
+            if rankings.tied:
+                scores[case] = self._compute_case(targets, attributes, counts, case, **params)
+            else:
+                row = of_words.row(min(case, of_words.n_cases - 1))
+                scores[case] = rankings.correlation(row)
         return scores
 
 
@@ -130,28 +128,36 @@ class _Rankings:
     """Words ranked by two similarities, once, for the correlation within any of their subsets."""
 
     def __init__(self, first: Vectors, second: Vectors) -> None:
-        orders = [np.argsort(each, kind="stable") for each in (first, second)]
-        self.tied = any(
-            not np.isfinite(each).all() or (np.diff(each[order]) <= ZERO_LENGTH).any()
-            for each, order in zip((first, second), orders, strict=True)
-        )
-        self._first, self._second = orders
+        self._first, self._second = np.argsort(first), np.argsort(second)
+        steps = np.concatenate([np.diff(first[self._first]), np.diff(second[self._second])])
+        # Also where there is NaN.
+        self.tied = not (steps > ZERO_LENGTH).all()
         place = np.empty(len(first), dtype=np.intp)
         place[self._second] = np.arange(len(first))
         self._in_second = place[self._first]
 
-    def correlation(self, counts: Vectors) -> float:
+    def correlation(self, counts: npt.NDArray[Any]) -> float:
         """Spearman's correlation of words that count several times, or not at all."""
+        if counts.dtype == bool:
+            return self._of_subset(counts)
         x, y = counts[self._first], counts[self._second]
-        n = float(x.sum())
         # Copies of a word tie, and share the mean of their ranks.
-        x_ranks = np.cumsum(x) - (x - 1) / 2
-        y_ranks = (np.cumsum(y) - (y - 1) / 2)[self._in_second]
-        mean = (n + 1) / 2
-        x_ranks -= mean
-        y_ranks -= mean
-        weighted = x * x_ranks
-        spread = (weighted @ x_ranks) * ((x * y_ranks) @ y_ranks)
+        middle = (float(x.sum()) + 1) / 2
+        x_ranks = np.cumsum(x) - (x - 1) / 2 - middle
+        y_ranks = (np.cumsum(y) - (y - 1) / 2)[self._in_second] - middle
+        spread = ((x * x_ranks) @ x_ranks) * ((x * y_ranks) @ y_ranks)
         if spread <= 0:
             return math.nan
-        return max(-1.0, min(1.0, float(weighted @ y_ranks) / math.sqrt(spread)))
+        return max(-1.0, min(1.0, float((x * x_ranks) @ y_ranks) / math.sqrt(spread)))
+
+    def _of_subset(self, included: npt.NDArray[np.bool_]) -> float:
+        """Spearman's correlation within a subset: ranks are 1 to n, in either order."""
+        chosen = self._in_second[included[self._first]]
+        y_ranks = np.cumsum(included[self._second])[chosen]
+        n = len(y_ranks)
+        if n < 2:
+            return math.nan
+        products = float(np.arange(1.0, n + 1) @ y_ranks.astype(np.float64))
+        # 1 - 6 sum(d^2) / (n (n^2 - 1)), with sum(d^2) = 2 (sum(i^2) - sum(i r_i)).
+        squares = n * (n + 1) * (2 * n + 1) / 6
+        return max(-1.0, min(1.0, 1.0 - 12.0 * (squares - products) / (n * (n * n - 1.0))))

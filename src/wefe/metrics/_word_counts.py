@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,10 @@ class WordCounts(ABC):
     def matrix(self, cases: slice = slice(None)) -> Vectors:
         """Return the counts of some cases: shape (n_cases, n_words)."""
 
+    def row(self, case: int) -> npt.NDArray[Any]:
+        """Return the counts of one case: shape (n_words,); booleans where no word repeats."""
+        return np.asarray(self.matrix(slice(case, case + 1))[0])
+
     def means(self, values: npt.ArrayLike) -> Vectors:
         """Average values over the words of each case; see `sums`."""
         sums = self.sums(values)
@@ -99,6 +104,9 @@ class Once(WordCounts):
 
     def sums(self, values: npt.ArrayLike) -> Vectors:
         return np.atleast_1d(np.asarray(values, dtype=np.float64).sum(axis=0)[None])
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:  # noqa: ARG002
+        return np.ones(self.n_words, dtype=bool)
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
         ones: Vectors = np.ones((1, self.n_words))
@@ -148,6 +156,7 @@ class Nested(WordCounts):
         self.sizes = np.asarray(sizes, dtype=np.intp)
         self.n_runs, self.n_words = self.orders.shape
         self.n_cases = self.n_runs * len(self.sizes)
+        self._places = np.argsort(self.orders, axis=1)
 
     @property
     def totals(self) -> Vectors:
@@ -161,8 +170,11 @@ class Nested(WordCounts):
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
         runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self.sizes))
-        places = np.argsort(self.orders, axis=1)
-        return np.asarray(places[runs] < self.sizes[steps, None], dtype=np.float64)
+        return np.asarray(self._places[runs] < self.sizes[steps, None], dtype=np.float64)
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:
+        run, step = divmod(case, len(self.sizes))
+        return np.asarray(self._places[run] < self.sizes[step])
 
 
 def n_cases_of(counts: Iterable[WordCounts]) -> int:
