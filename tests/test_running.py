@@ -11,6 +11,7 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
 from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric
+from wefe.metrics._weat import weat
 from wefe.running import generate_subqueries_from_queries_list, unique_labels
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]
@@ -523,3 +524,105 @@ def test_custom_aggregation_of_nothing_is_nan(models, queries):
         aggregation_function=lambda scores: scores.to_numpy().max(axis=1),
     )
     assert table.iloc[:, -1].isna().all()
+
+
+def test_intervals_are_those_of_the_scores_shown(toy_model, queries):
+    """Of the WEAT statistic, not of the effect size; by rows drawn as documented."""
+    table = run_queries(WEAT, queries, [toy_model], n_bootstrap=40, bootstrap_random_state=3)
+    pd.testing.assert_frame_equal(table, run_queries(WEAT, queries, [toy_model]))
+    tidy = tidy_results(table)
+    for asked, row in zip(queries, tidy.to_dict("records"), strict=True):
+        sets = [toy_model.get_vectors(words) for words in asked.target_sets + asked.attribute_sets]
+        rows = [np.random.default_rng([3, i]).integers(2, size=(40, 2)) for i in range(4)]
+        samples = [
+            weat(*(part[own[case]] for part, own in zip(sets, rows, strict=True)))
+            for case in range(40)
+        ]
+        assert row["score"] == pytest.approx(weat(*sets))
+        bounds = row["score_lower"], row["score_upper"]
+        assert bounds == pytest.approx(tuple(np.quantile(samples, [0.025, 0.975])))
+        assert row["score_se"] == pytest.approx(np.std(samples, ddof=1))
+        assert row["interval_nan_reason"] is None
+
+
+def test_without_bootstrap_there_are_no_intervals(models, queries):
+    tidy = tidy_results(run_queries(MAC, queries, models))
+    columns = ["score_lower", "score_upper", "score_se", "interval_nan_reason"]
+    assert tidy[columns].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("metric", [WEAT, "ripa"])
+def test_intervals_depend_neither_on_n_jobs_nor_on_other_seeds(models, queries, metric):
+    asked = queries if metric is WEAT else [query(HOME)]
+    params = {"calculate_p_value": True} if metric is WEAT else {}
+    options = {"n_bootstrap": 50, "confidence": 0.9, "generate_subqueries": True}
+    columns = ["score_lower", "score_upper", "score_se"]
+    one, other = (
+        tidy_results(
+            run_queries(
+                metric,
+                asked,
+                models,
+                metric_params=params and {**params, "random_state": n_jobs},
+                n_jobs=n_jobs,
+                **options,
+            )
+        )[columns]
+        for n_jobs in (1, 2)
+    )
+    pd.testing.assert_frame_equal(one, other)
+    # The rotated model has the same biases, and the same words drawn.
+    per_model = len(asked)
+    np.testing.assert_allclose(one.iloc[:per_model], one.iloc[per_model : 2 * per_model])
+    assert (one["score_lower"] < one["score_upper"])[:per_model].all()
+
+
+def test_score_without_an_interval_says_why(toy_model):
+    class Own(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = metric_short_name = "OWN"
+
+        def run_query(self, query, model, **lookup):
+            return {"query_name": query.query_name, "result": 1.0}
+
+    lost = query(["lost", "gone"], names=["Lost"])
+    table = run_queries(Own, [query(HOME)], [toy_model], n_bootstrap=40)
+    (row,) = tidy_results(table).to_dict("records")
+    assert (row["score"], row["nan_reason"]) == (1.0, None)
+    assert np.isnan(row["score_lower"])
+    assert "run_query of its own" in row["interval_nan_reason"]
+    # Of a query without a score, that reason is the reason.
+    (row,) = tidy_results(run_queries(ECT, [lost], [toy_model], n_bootstrap=40)).to_dict("records")
+    assert "lost 100%" in row["nan_reason"]
+    assert row["interval_nan_reason"] is None
+
+
+def test_score_that_changes_from_run_to_run_has_no_interval(toy_model):
+    class Counting(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = metric_short_name = "N"
+        asked = 0
+
+        def _compute(self, targets, attributes):
+            self.asked += 1
+            return float(self.asked)
+
+    table = run_queries(Counting(), [query(HOME)], [toy_model], n_bootstrap=40)
+    (row,) = tidy_results(table).to_dict("records")
+    assert row["score"] == 1
+    assert "gives another score (1, then 2)" in row["interval_nan_reason"]
+
+
+def test_bootstrap_logs_nothing_twice(toy_model, caplog):
+    many = query([*HOME, *WORK, *NATURE[:1], "lost"], names=["Many"])
+    with caplog.at_level(logging.WARNING, "wefe"):
+        run_queries(ECT, [many], [toy_model], warn_not_found_words=True, n_bootstrap=40)
+    assert [record.getMessage() for record in caplog.records] == [
+        "toy lacks 1 words of 'Many': ['lost']"
+    ]
+
+
+@pytest.mark.parametrize("n_bootstrap", [-1, 3, True, "many", 2.5])
+def test_wrong_number_of_resamples_is_refused(toy_model, queries, n_bootstrap):
+    with pytest.raises((TypeError, ValueError), match="n_bootstrap"):
+        run_queries(WEAT, queries, [toy_model], n_bootstrap=n_bootstrap)

@@ -12,8 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from wefe._bootstrap import Resampling, bootstrap
 from wefe._checks import found
+from wefe._evaluation import Evaluation
 from wefe._progress import progress_bar
+from wefe._same_words import without_logging
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.models._keyed_vectors import SelectedVectors, StoredVectors
@@ -39,9 +42,40 @@ class Answer(NamedTuple):
     words_used: int | None = None
     words_lost: int | None = None
     nan_reason: str | None = None
+    score_lower: float = math.nan
+    score_upper: float = math.nan
+    score_se: float = math.nan
+    interval_nan_reason: str | None = None
 
 
 def _answer(
+    metric: BaseMetric,
+    query: Query,
+    model: WordEmbeddingModel,
+    options: Mapping[str, Any],
+    wanted: Resampling | None,
+) -> Answer:
+    answer = _score(metric, query, model, options)
+    if wanted is None or math.isnan(answer.score):
+        return answer
+    try:
+        # What there is to be logged has been.
+        with without_logging("wefe"):
+            evaluation = Evaluation(
+                metric, query, model, options, subset_defaults=False, value=answer.score
+            )
+    except ValueError as error:  # a run_query of its own may answer what others cannot
+        return answer._replace(interval_nan_reason=str(error))
+    interval = bootstrap(evaluation, wanted)
+    return answer._replace(
+        score_lower=interval.lower,
+        score_upper=interval.upper,
+        score_se=interval.standard_error,
+        interval_nan_reason=interval.nan_reason,
+    )
+
+
+def _score(
     metric: BaseMetric, query: Query, model: WordEmbeddingModel, options: Mapping[str, Any]
 ) -> Answer:
     if not metric.accepts(query):
@@ -83,9 +117,12 @@ _Task: TypeAlias = tuple[Query, Mapping[str, Any]]
 
 
 def _answer_all(
-    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel
+    metric: BaseMetric,
+    tasks: Sequence[_Task],
+    model: WordEmbeddingModel,
+    wanted: Resampling | None,
 ) -> list[Answer]:
-    return [_answer(metric, query, model, options) for query, options in tasks]
+    return [_answer(metric, query, model, options, wanted) for query, options in tasks]
 
 
 class _Keep(QueueHandler):
@@ -100,18 +137,23 @@ class _Keep(QueueHandler):
 
 
 def _answer_elsewhere(
-    metric: BaseMetric, tasks: Sequence[_Task], model: WordEmbeddingModel, home: int, level: int
+    metric: BaseMetric,
+    tasks: Sequence[_Task],
+    model: WordEmbeddingModel,
+    wanted: Resampling | None,
+    home: int,
+    level: int,
 ) -> tuple[list[Answer], list[logging.LogRecord]]:
     """Answer in a worker; what it logs in another process comes back with the answers."""
     if os.getpid() == home:
-        return _answer_all(metric, tasks, model), []
+        return _answer_all(metric, tasks, model, wanted), []
     handler = _Keep()
     ours = logging.getLogger("wefe")
     ours.addHandler(handler)
     ours.setLevel(level)
     ours.propagate = False
     try:
-        return _answer_all(metric, tasks, model), handler.records
+        return _answer_all(metric, tasks, model, wanted), handler.records
     finally:
         ours.removeHandler(handler)
         ours.propagate = True
@@ -124,8 +166,9 @@ def run_all(
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
+    wanted: Resampling | None = None,
 ) -> list[list[Answer]]:
-    """Return the answers, model by model."""
+    """Return the answers, model by model; with intervals where a resampling is given."""
     import joblib
 
     n_workers = joblib.effective_n_jobs(n_jobs)
@@ -143,13 +186,13 @@ def run_all(
     ]
     parts: Iterable[tuple[list[Answer], list[logging.LogRecord]]]
     if n_workers == 1:
-        parts = ((_answer_all(metric, tasks, model), []) for model, tasks in chunks)
+        parts = ((_answer_all(metric, tasks, model, wanted), []) for model, tasks in chunks)
     else:
         travelling = {id(model): _travelling(metric, queries, model, options) for model in models}
         chunks = [(travelling[id(model)], tasks) for model, tasks in chunks]
         home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
         parts = parallel(n_jobs)(
-            joblib.delayed(_answer_elsewhere)(metric, tasks, model, home, level)
+            joblib.delayed(_answer_elsewhere)(metric, tasks, model, wanted, home, level)
             for model, tasks in chunks
         )
     flat: list[Answer] = []

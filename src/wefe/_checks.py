@@ -78,6 +78,16 @@ def check_random_state(value: object) -> int | np.random.Generator | None:
     )
 
 
+def as_seed(random_state: object) -> int:
+    """Return a seed: the one that was given, or one that the generator, or fresh entropy, draws."""
+    checked = check_random_state(random_state)
+    if isinstance(checked, np.random.Generator):
+        return int(checked.integers(2**32))
+    if checked is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return checked
+
+
 def check_share(name: str, value: object) -> float:
     """Return `value` as a float in [0, 1]; the integers 0 and 1 are fine."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -76,8 +77,10 @@ def without_logging(*names: str) -> Iterator[None]:
         if any(name == each or name.startswith(f"{each}.") for each in names)
     ]
 
+    here = threading.get_ident()
+
     def serious(record: logging.LogRecord) -> bool:
-        return record.levelno > logging.WARNING
+        return record.levelno > logging.WARNING or record.thread != here
 
     for each in loggers:
         each.addFilter(serious)

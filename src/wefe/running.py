@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._answers import Answer, no_subquery, run_all
+from wefe._bootstrap import Resampling
 from wefe._checks import check_bool, check_sequence, found
 from wefe.aggregation import Aggregation, aggregate, check_aggregation
 from wefe.metrics._base import BaseMetric, Scale
@@ -24,6 +25,9 @@ _TIDY_COLUMNS = [
     "query_name",
     "metric",
     "score",
+    "score_lower",
+    "score_upper",
+    "score_se",
     "no_bias_value",
     "p_value",
     "p_value_lower",
@@ -33,6 +37,7 @@ _TIDY_COLUMNS = [
     "words_used",
     "words_lost",
     "nan_reason",
+    "interval_nan_reason",
 ]
 
 
@@ -50,6 +55,10 @@ def run_queries(
     warn_not_found_words: bool = False,
     n_jobs: int | None = None,
     progress: bool = True,
+    *,
+    n_bootstrap: int = 0,
+    confidence: float = 0.95,
+    bootstrap_random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
     """Run one metric for every query on every model.
 
@@ -87,6 +96,15 @@ def run_queries(
         result is the same for every number.
     progress : bool, default=True
         Show a progress bar on a terminal when the run takes more than two seconds.
+    n_bootstrap : int, default=0
+        With 40 or more, estimate for each score how far it would move with other words of the same
+        kind: the words of each set are drawn anew this many times, with replacement, and scored
+        with the same parameters. 1000 is a good number. :func:`tidy_results` shows the intervals.
+    confidence : float, default=0.95
+        Confidence of these intervals, between 0 and 1.
+    bootstrap_random_state : int, Generator or None, default=0
+        Draws the words: the same ones for every metric and model that has the same words of a
+        query, whatever seed the metric has in `metric_params`.
 
     Returns
     -------
@@ -96,7 +114,7 @@ def run_queries(
         'metric', 'queries_set_name', 'no_bias_value', 'value_range', 'n_queries' (as given, before
         subqueries), 'best' (column -> what ranks it), 'aggregated' (that column, or None),
         'nan_reasons' (model -> query -> why it is NaN) and 'records', which :func:`tidy_results`
-        turns into a table with p-values and words used and lost.
+        turns into a table with intervals, p-values and words used and lost.
 
     Raises
     ------
@@ -126,6 +144,9 @@ def run_queries(
     with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
     function = check_aggregation(aggregation_function, len(checked_models))
+    wanted = None
+    if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
+        wanted = Resampling.make(n_bootstrap, confidence, bootstrap_random_state)
     n_queries = len(checked_queries)
     if check_bool("generate_subqueries", generate_subqueries):
         fitting = generate_subqueries_from_queries_list(instance, checked_queries)
@@ -144,7 +165,7 @@ def run_queries(
         "warn_not_found_words": warn_not_found_words,
         **params,
     }
-    answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress)
+    answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress, wanted)
     scale = instance.scale(None, **params)
     results = _tabulate(answers, checked_queries, checked_models)
     records = _records(answers, results, scale)
@@ -235,12 +256,15 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns 'model_name', 'query_name', 'metric', 'score', 'no_bias_value' (the score that means
-        that no bias was measured), 'p_value' (NaN unless the metric was asked for one),
+        Columns 'model_name', 'query_name', 'metric', 'score', 'score_lower', 'score_upper' and
+        'score_se' (bounds of the bootstrap interval over words, and the standard error; NaN unless
+        `n_bootstrap` was given), 'no_bias_value' (the score that means that no bias was measured),
+        'p_value' (NaN unless the metric was asked for one),
         'p_value_lower' and 'p_value_upper' (what encloses it), 'p_value_test' (its side),
         'p_value_method' ('exact'; 'bounds', guaranteed; 'approximate', then the two are a 99 %
         confidence interval), 'words_used' and 'words_lost' (numbers over all sets of the query; NA
-        for a metric that does not tell) and 'nan_reason'. Rows and columns that were renamed have
+        for a metric that does not tell), 'nan_reason' and 'interval_nan_reason' (why a score has no
+        interval that was asked for). Rows and columns that were renamed have
         no record; the log names them.
 
     Examples
@@ -272,7 +296,8 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
         ],
         columns=_TIDY_COLUMNS,
     )
-    numbers = ["score", "no_bias_value", "p_value", "p_value_lower", "p_value_upper"]
+    numbers = ["score", "score_lower", "score_upper", "score_se", "no_bias_value"]
+    numbers += ["p_value", "p_value_lower", "p_value_upper"]
     counts = ["words_used", "words_lost"]
     return tidy.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(counts, "Int64")})
 

@@ -94,6 +94,22 @@ def test_without_network_what_ships_is_asked_and_the_rest_named(tmp_path):
     assert "1 of 7 queries are left out" in done.stderr
 
 
+def test_intervals_stand_beside_the_scores():
+    arguments = ["measure", "--model", "demo", "--queries", "weat", "--bootstrap", "1000"]
+    output = wefe(*arguments).stdout
+    assert output.splitlines()[1].split()[:4] == ["query", "model", "score", "interval"]
+    assert "1.2195  [0.5335, 1.5329]" in output
+    assert "interval: 95 % bootstrap interval over words (1000 resamples)." in output
+    assert "interval" not in wefe(*arguments[:-2]).stdout
+    rows = json.loads(wefe(*arguments, "--confidence", "0.9", "--format", "json").stdout)
+    first = rows["results"][0]
+    assert 0.5335 < first["score_lower"] < first["score"] < first["score_upper"] < 1.5329
+    assert first["score_se"] > 0
+    assert first["interval_nan_reason"] is None
+    refused = wefe(*arguments[:-1], "7", expect=2)
+    assert "needs n_bootstrap=40 or more" in refused.stderr
+
+
 def test_pairs_are_asked_of_pairs_only():
     call = [
         "measure",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wefe._checks import check_choice
-from wefe.cli._output import Format, as_json, as_text
+from wefe.cli._output import Format, as_json, as_text, number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,8 @@ _METHODS = {
     "bounds": "all splits, the upper of two guaranteed bounds",
     "approximate": "random splits",
 }
-_SHOWN = ["query", "model", "score", "p_value", "words_used", "words_lost", "nan_reason"]
+_SHOWN = ["query", "model", "score", "interval", "p_value", "words_used", "words_lost"]
+_SHOWN += ["nan_reason", "interval_nan_reason"]
 
 
 class Side(StrEnum):
@@ -91,6 +92,14 @@ def measure(
             "rnsb.n_iterations=100, weat-es.ddof=1. Repeat for several."
         ),
     ] = [],  # noqa: B006
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            help="Show how far each score would move with other words of the same kind: the words "
+            "of each set are drawn anew this many times. 1000 is a good number, 0 for none."
+        ),
+    ] = 0,
+    confidence: Annotated[float, typer.Option(help="Confidence of these intervals.")] = 0.95,
     lowercase: Annotated[
         bool,
         typer.Option(help="Look up the lower-case form of words that are not found as they are."),
@@ -180,6 +189,8 @@ def measure(
                 aggregate_results=True,
                 aggregation_function=AGGREGATION,
                 n_jobs=n_jobs,
+                n_bootstrap=bootstrap,
+                confidence=confidence,
             )
             rows.append(tidy_results(results).assign(queries=asked.name))
             scores.append(results)
@@ -192,7 +203,7 @@ def measure(
             tables["ranking"] = _ranking(scores).reset_index()
         print(as_json(tables))
     else:
-        _print_tables(tidy, scores)
+        _print_tables(tidy, scores, bootstrap, confidence)
     if tidy["score"].isna().all():
         raise typer.Exit(1)
 
@@ -237,10 +248,16 @@ def _default_params(
     return {}
 
 
-def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame]) -> None:
+def _print_tables(
+    tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], n_bootstrap: int, confidence: float
+) -> None:
     import pandas as pd
 
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
+    shown["interval"] = [
+        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
+        for low, high in zip(tidy["score_lower"], tidy["score_upper"], strict=True)
+    ]
     # The models of one query stand together; groups keep the order in which they were asked.
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
         table = group.drop(columns=["queries", "metric", "no_bias_value"])
@@ -261,6 +278,11 @@ def _print_tables(tidy: pd.DataFrame, scores: Sequence[pd.DataFrame]) -> None:
     for side, method in tests.itertuples(index=False):
         how = _METHODS[str(method)]
         print(f"p value: {side} permutation test ({how}). Other metrics have none.")
+    if tidy["score_lower"].notna().any():
+        print(
+            f"interval: {confidence * 100:g} % bootstrap interval over words "
+            f"({n_bootstrap} resamples)."
+        )
     if tidy["model_name"].nunique() > 1:
         print("\nAverage distance from no bias (queries that all models answered, of those asked)")
         print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))

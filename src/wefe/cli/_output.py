@@ -48,7 +48,7 @@ def _column_as_text(name: str, column: pd.Series) -> list[str]:
     if name.startswith("p_value"):
         cells = [f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in column.astype(float)]
     elif pd.api.types.is_float_dtype(column):
-        cells = [_number(x) for x in column]
+        cells = [number_text(x) for x in column]
     else:
         cells = [_cut(str(x)) for x in column]
     shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
@@ -57,7 +57,7 @@ def _column_as_text(name: str, column: pd.Series) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in shown]
 
 
-def _number(x: float) -> str:
+def number_text(x: float) -> str:
     """Return four decimals, or three digits of a smaller number."""
     if x == 0 or not math.isfinite(x):
         return f"{x:.4f}"

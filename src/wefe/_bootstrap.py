@@ -1,0 +1,290 @@
+"""How much of a score hangs on the words that happen to be in its lists?
+
+Words drawn anew with replacement (bootstrap), and words left out one at a time (jackknife).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from wefe._checks import as_seed, check_choice, check_positive_int, check_share
+from wefe._evaluation import Evaluation
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._word_counts import Counts, Once, WordCounts
+
+WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
+IntervalMethod: TypeAlias = Literal["percentile", "bca"]
+# Scores many lists of counts, here or in workers, in order.
+ScoreAll: TypeAlias = Callable[
+    [Callable[[Sequence[WordCounts]], Vectors], Iterator[Sequence[WordCounts]]], Iterable[Vectors]
+]
+
+# Share of resamples without a score up to which there still is an interval.
+_MOST_UNDEFINED = 0.05
+# Numbers of (cases x words) that are worked on at once, and cases.
+_BLOCK_NUMBERS = 1 << 21
+_MOST_CASES = 100
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BootstrapInterval:
+    """A score and how far it would move with other words of the same kind.
+
+    Attributes
+    ----------
+    label : str
+        Label of the score, such as 'WEAT-ES'.
+    score : float
+        The score of the words as they are.
+    lower, upper : float
+        Bounds of the interval; NaN where there is none. They need not enclose the score: one
+        that cannot fall below 0, such as RNSB, rises when words repeat.
+    standard_error : float
+        Standard deviation of the scores of the resamples.
+    confidence : float
+        The share of intervals made like this that are to hold the score of the population which
+        the words stand for.
+    n_bootstrap : int
+        Number of resamples.
+    n_undefined : int
+        Resamples without a score. Up to 5 % of them are left out; with more, there is no interval.
+    method : {'percentile', 'bca'}
+        How the bounds were made of the samples.
+    nan_reason : str or None
+        Why there is no interval; None if there is one.
+    samples : ndarray of shape (n_bootstrap,)
+        The scores of the resamples; NaN where undefined. Empty if nothing could be drawn.
+    """
+
+    label: str
+    score: float
+    lower: float
+    upper: float
+    standard_error: float
+    confidence: float
+    n_bootstrap: int
+    n_undefined: int
+    method: IntervalMethod
+    nan_reason: str | None
+    samples: Vectors
+
+    def __repr__(self) -> str:
+        if self.nan_reason is not None:
+            return f"<BootstrapInterval of {self.label}: {self.score:.4g}, {self.nan_reason}>"
+        return (
+            f"<BootstrapInterval of {self.label}: {self.score:.4g} [{self.lower:.4g}, "
+            f"{self.upper:.4g}], {self.confidence * 100:g} %, {self.method}, {self.n_bootstrap} "
+            "resamples>"
+        )
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """What is drawn, and what is made of it: checked by `make`."""
+
+    n_bootstrap: int
+    confidence: float
+    seed: int
+    sets: WhichSets = "all"
+    method: IntervalMethod = "percentile"
+
+    @classmethod
+    def make(
+        cls,
+        n_bootstrap: int,
+        confidence: float,
+        random_state: int | np.random.Generator | None,
+        sets: WhichSets = "all",
+        method: IntervalMethod = "percentile",
+    ) -> Resampling:
+        """Check the wishes of a user."""
+        check_positive_int("n_bootstrap", n_bootstrap)
+        share = check_share("confidence", confidence)
+        if not 0 < share < 1:
+            raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {share}.")
+        least = math.ceil(round(2 / (1 - share), 6))
+        if n_bootstrap < least:
+            raise ValueError(
+                f"an interval of confidence {share} needs n_bootstrap={least} or more, to have a "
+                f"sample beyond each bound; got {n_bootstrap}. Use 1000."
+            )
+        check_choice("sets", sets, ("all", "targets", "attributes"))
+        check_choice("method", method, ("percentile", "bca"))
+        return cls(int(n_bootstrap), share, as_seed(random_state), sets, method)
+
+
+def bootstrap(
+    evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll = map
+) -> BootstrapInterval:
+    """Draw the words of an evaluation anew, and see how its score varies."""
+    samples = np.empty(0)
+    standard_error = math.nan
+    lower = upper = math.nan
+    n_undefined = 0
+    drawn = _drawn_strata(evaluation, wanted.sets)
+    reason = _why_none(evaluation, drawn)
+    if reason is None:
+        parts = score_all(evaluation.scores, _resamples(evaluation, wanted, drawn))
+        samples = np.concatenate(list(parts))
+        defined = samples[np.isfinite(samples)]
+        n_undefined = len(samples) - len(defined)
+        if n_undefined > _MOST_UNDEFINED * len(samples):
+            reason = (
+                f"{n_undefined} of {len(samples)} resamples have no score, more than "
+                f"{_MOST_UNDEFINED:.0%}"
+            )
+        else:
+            standard_error = float(defined.std(ddof=1))
+            tail = (1 - wanted.confidence) / 2
+            levels: tuple[float, float] | str = (tail, 1 - tail)
+            if wanted.method == "bca":
+                levels = _bca_levels(evaluation, drawn, defined, tail)
+            if isinstance(levels, str):
+                reason = levels
+            else:
+                lower, upper = (float(np.quantile(defined, level)) for level in levels)
+    return BootstrapInterval(
+        evaluation.scale.label,
+        evaluation.value,
+        lower,
+        upper,
+        standard_error,
+        wanted.confidence,
+        wanted.n_bootstrap,
+        n_undefined,
+        wanted.method,
+        reason,
+        samples,
+    )
+
+
+def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
+    """Score the query without each word of a set (or without each pair): shape (n_words,).
+
+    NaN where the score is undefined, as it is without the only word of a set.
+    """
+    n_words = len(evaluation.sets[stratum[0]])
+    scores = np.full(n_words, math.nan)
+    if n_words == 1:
+        return scores
+    size = _cases_at_once(evaluation)
+    for start in range(0, n_words, size):
+        stop = min(start + size, n_words)
+        kept = np.ones((stop - start, n_words))
+        kept[np.arange(stop - start), np.arange(start, stop)] = 0
+        scores[start:stop] = evaluation.scores(_with(evaluation, {stratum: Counts(kept)}))
+    return scores
+
+
+def why_not_comparable(evaluation: Evaluation) -> str | None:
+    """Say why scores of variants have nothing to do with the score of all words, if so."""
+    if math.isnan(evaluation.value):
+        return "the score of all words is undefined"
+    again = float(evaluation.scores(_with(evaluation, {}))[0])
+    # A solver may stop a little apart.
+    if math.isclose(again, evaluation.value, rel_tol=1e-3, abs_tol=1e-9):
+        return None
+    return (
+        f"asked again with the same words, {evaluation.scale.label} gives another score "
+        f"({evaluation.value:.6g}, then {again:.6g}); if it is random, a parameter may fix it: "
+        "random_state=0, or holdout=False for RNSB"
+    )
+
+
+def _why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
+    if not evaluation.can_repeat:
+        return (
+            f"{type(evaluation.metric).__name__} has a run_query of its own, and a query cannot "
+            "repeat a word; a metric that defines _compute can"
+        )
+    if all(len(evaluation.sets[stratum[0]]) == 1 for stratum in drawn):
+        return "no set to draw from has two or more words"
+    return why_not_comparable(evaluation)
+
+
+def _drawn_strata(evaluation: Evaluation, sets: WhichSets) -> list[tuple[int, ...]]:
+    n_targets = len(evaluation.targets)
+    return [
+        stratum
+        for stratum in evaluation.strata
+        if sets == "all" or (stratum[0] < n_targets) == (sets == "targets")
+    ]
+
+
+def _resamples(
+    evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]]
+) -> Iterator[list[WordCounts]]:
+    """Yield some resamples after the others.
+
+    They depend on the seed, and on position and length of each set: not on metric or model, on
+    what else is drawn, or on how many are made at once.
+    """
+    generators = [np.random.default_rng([wanted.seed, stratum[0]]) for stratum in drawn]
+    size = _cases_at_once(evaluation)
+    for start in range(0, wanted.n_bootstrap, size):
+        n_cases = min(size, wanted.n_bootstrap - start)
+        yield _with(
+            evaluation,
+            {
+                stratum: _drawn(generator, n_cases, len(evaluation.sets[stratum[0]]))
+                for stratum, generator in zip(drawn, generators, strict=True)
+            },
+        )
+
+
+def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Counts:
+    rows = generator.integers(n_words, size=(n_cases, n_words))
+    rows += n_words * np.arange(n_cases)[:, None]
+    counts = np.bincount(rows.ravel(), minlength=n_cases * n_words)
+    return Counts(counts.reshape(n_cases, n_words))
+
+
+def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Counts]) -> list[WordCounts]:
+    """Return the counts of all sets, of which some vary."""
+    counts: list[WordCounts] = [Once(len(part)) for part in evaluation.sets]
+    for stratum, own in varied.items():
+        for position in stratum:
+            counts[position] = own
+    return counts
+
+
+def _cases_at_once(evaluation: Evaluation) -> int:
+    width = sum(len(part) for part in evaluation.sets) + evaluation.sets[0].vectors.shape[1]
+    return max(1, min(_MOST_CASES, _BLOCK_NUMBERS // int(width)))
+
+
+def _bca_levels(
+    evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], samples: Vectors, tail: float
+) -> tuple[float, float] | str:
+    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do.
+
+    Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 5.4.
+    """
+    below = float((samples < evaluation.value).mean() + (samples <= evaluation.value).mean()) / 2
+    if not 0 < below < 1:
+        return "all resamples score on one side of the score, so bca cannot correct them"
+    cubes = squares = 0.0
+    for stratum in drawn:
+        n_words = len(evaluation.sets[stratum[0]])
+        if n_words == 1:
+            continue
+        scores = without_each(evaluation, stratum)
+        if np.isnan(scores).any():
+            return "bca needs the score without each word, and one of them is undefined"
+        influence = (n_words - 1) / n_words * (scores.mean() - scores)
+        cubes += float((influence**3).sum())
+        squares += float((influence**2).sum())
+    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    normal = NormalDist()
+    shift = normal.inv_cdf(below)
+    low, high = (
+        normal.cdf(shift + (shift + z) / (1 - acceleration * (shift + z)))
+        for z in (normal.inv_cdf(tail), normal.inv_cdf(1 - tail))
+    )
+    return low, high

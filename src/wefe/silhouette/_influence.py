@@ -1,0 +1,265 @@
+"""Which words carry a score, how sure it is, and how many words it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._answers import parallel
+from wefe._bootstrap import (
+    BootstrapInterval,
+    IntervalMethod,
+    Resampling,
+    WhichSets,
+    bootstrap,
+    why_not_comparable,
+    without_each,
+)
+from wefe._checks import check_share, found
+from wefe._evaluation import Evaluation
+from wefe._progress import progress_bar
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._registry import as_metric
+from wefe.metrics._word_counts import WordCounts
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.silhouette._silhouette import Silhouette
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BootstrapInterval", "bootstrap_interval", "sufficient_size", "word_influence"]
+
+
+def word_influence(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    model: WordEmbeddingModel,
+    metric_params: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Measure which words carry a score: leave out one at a time.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    query : Query
+        The query; it must have the shape that the metric asks for.
+    model : WordEmbeddingModel
+        The model to be measured.
+    metric_params : mapping, optional
+        What `run_query` is called with: parameters of the metric and of the look-up. As in
+        :func:`bias_silhouette`, some metrics have other defaults here.
+
+    Returns
+    -------
+    DataFrame of shape (n_words, 5)
+        One row per word of each set, the most influential first, with 'set', 'word' (of paired
+        sets the pair, 'she/he', as it is left out together), 'score' (without the word),
+        'influence' (score of all words less that; positive if the word raises the score) and
+        'nan_reason' (why there is none). `attrs` has 'metric', 'query_name', 'model_name' and
+        'score', that of all words.
+
+    Raises
+    ------
+    ValueError
+        If the query cannot be answered, or the score is undefined or random.
+
+    See Also
+    --------
+    bootstrap_interval : how much all words together leave open.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> influence = word_influence("weat", load_weat_queries()[5], load_test_model())
+    >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
+    [['Greg', -0.227], ['wedding', 0.206]]
+    """
+    import pandas as pd
+
+    evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
+    reason = why_not_comparable(evaluation)
+    if reason is not None:
+        raise ValueError(f"no word of {query.query_name!r} has a known influence: {reason}.")
+    label = evaluation.scale.label
+    rows: list[dict[str, Any]] = []
+    for stratum in evaluation.strata:
+        parts = [evaluation.sets[position] for position in stratum]
+        undefined = (
+            "its set has no other word"
+            if len(parts[0]) == 1
+            else f"{label} is undefined without it"
+        )
+        words = zip(*(part.words for part in parts), strict=True)
+        for tied, score in zip(words, without_each(evaluation, stratum).tolist(), strict=True):
+            rows.append(
+                {
+                    "set": "/".join(part.name for part in parts),
+                    "word": "/".join(tied),
+                    "score": score,
+                    "influence": evaluation.value - score,
+                    "nan_reason": undefined if np.isnan(score) else None,
+                }
+            )
+    table = pd.DataFrame(rows).sort_values(
+        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
+    )
+    table.attrs = {
+        "metric": label,
+        "query_name": query.query_name,
+        "model_name": evaluation.model_name,
+        "score": evaluation.value,
+    }
+    return table
+
+
+def bootstrap_interval(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    model: WordEmbeddingModel,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    sets: WhichSets = "all",
+    method: IntervalMethod = "percentile",
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    *,
+    metric_params: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> BootstrapInterval:
+    """Estimate how far a score would move with other words of the same kind.
+
+    The words of each set are drawn anew, with replacement and as many as there are; pairs, as in
+    RIPA, stay together. The score of each such resample is one sample.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    query : Query
+        The query; it must have the shape that the metric asks for.
+    model : WordEmbeddingModel
+        The model to be measured.
+    n_bootstrap : int, default=1000
+        Number of resamples; enough for one beyond each bound, 40 for a confidence of 0.95.
+    confidence : float, default=0.95
+        Confidence of the interval, between 0 and 1.
+    sets : {'all', 'targets', 'attributes'}, default='all'
+        Which sets are drawn anew: those whose words could have been others. The rest stays.
+    method : {'percentile', 'bca'}, default='percentile'
+        Bounds are quantiles of the samples. 'bca' moves them for bias and skewness.
+    random_state : int, Generator or None, default=0
+        The same seed gives the same resamples for every metric and model that has the same words.
+    n_jobs : int, optional
+        Workers of joblib; the result does not depend on it.
+    metric_params : mapping, optional
+        What `run_query` is called with: parameters of the metric and of the look-up. As in
+        :func:`bias_silhouette`, some metrics have other defaults here; ``run_queries`` with
+        `n_bootstrap` has intervals of the scores that it shows.
+    progress : bool, default=True
+        Whether long work shows a bar.
+
+    Returns
+    -------
+    BootstrapInterval
+        Score, bounds, standard error, and the samples. Without an interval, why there is none: a
+        random metric (RNSB with a hold-out and no seed), a metric with a `run_query` of its own
+        (a query cannot repeat a word), sets of one word, or more than 5 % of the resamples
+        without a score.
+
+    Raises
+    ------
+    ValueError
+        If the query cannot be answered, or an argument is out of range.
+
+    Notes
+    -----
+    What varies is the choice of words, not the training of the embedding. Intervals of short
+    lists (fewer than about ten words) are too narrow, as those of any bootstrap. A seeded
+    hold-out of RNSB is drawn anew from its seed in each resample, so its variation counts as well.
+
+    References
+    ----------
+    Efron, "Better Bootstrap Confidence Intervals", Journal of the American Statistical
+    Association 82, 1987.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
+    <BootstrapInterval of WEAT-ES: 1.04 [-0.1345, 1.659], 95 %, percentile, 1000 resamples>
+    """
+    wanted = Resampling.make(n_bootstrap, confidence, random_state, sets, method)
+    evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
+    with progress_bar(n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
+
+        def score_all(
+            score: Callable[[Sequence[WordCounts]], Vectors],
+            resamples: Iterator[Sequence[WordCounts]],
+        ) -> Iterable[Vectors]:
+            import joblib
+
+            if joblib.effective_n_jobs(n_jobs) == 1:
+                parts: Iterable[Vectors] = map(score, resamples)
+            else:
+                parts = parallel(n_jobs)(joblib.delayed(score)(counts) for counts in resamples)
+            for part in parts:
+                yield part
+                bar.update(len(part))
+
+        return bootstrap(evaluation, wanted, score_all)
+
+
+def sufficient_size(
+    silhouette: Silhouette,
+    tolerance: float = 0.05,
+    coverage: float = 1.0,
+    *,
+    of_range: bool = False,
+) -> int | None:
+    """Smallest number of words from which on the score stays near that of all words.
+
+    Parameters
+    ----------
+    silhouette : Silhouette
+        What :func:`bias_silhouette` returned.
+    tolerance : float, default=0.05
+        How far a score may be from that of all words, in units of the score.
+    coverage : float, default=1.0
+        Share of the runs that must stay within the tolerance, at this size and all larger ones.
+    of_range : bool, default=False
+        Take `tolerance` as a share of the range of the score.
+
+    Returns
+    -------
+    int or None
+        Number of words, all growing lists together, as in `silhouette.k`. None if it takes all
+        words.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouette
+    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model())
+    >>> sufficient_size(silhouette, 0.3, coverage=0.5)
+    10
+    """
+    if not isinstance(silhouette, Silhouette):
+        raise TypeError(f"sufficient_size needs a Silhouette; got {found(silhouette)}.")
+    share = check_share("coverage", coverage)
+    number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
+    if not (number and 0 <= tolerance < np.inf):
+        raise ValueError(f"tolerance must be a number of 0 or more; got {found(tolerance)}.")
+    low, high = silhouette.value_range
+    allowed = tolerance * (high - low) if of_range else tolerance
+    near = np.abs(silhouette.curves - silhouette.value) <= allowed
+    stays = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
+    enough = np.flatnonzero(stays[:, :-1].sum(axis=0) >= share * silhouette.n_runs - 1e-9)
+    return int(silhouette.k[enough[0]]) if len(enough) else None

@@ -1,0 +1,613 @@
+"""Reference models: embeddings whose bias is known, because it was put in."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._answers import no_subquery, run_all
+from wefe._checks import (
+    check_known,
+    check_positive_int,
+    check_random_state,
+    check_sequence,
+    check_share,
+    found,
+)
+from wefe._same_words import without_logging
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._geometry import Vectors, average_ranks, pearson
+from wefe.metrics._registry import as_metric
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query, check_query
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
+
+# What a unit vector is made of. Cosines, unless it says otherwise; chosen so that norms, cosines
+# and neighbours are as in word2vec's Google News vectors.
+_GROUP = 0.4  # a group word with the direction of its group: twins as she, he have 1 - 2 * 0.4^2
+_LEAN, _LEAN_SPREAD = 0.2, 0.1  # a concept word with the direction of its group, at bias 1
+_LEAN_NOISE = 0.04
+_COMMON, _COMMON_SPREAD = 0.26, 0.08  # any word with the mean vector
+_FREQUENCY = 0.1  # any word with the frequency direction, for one unit of log rank
+_CONTENT = 0.55  # a concept word with its content, as far as group words may have some of it
+_TOPIC_NOISE, _SHARED_NOISE = 0.085, 0.3  # a group word with what concepts are made of
+_NOISE_RATIO = 1.7  # length of a word's own part over the part that it shares with its set
+_FILLER_RATIOS = 0.6, 1.8  # the same of the words of one filler cluster
+_CLUSTER_SIZE = 50
+_LENGTH, _LENGTH_SLOPE, _LENGTH_NOISE = 2.8, 0.06, 0.25  # log-normal, by log rank
+
+# Dimensions for the noise of what all words share, group words alone and concept words alone.
+_LEAST_NOISE_DIMS = 4
+
+_DIAL = tuple(i / 10 for i in range(11))
+
+
+def make_biased_embeddings(
+    query: Query,
+    bias: float,
+    n_words: int = 10_000,
+    dim: int = 300,
+    noise: float = 1.0,
+    random_state: int | np.random.Generator | None = 0,
+    name: str | None = None,
+) -> WordEmbeddingModel:
+    r"""Make an embedding in which the bias that a query asks for is known.
+
+    Attribute set j leans towards target set j by as much as the dial `bias` says, 0 (none,
+    provably) to 1 (as much as the most biased word lists of real embeddings). Everything else is
+    as in real embeddings: lengths, frequency, a common mean vector, neighbourhoods.
+
+    Parameters
+    ----------
+    query : Query
+        Two or more target sets (groups) and one or more attribute sets (concepts). Attribute sets
+        without a target set of the same position lean to no group, at any bias. A single
+        attribute set leans to the first group on average; its words differ in how much. Repeated
+        words within a set count once.
+    bias : float
+        The dial, from 0 to 1: the mean cosine of the words of attribute set j with the direction
+        of target set j (from the mean of all groups, for sets of equal size) is ``0.2 * bias``, to
+        rounding. In word2vec's Google News vectors the mean absolute cosine (SAME) of the WEAT
+        lists is 0.02 to 0.16.
+    n_words : int, default=10_000
+        Size of the vocabulary: the words of the query and fillers, 'word0001' and so on. Rows are
+        in the order of frequency; the words of the query are spread over it.
+    dim : int, default=300
+        Dimensions; at least some 20, the error says how many the query needs.
+    noise : float, default=1.0
+        How much words differ from the others of their set or cluster, 0 or more; 1 is realistic.
+        It also scales, up to 1.4 times what it is at 1, how much single group words lean to single
+        concepts, and a random part of how much the words of a concept lean to its group (which
+        grows with `bias`, too).
+    random_state : int, Generator or None, default=0
+        The same seed gives the same vocabulary, and the same draws for every `bias` and `noise`:
+        with `bias`, only the words of attribute sets change.
+    name : str, optional
+        Name of the model; by default 'bias 0.5', say.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        In float64, so that what is zero below is zero to 1e-15, and metrics can tell an undefined
+        score from rounding noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range, a word is in two sets (it cannot lean to both), or the query
+        has fewer than two target sets or no attribute set.
+
+    Notes
+    -----
+    *The construction.* A unit vector is a sum of parts in orthogonal subspaces, in random
+    position: the group subspace (directions of the groups, a centred simplex), a subspace of group
+    words alone, one of concept words alone, the mean vector, a frequency direction, and a subspace
+    that all words share, with a direction for each attribute set. Words of the same position in the
+    target sets (she, he) are twins: equally long and frequent, they differ in their group only.
+    Group words have parts in the shared subspace, so that single words do lean to a concept; in
+    sets of different sizes these parts have mean zero. The dial changes cosines between group and
+    concept words by their lean alone. For two sets each, WEAT is ``0.16 * bias`` times the number
+    of target words, exactly.
+
+    *What is zero at bias 0.* Words of attribute sets have no part in the group subspace, and the
+    means of any two target sets (of vectors, and of unit vectors) differ within the group subspace
+    and that of group words alone. So every attribute word has an inner product of exactly zero with
+    these differences. For the metrics it follows that
+
+    - WEAT (sum and effect size) and GWEAT are 0, SAME is 0 and ECT is 1, to rounding;
+    - direct bias and RIPA, which pair words and so need sets of equal size, are 0;
+    - RND is 0 for target sets of equal size. Otherwise it is not: the mean of more words is
+      shorter, which RND takes for a difference between groups;
+    - RNSB is nearly 0. It compares words, not groups, so it also sees that some words of *both*
+      groups lean to a concept; 0.003 with eight words a set, where it is 0.09 at bias 1;
+    - MAC is not 1, but less by the mean cosine that any two words have (some 0.07): the mean vector
+      counts as an association.
+
+    The effect size is undefined (0/0) at bias 0 if target sets have one word. All this holds for
+    the full sets. For random subsets WEAT and GWEAT are 0 on average only: the choice of words
+    makes the score, as in real embeddings.
+
+    See Also
+    --------
+    dial_response : which metrics follow the dial.
+
+    References
+    ----------
+    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
+    Metrics for Word Embedding Models", IJCAI 2021, section 5, asks for models of known bias.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.metrics import WEAT
+    >>> query = load_weat_queries()[5]  # male and female names, career and family
+    >>> models = [make_biased_embeddings(query, bias, n_words=500) for bias in (0, 0.5, 1)]
+    >>> [abs(round(WEAT().run_query(query, model)["weat"], 6)) for model in models]
+    [0.0, 1.28, 2.56]
+    """
+    dial = check_share("bias", bias)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string or None; got {found(name)}.")
+    reference = _Reference(query, n_words, dim, noise, random_state)
+    words, vectors = reference.everything(dial)
+    return WordEmbeddingModel.from_arrays(words, vectors, name or f"bias {dial:g}")
+
+
+class _Reference:
+    """All random draws of a reference model; what depends on the dial is computed from them."""
+
+    def __init__(
+        self,
+        query: Query,
+        n_words: int,
+        dim: int,
+        noise: float,
+        random_state: int | np.random.Generator | None,
+    ) -> None:
+        self.targets, self.attributes = _word_sets(query)
+        self.n_words, self.dim, self.noise = _check_sizes(
+            self.targets, self.attributes, n_words, dim, noise
+        )
+        # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
+        self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
+        self._place_subspaces()
+        *seeds, of_fillers = _seed_sequence(random_state).spawn(5)
+        order, basis, of_targets, of_concepts = map(np.random.default_rng, seeds)
+        self._filler_seed = of_fillers
+        self._order_words(order)
+        # Row i of the basis is where coordinate i points to.
+        self.basis = np.linalg.qr(basis.standard_normal((self.dim, self.dim)))[0]
+        self.target_vectors = self._draw_targets(of_targets) @ self.basis
+        self._concepts = [self._draw_concept(j, of_concepts) for j, _ in enumerate(self.attributes)]
+
+    @property
+    def query_words(self) -> list[str]:
+        """The words of the query, targets first."""
+        return [word for part in self.targets + self.attributes for word in part]
+
+    def query_vectors(self, bias: float) -> Vectors:
+        """Vectors of the words of the query."""
+        concepts = np.concatenate([concept.vectors(bias) for concept in self._concepts])
+        return np.concatenate([self.target_vectors, concepts @ self.basis])
+
+    def everything(self, bias: float) -> tuple[list[str], Vectors]:
+        """Words and vectors of the whole vocabulary, in the order of frequency."""
+        words = self.query_words
+        fillers = self._draw_fillers() @ self.basis
+        names = _filler_names(len(fillers), set(words))
+        vectors = np.empty((self.n_words, self.dim))
+        vectors[self._rows] = np.concatenate([self.query_vectors(bias), fillers])
+        inverse = np.argsort(self._rows)
+        every = words + names
+        return [every[i] for i in inverse], vectors
+
+    def _place_subspaces(self) -> None:
+        n_groups, n_concepts = len(self.targets), len(self.attributes)
+        noise = (self.dim - _least_dim(n_groups, n_concepts)) // 3 + _LEAST_NOISE_DIMS
+        # Last, concept words alone, who get what is left over.
+        starts = np.cumsum([0, n_groups - 1, 1, 1, n_concepts, noise, 1 + noise]).tolist()
+        slices = [slice(*ends) for ends in itertools.pairwise([*starts, self.dim])]
+        self.group, self.common, self.frequency, self.topics, self.shared = slices[:5]
+        self.of_groups, self.of_concepts = slices[5:]
+        self.groups = _simplex(n_groups)
+
+    def _order_words(self, rng: np.random.Generator) -> None:
+        """Draw the frequency rank of every word; twins have neighbouring ranks."""
+        of_positions = rng.random(max(map(len, self.targets)))
+        of_concepts = rng.random(sum(map(len, self.attributes)))
+        of_targets = [of_positions[: len(part)] for part in self.targets]
+        n_fillers = self.n_words - len(self.query_words)
+        keys = np.concatenate([*of_targets, of_concepts, np.sort(rng.random(n_fillers))])
+        rows = np.empty(self.n_words, dtype=np.intp)
+        rows[np.argsort(keys, kind="stable")] = np.arange(self.n_words)
+        self._rows = rows
+        # Logarithm of the rank, with a mean of about 0; clipped for the few most frequent words.
+        self._rarity = np.clip(1 + np.log((rows + 1) / self.n_words), -2, 1)
+
+    def _lengths(self, rarity: Vectors, rng: np.random.Generator) -> Vectors:
+        noise = _LENGTH_NOISE * rng.standard_normal(len(rarity)).clip(-3, 3)
+        return np.asarray(_LENGTH * np.exp(_LENGTH_SLOPE * rarity + noise))
+
+    def _draw_targets(self, rng: np.random.Generator) -> Vectors:
+        sizes = [len(part) for part in self.targets]
+        n, start = max(sizes), sum(sizes[: int(np.argmax(sizes))])
+        rarity = self._rarity[start : start + n]
+        lengths = self._lengths(rarity, rng)
+        apart = np.concatenate(
+            [
+                _FREQUENCY * rarity[:, None],
+                self.scale * _TOPIC_NOISE * _directions(rng, n, len(self.attributes)),
+                self.scale * _SHARED_NOISE * _directions(rng, n, _size(self.shared)),
+            ],
+            axis=1,
+        )
+        own = _around(_axis(0, _size(self.of_groups)), self.noise * _NOISE_RATIO, n, rng)
+        sets = []
+        for size, direction in zip(sizes, self.groups, strict=True):
+            of_set = lengths[:size] * (lengths.mean() / lengths[:size].mean())
+            parts = apart[:size]
+            if len(set(sizes)) > 1:
+                parts = _zero_mean(parts, of_set)
+            rows = np.zeros((size, self.dim))
+            rows[:, self.group] = _GROUP * direction
+            rows[:, self.common] = _COMMON
+            rows[:, self.frequency.start : self.shared.stop] = parts
+            rows[:, self.of_groups] = _rest(rows)[:, None] * own[:size]
+            sets.append(of_set[:, None] * rows)
+        return np.concatenate(sets)
+
+    def _draw_concept(self, j: int, rng: np.random.Generator) -> _Concept:
+        n = len(self.attributes[j])
+        start = sum(map(len, self.targets + self.attributes[:j]))
+        rarity = self._rarity[start : start + n]
+        lengths = self._lengths(rarity, rng)
+        spread = _LEAN + _LEAN_SPREAD * _evenly(n, rng)
+        wobble = rng.standard_normal((n, _size(self.group))).clip(-3, 3)
+        wobble -= wobble.mean(axis=0)
+        fixed = np.zeros((n, self.dim))
+        fixed[:, self.common] = (_COMMON + _COMMON_SPREAD * _evenly(n, rng))[:, None]
+        fixed[:, self.frequency] = _FREQUENCY * rarity[:, None]
+        seen = slice(self.topics.start, self.shared.stop)
+        ratio = self.noise * _NOISE_RATIO
+        fixed[:, seen] = _CONTENT * _around(_axis(j, _size(seen)), ratio, n, rng)
+        own = np.zeros((n, self.dim))
+        own[:, self.of_concepts] = _around(_axis(j, _size(self.of_concepts)), ratio, n, rng)
+        lean = np.zeros((n, self.dim))
+        if j < len(self.targets):
+            lean[:, self.group] = (
+                spread[:, None] * self.groups[j] + self.scale * _LEAN_NOISE * wobble
+            )
+        return _Concept(lengths, fixed, own, lean)
+
+    def _draw_fillers(self) -> Vectors:
+        """Words in clusters: those of the groups and concepts, and many others."""
+        rng = np.random.default_rng(self._filler_seed)
+        n = self.n_words - len(self.query_words)
+        rarity = self._rarity[len(self.query_words) :]
+        lengths = self._lengths(rarity, rng)
+        of_groups = np.zeros((len(self.targets), self.dim))
+        of_groups[:, self.group] = _GROUP * self.groups
+        of_groups[:, self.of_groups.start] = math.sqrt(1 - _GROUP**2)
+        centres = np.concatenate(
+            [
+                of_groups,
+                np.eye(self.dim)[self.topics],
+                _directions(rng, 1 + n // _CLUSTER_SIZE, self.dim),
+            ]
+        )
+        sizes = rng.lognormal(0.0, 0.7, len(centres))
+        cluster = rng.choice(len(centres), n, p=sizes / sizes.sum())
+        ratios = self.noise * rng.uniform(*_FILLER_RATIOS, n)
+        rows = centres[cluster] + ratios[:, None] * _directions(rng, n, self.dim)
+        rows[:, self.common] = rows[:, self.frequency] = 0
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        common = _COMMON + _COMMON_SPREAD * rng.standard_normal(n).clip(-3, 3)
+        frequency = _FREQUENCY * rarity
+        rows *= np.sqrt(1 - common**2 - frequency**2)[:, None]
+        rows[:, self.common] = common[:, None]
+        rows[:, self.frequency] = frequency[:, None]
+        return np.asarray(lengths[:, None] * rows)
+
+
+class _Concept(NamedTuple):
+    """The words of an attribute set, without their bias."""
+
+    lengths: Vectors
+    fixed: Vectors
+    own: Vectors
+    lean: Vectors
+
+    def vectors(self, bias: float) -> Vectors:
+        """Return the vectors: what does not change, the lean, and the own part up to length 1.
+
+        Group words have nothing of the own part, so the dial changes their cosines with these
+        words by the lean and by nothing else.
+        """
+        rows = self.fixed + bias * self.lean
+        return np.asarray(self.lengths[:, None] * (rows + _rest(rows)[:, None] * self.own))
+
+
+def dial_response(
+    metrics: AnyMetric
+    | tuple[AnyMetric, Mapping[str, Any]]
+    | Sequence[AnyMetric | tuple[AnyMetric, Mapping[str, Any]]],
+    query: Query,
+    biases: Sequence[float] | npt.NDArray[np.floating[Any]] = _DIAL,
+    n_seeds: int = 5,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    **model_params: Any,
+) -> pd.DataFrame:
+    """Turn the dial of reference models and see which metrics follow.
+
+    Parameters
+    ----------
+    metrics : metric class, instance or name, or a sequence of them
+        Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
+    query : Query
+        The query of the reference models. A metric with another template answers its subqueries,
+        and the mean over these is reported; without any, its row is NaN.
+    biases : sequence of float, default=(0, 0.1, ..., 1)
+        Settings of the dial, all different, at least two.
+    n_seeds : int, default=5
+        Number of models for each setting.
+    random_state : int, Generator or None, default=0
+        Their seeds are derived from it.
+    n_jobs : int or None, default=None
+        Number of joblib workers; see :func:`wefe.run_queries`.
+    progress : bool, default=True
+        Show a progress bar on a terminal when a metric takes more than two seconds.
+    **model_params
+        `dim`, `noise` or `n_words` of :func:`make_biased_embeddings`. Fillers are left out, as
+        metrics do not see them.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric. Its columns are the settings of the dial, with the distance of the score
+        from the value that means no bias (mean over seeds), then 'rank_correlation', Spearman's
+        between dial and distance (mean over seeds; 1 for a metric that follows, NaN if the distance
+        never changes), and 'note': what to know about the row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`make_biased_embeddings`; if there are fewer than two settings of the dial, or
+        no metric.
+
+    Notes
+    -----
+    With the WEAT queries and noise of 0, 1 and 3, WEAT, GWEAT, RNSB (without hold-out), RND, SAME,
+    direct bias and RIPA follow without exception, ECT nearly (0.99: ranks move in steps). But:
+
+    - MAC does not move at all. It averages over all target sets, and what one gains the others
+      lose (all of it, if they are of equal size);
+    - the effect size of WEAT follows, but is near its maximum from 0.3 on;
+    - RND measures a bias that is not there when target sets differ in size, which hides small
+      ones that are;
+    - ECT sees only that the words of an attribute set lean by different amounts. A lean that they
+      all share leaves the order of its words, and so ECT, as it is.
+
+    Examples
+    --------
+    >>> query = Query([["she", "her"], ["he", "him"]], [["poetry", "dance"], ["math", "logic"]])
+    >>> table = dial_response(["weat", "mac"], query, biases=[0, 0.5, 1], n_seeds=2)
+    >>> table.round(2)[[0.0, 0.5, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not
+           0.0   0.5   1.0  rank_correlation
+    WEAT  0.00  0.32  0.64               1.0
+    MAC   0.06  0.06  0.06               NaN
+    """
+    import pandas as pd
+
+    from wefe.running import unique_labels
+
+    asked = [_with_params(each) for each in _as_list(metrics)]
+    dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
+    if len(set(dial)) != len(dial) or len(dial) < 2:
+        raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
+    seeds = _seed_sequence(random_state).generate_state(check_positive_int("n_seeds", n_seeds))
+    models = list(
+        itertools.chain.from_iterable(_models(query, dial, int(s), **model_params) for s in seeds)
+    )
+    rows = []
+    for metric, params in asked:
+        distances, note = _distances(metric, params, query, models, n_jobs, progress)
+        curves = distances.reshape(len(seeds), len(dial))
+        correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
+        rows.append([*curves.mean(axis=0), correlation, note])
+    labels = unique_labels(_labels(asked), "metrics")
+    return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
+
+
+def _distances(
+    metric: BaseMetric,
+    params: Mapping[str, Any],
+    query: Query,
+    models: Sequence[WordEmbeddingModel],
+    n_jobs: int | None,
+    progress: bool,
+) -> tuple[Vectors, str]:
+    """Return one distance from no bias per model, and what to know about them."""
+    parts = metric.subqueries(query)
+    if not parts:
+        logger.warning("%r: %s", query.query_name, no_subquery(metric))
+        return np.full(len(models), math.nan), no_subquery(metric)
+    with without_logging("wefe.metrics", "wefe._answers"):  # the note tells
+        answers = run_all(metric, parts, models, params, n_jobs, progress)
+    scale = metric.scale(None, **params)
+    notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
+    reasons = [each.nan_reason for row in answers for each in row if each.nan_reason]
+    if reasons:
+        notes.append(f"{len(reasons)} of {len(models) * len(parts)} scores are NaN: {reasons[0]}")
+    distances = [np.mean([scale.bias(each.score) for each in row]) for row in answers]
+    return np.array(distances), "; ".join(notes)
+
+
+def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
+    """Return labels of scores, with the parameters where two would be the same."""
+    labels = [metric.scale(None, **params).label for metric, params in asked]
+    return [
+        f"{label} ({', '.join(f'{key}={value}' for key, value in params.items())})"
+        if labels.count(label) > 1 and params
+        else label
+        for label, (_, params) in zip(labels, asked, strict=True)
+    ]
+
+
+def _models(
+    query: Query, dial: Sequence[float], seed: int, **model_params: Any
+) -> list[WordEmbeddingModel]:
+    known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
+    check_known("dial_response", model_params, known)
+    reference = _Reference(query, **{**known, **model_params}, random_state=seed)
+    words = reference.query_words
+    return [
+        WordEmbeddingModel.from_arrays(words, reference.query_vectors(b), f"bias {b:g} ({seed})")
+        for b in dial
+    ]
+
+
+def _as_list(metrics: Any) -> list[Any]:
+    one = isinstance(metrics, str | type | BaseMetric)
+    pair = isinstance(metrics, tuple) and len(metrics) == 2 and isinstance(metrics[1], Mapping)
+    asked = [metrics] if one or pair else list(check_sequence("metrics", metrics))
+    if not asked:
+        raise ValueError("metrics is empty; there is nothing to measure with.")
+    return asked
+
+
+def _with_params(asked: Any) -> tuple[BaseMetric, dict[str, Any]]:
+    metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
+    if not isinstance(params, Mapping):
+        raise TypeError(f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}.")
+    return as_metric(metric), dict(params)
+
+
+def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
+    there = ~np.isnan(distances)
+    if there.sum() < 2:
+        return math.nan
+    # Distances that differ by rounding are equal: a flat curve has no order.
+    return pearson(average_ranks(dial[there]), average_ranks(distances[there], 1e-9))
+
+
+def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the sets without repetitions; a word may be in one of them only."""
+    check_query(query)
+    targets = [list(dict.fromkeys(words)) for words in query.target_sets]
+    attributes = [list(dict.fromkeys(words)) for words in query.attribute_sets]
+    if len(targets) < 2 or not attributes:
+        raise ValueError(
+            "a reference model needs a query with two or more target sets and one or more "
+            f"attribute sets; {query.query_name!r} has {len(targets)} and {len(attributes)}."
+        )
+    names = query.target_sets_names + query.attribute_sets_names
+    owner: dict[str, str] = {}
+    for name, words in zip(names, targets + attributes, strict=True):
+        for word in words:
+            if word in owner:
+                raise ValueError(
+                    f"{word!r} is in {owner[word]!r} and in {name!r}; it cannot have the place of "
+                    "both in a reference model, so leave it out of one of them."
+                )
+            owner[word] = name
+    return targets, attributes
+
+
+def _check_sizes(
+    targets: list[list[str]], attributes: list[list[str]], n_words: int, dim: int, noise: float
+) -> tuple[int, int, float]:
+    n_query = sum(map(len, targets + attributes))
+    if check_positive_int("n_words", n_words) < n_query:
+        raise ValueError(
+            f"n_words must be at least {n_query}, the number of words of the query; got {n_words}."
+        )
+    least = _least_dim(len(targets), len(attributes))
+    if check_positive_int("dim", dim) < least:
+        raise ValueError(
+            f"dim must be at least {least} for {len(targets)} target and {len(attributes)} "
+            f"attribute sets; got {dim}."
+        )
+    number = isinstance(noise, int | float | np.number) and not isinstance(noise, bool)
+    if not number or not (math.isfinite(noise) and noise >= 0):
+        kind = ValueError if number else TypeError
+        raise kind(f"noise must be a number of at least 0; got {found(noise)}.")
+    return int(n_words), int(dim), float(noise)
+
+
+def _least_dim(n_groups: int, n_concepts: int) -> int:
+    # The group subspace, mean, frequency, topics, what group words share, what the words of each
+    # concept share, and noise.
+    return (n_groups - 1) + 1 + 1 + n_concepts + 1 + n_concepts + 3 * _LEAST_NOISE_DIMS
+
+
+def _simplex(n: int) -> Vectors:
+    """Return n unit vectors in n - 1 dimensions with mean 0, all equally far from each other."""
+    helmert = np.tril(np.ones((n - 1, n)))
+    helmert[np.arange(n - 1), np.arange(1, n)] = -np.arange(1, n)
+    vertices = (helmert / np.linalg.norm(helmert, axis=1, keepdims=True)).T
+    return np.asarray(vertices / np.linalg.norm(vertices, axis=1, keepdims=True))
+
+
+def _seed_sequence(random_state: object) -> np.random.SeedSequence:
+    state = check_random_state(random_state)
+    if isinstance(state, np.random.Generator):
+        state = int(state.integers(2**32))
+    return np.random.SeedSequence(state)
+
+
+def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
+    rows = rng.standard_normal((n, dim))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _around(centre: Vectors, ratio: float, n: int, rng: np.random.Generator) -> Vectors:
+    """Return unit vectors around one, `ratio` being noise over signal."""
+    rows = centre + ratio * _directions(rng, n, len(centre))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _evenly(n: int, rng: np.random.Generator) -> Vectors:
+    """Return n evenly spaced numbers in random order: mean 0, standard deviation about 1."""
+    return rng.permutation(2 * np.arange(n) + 1 - n) * (math.sqrt(3) / n)
+
+
+def _zero_mean(values: Vectors, lengths: Vectors) -> Vectors:
+    """Take from every column what has a mean, over words and over words weighed by length."""
+    weights = np.stack([np.ones_like(lengths), lengths], axis=1)
+    return np.asarray(values - weights @ (np.linalg.pinv(weights) @ values))
+
+
+def _rest(rows: Vectors) -> Vectors:
+    """Return what is missing to unit length."""
+    return np.asarray(np.sqrt(1 - np.einsum("ij,ij->i", rows, rows)))
+
+
+def _axis(i: int, dim: int) -> Vectors:
+    return np.asarray(np.eye(1, dim, i)[0])
+
+
+def _size(part: slice) -> int:
+    return int(part.stop - part.start)
+
+
+def _filler_names(n: int, taken: set[str]) -> list[str]:
+    for underscores in itertools.count():
+        prefix = "_" * underscores + "word"
+        names = [f"{prefix}{i:04d}" for i in range(1, n + 1)]
+        if taken.isdisjoint(names):
+            return names
+    raise AssertionError  # unreachable

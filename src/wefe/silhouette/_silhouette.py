@@ -1,0 +1,564 @@
+"""Bias silhouettes, robustness and accuracy (Spliethöver and Wachsmuth, IJCAI 2021)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._answers import parallel
+from wefe._checks import as_seed, check_choice, check_positive_int, check_sequence, found
+from wefe._evaluation import Evaluation, check_range, finite_range
+from wefe._progress import progress_bar
+from wefe._same_words import on_same_words
+from wefe.metrics._base import BaseMetric, Scale
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._registry import as_metric
+from wefe.metrics._word_counts import Nested, Once, WordCounts
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query, check_query
+from wefe.silhouette._growth import Sizes, UnequalLists, growth_sizes, run_orders
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+logger = logging.getLogger(__name__)
+
+Vary: TypeAlias = Literal["targets", "attributes"]
+
+# Words that are added in a step, as in the paper: 2 social-group words, 6 concept words.
+_STEPS = {"targets": 2, "attributes": 6}
+# Numbers of (cases x words) that are worked on at once, and runs.
+_BLOCK_NUMBERS = 1 << 22
+_MOST_RUNS = 25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Silhouette:
+    """How the score of a metric depends on which words of its lists are there.
+
+    Attributes
+    ----------
+    metric : str
+        Label of the score, such as 'WEAT-ES'.
+    query_name, model_name : str
+        What was asked, and of which model.
+    vary : {'targets', 'attributes'}
+        Which lists grow; the others are used in full.
+    sizes : ndarray of int, shape (n_steps, n_lists)
+        Words of each growing list in each step.
+    curves : ndarray of shape (n_runs, n_steps)
+        The score of each run at each size.
+    n_words : int
+        Number of words of all growing lists together, |W|.
+    value : float
+        The score of the full lists.
+    value_range : tuple of float
+        Lowest and highest score there can be.
+    no_bias_value : float
+        The score that means that no bias was measured.
+    random_state : int
+        What the orders were drawn with.
+    words_left_out : tuple of str
+        Words of the growing lists that a compared model lacks.
+    """
+
+    metric: str
+    query_name: str
+    model_name: str
+    vary: Vary
+    sizes: Sizes
+    curves: Vectors
+    n_words: int
+    value: float
+    value_range: tuple[float, float]
+    no_bias_value: float
+    random_state: int
+    words_left_out: tuple[str, ...] = ()
+
+    @property
+    def n_runs(self) -> int:
+        """Number of random orders."""
+        return len(self.curves)
+
+    @property
+    def k(self) -> Sizes:
+        """Number of words in each step, all growing lists together: shape (n_steps,)."""
+        return np.asarray(self.sizes.sum(axis=1))
+
+    @property
+    def lower(self) -> Vectors:
+        """Smallest score of any run at each size: shape (n_steps,)."""
+        return np.asarray(self.curves.min(axis=0))
+
+    @property
+    def upper(self) -> Vectors:
+        """Largest score of any run at each size: shape (n_steps,)."""
+        return np.asarray(self.curves.max(axis=0))
+
+    @property
+    def mean(self) -> Vectors:
+        """Mean score at each size: shape (n_steps,)."""
+        return np.asarray(self.curves.mean(axis=0))
+
+    @property
+    def area(self) -> float:
+        """Area between the bounds over k, by the trapezoidal rule, in words x score."""
+        return trapezoid(self.upper - self.lower, self.k)
+
+    @property
+    def robustness(self) -> float:
+        """Share of the possible area that the silhouette does not cover, in [0, 1].
+
+        1 if the score never depends on the words; 1 - area / (range * |W|), as in section 3.3 of
+        the paper. As curves start at some words, even a silhouette that covers everything keeps
+        the share before them; `robustness_of_span` does not count it.
+        """
+        low, high = self.value_range
+        return 1.0 - self.area / ((high - low) * self.n_words)
+
+    @property
+    def robustness_of_span(self) -> float:
+        """Robustness within the sizes that were measured, in [0, 1]."""
+        low, high = self.value_range
+        span = float(self.k[-1] - self.k[0])
+        return 1.0 - self.area / ((high - low) * span) if span else 1.0
+
+    @property
+    def bias(self) -> Vectors:
+        """Distance of the mean score from the value of no bias, at each size."""
+        return np.asarray(np.abs(self.mean - self.no_bias_value))
+
+    def to_frame(self, *, curves: bool = False) -> pd.DataFrame:
+        """Return a table.
+
+        Parameters
+        ----------
+        curves : bool, default=False
+            False for one row per size: 'k', 'lower', 'mean', 'upper'. True for one row per run
+            and size: 'run', 'k', 'score'.
+        """
+        import pandas as pd
+
+        if not curves:
+            return pd.DataFrame(
+                {"k": self.k, "lower": self.lower, "mean": self.mean, "upper": self.upper}
+            )
+        return pd.DataFrame(
+            {
+                "run": np.repeat(np.arange(self.n_runs), len(self.k)),
+                "k": np.tile(self.k, self.n_runs),
+                "score": self.curves.ravel(),
+            }
+        )
+
+    def to_json(self) -> str:
+        """Return everything as JSON; :meth:`from_json` reads it."""
+        content = asdict(self) | {"sizes": self.sizes.tolist(), "curves": self.curves.tolist()}
+        return json.dumps(content)
+
+    @classmethod
+    def from_json(cls, text: str) -> Silhouette:
+        """Make a silhouette of what `to_json` returned."""
+        content = json.loads(text)
+        try:
+            content["sizes"] = np.asarray(content["sizes"], dtype=np.intp)
+            content["curves"] = np.asarray(content["curves"], dtype=np.float64)
+            content["value_range"] = tuple(content["value_range"])
+            content["words_left_out"] = tuple(content["words_left_out"])
+            return cls(**content)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is no silhouette as to_json writes it: {error}.") from error
+
+    def plot(self) -> Figure:
+        """Draw all curves, the bounds and the mean; see `wefe.plotting.plot_silhouettes`."""
+        from wefe.plotting import plot_silhouettes
+
+        return plot_silhouettes([self])
+
+    def __repr__(self) -> str:
+        steps = f"{len(self.k)} sizes from {self.k[0]} to {self.k[-1]} words"
+        return (
+            f"<Silhouette of {self.metric} on {self.model_name!r}, {self.vary} of "
+            f"{self.query_name!r}: robustness {self.robustness:.3f}, {self.n_runs} runs, {steps}>"
+        )
+
+
+def trapezoid(values: npt.ArrayLike, k: npt.ArrayLike) -> float:
+    """Integrate values over the number of words, by the trapezoidal rule."""
+    y, x = np.asarray(values, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    return float(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum())
+
+
+def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = False) -> float:
+    """How clearly a metric, with its word lists, tells a biased from an unbiased model.
+
+    Parameters
+    ----------
+    unbiased, biased : Silhouette
+        Silhouettes of the two reference models: the same metric, lists, sizes and scale.
+    of_span : bool, default=False
+        Divide by the span of sizes measured in place of the number of words.
+
+    Returns
+    -------
+    float
+        In [0, 1]. 0.5: no difference seen; 1: as far apart as scores can be; below 0.5: more bias
+        measured in the model that is taken for unbiased. It is
+        0.5 + 0.5 * I / (b * |W|), where I integrates over k the distance of the biased model's mean
+        score from the value of no bias, less that of the unbiased one, and b is the largest
+        distance that a score can have.
+
+    Raises
+    ------
+    ValueError
+        If the silhouettes are not of the same metric, lists, sizes and scale.
+
+    Notes
+    -----
+    In the paper's formula the value of no bias is 0. Metrics such as ECT, of which 1 means no
+    bias, would score the fairer model as the more biased one then.
+
+    References
+    ----------
+    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
+    Metrics for Word Embedding Models", IJCAI 2021, section 3.3.
+
+    Examples
+    --------
+    >>> from wefe import WEAT, load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=5)
+    >>> accuracy_score(silhouette, silhouette)
+    0.5
+    """
+    for each in (unbiased, biased):
+        if not isinstance(each, Silhouette):
+            raise TypeError(f"accuracy_score compares two silhouettes; got {found(each)}.")
+    for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value"):
+        one, other = getattr(unbiased, fact), getattr(biased, fact)
+        if one != other:
+            raise ValueError(
+                f"the two silhouettes differ in {fact}: {one!r} and {other!r}. Give both models to "
+                "one call of bias_silhouette, which removes the words that one of them lacks."
+            )
+    if not np.array_equal(unbiased.k, biased.k):
+        raise ValueError("the two silhouettes have other numbers of words in their steps.")
+    width = float(biased.k[-1] - biased.k[0]) if of_span else float(biased.n_words)
+    if width == 0:
+        return 0.5 + 0.5 * float(biased.bias[0] - unbiased.bias[0]) / _largest_bias(biased)
+    area = trapezoid(biased.bias - unbiased.bias, biased.k)
+    return 0.5 + 0.5 * area / (_largest_bias(biased) * width)
+
+
+def _largest_bias(silhouette: Silhouette) -> float:
+    return max(abs(bound - silhouette.no_bias_value) for bound in silhouette.value_range)
+
+
+def bias_silhouette(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    model: WordEmbeddingModel,
+    vary: Vary = "targets",
+    n_runs: int = 100,
+    step: int | None = None,
+    k_min: int | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    *,
+    unequal: UnequalLists = "exhaust",
+    value_range: tuple[float, float] | None = None,
+    no_bias_value: float | None = None,
+    metric_params: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> Silhouette:
+    """Measure a query with ever more of its words, in many random orders.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    query : Query
+        The query; it must have the shape that the metric asks for.
+    model : WordEmbeddingModel
+        The model to be measured. To compare models use :func:`bias_silhouettes`.
+    vary : {'targets', 'attributes'}, default='targets'
+        Which word lists grow: the social groups or the concepts.
+    n_runs : int, default=100
+        Number of random orders. From 80 on, the paper saw scores change by less than 0.003.
+    step : int, optional
+        Words added per step, all growing lists together; by default 2 for targets and 6 for
+        attributes, as in the paper. Each list grows by its share of them, at least 1.
+    k_min : int, optional
+        Fewest words to start with; by default one step. Sizes at which the score is undefined
+        are left out, and logged.
+    random_state : int, Generator or None, default=0
+        Draws the orders. They depend on the seed and on the lists only, so the same words come in
+        at the same step for every metric and model.
+    n_jobs : int, optional
+        Workers of joblib; the result does not depend on it. Under ``joblib.parallel_config`` the
+        runs go to its backend, such as Dask.
+    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
+        What becomes of lists of different lengths. 'exhaust': each grows by the same number, and
+        stays once all its words are in. 'proportional': each has the same share of its words.
+        'trim': all end where the shortest one does, as the published code does; then the last
+        point is not the score of the full lists.
+    value_range : tuple of float, optional
+        Lowest and highest score there can be; by default as the metric declares it. The paper
+        has (-1, 1) for ECT, (0, 1) for RNSB and (-2, 2) for WEAT.
+    no_bias_value : float, optional
+        The score that means no bias; by default as the metric declares it (1 for ECT; the paper
+        takes 0 for all).
+    metric_params : mapping, optional
+        What `run_query` is called with: parameters of the metric and of the look-up.
+    progress : bool, default=True
+        Whether long work shows a bar.
+
+    Returns
+    -------
+    Silhouette
+        All curves, their bounds, and the robustness score.
+
+    Raises
+    ------
+    ValueError
+        If the query cannot be answered, or the score has no finite range.
+
+    Notes
+    -----
+    Scores of different subsets must be comparable, so some metrics have other defaults here: WEAT
+    measures the effect size, RND and RIPA take unit vectors, RNSB trains on all words
+    (``holdout=False``). `metric_params` overrides them; a WEAT sum is then related to the range
+    of the full lists.
+
+    Words that lists share count once in each. Pairs, as in RIPA, stay together.
+
+    References
+    ----------
+    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
+    Metrics for Word Embedding Models", IJCAI 2021.
+
+    Examples
+    --------
+    >>> from wefe import WEAT, load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20)
+    >>> silhouette.curves.shape
+    (20, 8)
+    >>> print(f"{silhouette.robustness:.3f}")
+    0.720
+    """
+    return bias_silhouettes(
+        metric,
+        query,
+        [model],
+        vary,
+        n_runs,
+        step,
+        k_min,
+        random_state,
+        n_jobs,
+        unequal=unequal,
+        value_range=value_range,
+        no_bias_value=no_bias_value,
+        metric_params=metric_params,
+        progress=progress,
+    )[0]
+
+
+def bias_silhouettes(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    models: Sequence[WordEmbeddingModel],
+    vary: Vary = "targets",
+    n_runs: int = 100,
+    step: int | None = None,
+    k_min: int | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    *,
+    unequal: UnequalLists = "exhaust",
+    value_range: tuple[float, float] | None = None,
+    no_bias_value: float | None = None,
+    metric_params: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> list[Silhouette]:
+    """Measure several models with the same subsets of the words that all of them have.
+
+    Parameters
+    ----------
+    metric, query, vary, n_runs, step, k_min, random_state, n_jobs
+        See :func:`bias_silhouette`.
+    models : sequence of WordEmbeddingModel
+        The models. A word that one of them lacks is left out for all, and logged.
+    unequal, value_range, no_bias_value, metric_params, progress
+        See :func:`bias_silhouette`.
+
+    Returns
+    -------
+    list of Silhouette
+        One per model.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_criterion
+    >>> from wefe.debias import HardDebias
+    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
+    >>> debiased = HardDebias().fit_transform(
+    ...     model, criterion=gender, ignore=gender.specific_words
+    ... )
+    >>> low, high = bias_silhouettes("weat", gender.queries()[0], [debiased, model], n_runs=10)
+    >>> print(f"{accuracy_score(low, high):.2f}")
+    0.63
+    """
+    measured = as_metric(metric)
+    check_choice("vary", vary, ("targets", "attributes"))
+    check_positive_int("n_runs", n_runs)
+    wanted = _STEPS[vary] if step is None else check_positive_int("step", step)
+    if k_min is not None:
+        check_positive_int("k_min", k_min)
+    seed = as_seed(random_state)
+    check_query(query)
+    checked = list(check_sequence("models", models))
+    for model in checked:
+        check_model(model)
+    if not checked:
+        raise ValueError("models is empty; one model or more is needed.")
+    params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
+    alike = on_same_words(checked, [query], params.get("preprocessors"))
+    evaluations = [Evaluation(measured, query, each, params) for each in alike]
+    first = evaluations[0]
+    growing = first.targets if vary == "targets" else first.attributes
+    lengths = [len(part) for part in growing]
+    paired = vary == "targets" and first.paired
+    per_list = max(1, wanted // len(lengths))
+    sizes = growth_sizes(lengths, per_list, unequal, k_min or 0)
+    orders = run_orders(lengths, n_runs, seed, paired=paired)
+    scale = _scale(first, vary, sizes, value_range, no_bias_value)
+    n_targets = len(first.targets)
+    lost = first.lost[:n_targets] if vary == "targets" else first.lost[n_targets:]
+    left_out = tuple(dict.fromkeys(word for words in lost for word in words))
+    if left_out:
+        logger.warning(
+            "%d words of the %s are left out, as a model lacks them: %s",
+            *(len(left_out), vary, ", ".join(left_out[:10])),
+        )
+    silhouettes = []
+    with progress_bar(len(checked) * n_runs, scale.label, "run", progress) as bar:
+        for evaluation in evaluations:
+            blocks = _score_blocks(evaluation, vary, sizes, orders, n_jobs)
+            curves = np.empty((n_runs, len(sizes)))
+            done = 0
+            for block in blocks:
+                curves[done : done + len(block)] = block
+                done += len(block)
+                bar.update(len(block))
+            if unequal != "trim" or len(set(lengths)) == 1:
+                # All orders end in the same words; a solver may have stopped a little apart.
+                curves[:, -1] = evaluation.value
+            start = _first_defined(curves, sizes, evaluation)
+            silhouettes.append(
+                Silhouette(
+                    metric=scale.label,
+                    query_name=query.query_name,
+                    model_name=evaluation.model_name,
+                    vary=vary,
+                    sizes=sizes[start:],
+                    curves=curves[:, start:],
+                    n_words=int(sizes[-1].sum()),
+                    value=evaluation.value,
+                    value_range=scale.value_range,
+                    no_bias_value=scale.no_bias_value,
+                    random_state=seed,
+                    words_left_out=left_out,
+                )
+            )
+    return silhouettes
+
+
+def _score_blocks(
+    evaluation: Evaluation,
+    vary: Vary,
+    sizes: Sizes,
+    orders: Sequence[Sizes],
+    n_jobs: int | None,
+) -> Iterator[Vectors]:
+    """Yield the curves of some runs after the others."""
+    import joblib
+
+    n_runs = len(orders[0])
+    n_words = sum(len(part) for part in evaluation.sets)
+    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // (n_words * len(sizes))))
+    parts = [slice(start, min(start + size, n_runs)) for start in range(0, n_runs, size)]
+    calls = [(evaluation, vary, sizes, [order[part] for order in orders]) for part in parts]
+    if joblib.effective_n_jobs(n_jobs) == 1:
+        return (_curves(*call) for call in calls)
+    return iter(parallel(n_jobs)(joblib.delayed(_curves)(*call) for call in calls))
+
+
+def _curves(evaluation: Evaluation, vary: Vary, sizes: Sizes, orders: Sequence[Sizes]) -> Vectors:
+    """Return the curves of some runs: shape (n_runs, n_steps)."""
+    growing: list[WordCounts] = [
+        Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)
+    ]
+    fixed = evaluation.attributes if vary == "targets" else evaluation.targets
+    whole: list[WordCounts] = [Once(len(part)) for part in fixed]
+    counts = growing + whole if vary == "targets" else whole + growing
+    return evaluation.scores(counts).reshape(-1, len(sizes))
+
+
+def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int:
+    """Return the first step from which on every score is defined."""
+    undefined = np.isnan(curves).any(axis=0)
+    if not undefined.any():
+        return 0
+    start = int(np.flatnonzero(undefined)[-1]) + 1
+    if start == len(sizes):
+        raise ValueError(
+            f"{evaluation.scale.label} is undefined for {evaluation.query.query_name!r} on "
+            f"{evaluation.model_name}, even with all words."
+        )
+    logger.warning(
+        "%s is undefined for some subsets of up to %d words; the curves start at %d",
+        *(evaluation.scale.label, sizes[start - 1].sum(), sizes[start].sum()),
+    )
+    return start
+
+
+def _scale(
+    evaluation: Evaluation,
+    vary: Vary,
+    sizes: Sizes,
+    value_range: tuple[float, float] | None,
+    no_bias_value: float | None,
+) -> Scale:
+    """Return the scale that holds for the full lists and all subsets."""
+    scale = evaluation.scale
+    if value_range is not None:
+        bounds = check_range(value_range)
+    else:
+        bounds = finite_range(scale, evaluation.metric)
+        if vary == "targets":
+            # The effect size of sets of different sizes may exceed that of the full sets.
+            fixed = [len(part) for part in evaluation.attributes]
+            ranges = [
+                evaluation.scale_of([*own.tolist(), *fixed]).value_range
+                for own in np.unique(sizes, axis=0)
+            ]
+            bounds = (
+                min(bounds[0], *(low for low, _ in ranges)),
+                max(bounds[1], *(high for _, high in ranges)),
+            )
+    if no_bias_value is None:
+        no_bias_value = scale.no_bias_value
+    elif not math.isfinite(float(no_bias_value)):
+        raise ValueError(f"no_bias_value must be a finite number; got {found(no_bias_value)}.")
+    return Scale(scale.label, bounds, float(no_bias_value))

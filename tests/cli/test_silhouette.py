@@ -1,0 +1,163 @@
+"""`wefe silhouette` as a user calls it: in a process of its own."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel, load
+from wefe.datasets import load_weat_queries
+from wefe.silhouette import accuracy_score, bias_silhouettes
+
+
+def wefe(*arguments, folder, expect=0):
+    done = subprocess.run(
+        [sys.executable, "-c", "from wefe.cli import main; main()", "silhouette", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100"},
+        timeout=120,
+    )
+    assert done.returncode == expect, done.stderr + done.stdout
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, packaged_model):
+    """Files of two models and a query."""
+    place = tmp_path_factory.mktemp("silhouette")
+    words = list(packaged_model.vocab)
+    for name, part in (("biased", slice(0, 32)), ("unbiased", slice(32, 64))):
+        vectors = packaged_model.vectors[:, part].copy()
+        WordEmbeddingModel.from_arrays(words, vectors, name).save(place / f"{name}.bin")
+    (place / "career.json").write_text(load_weat_queries()[5].to_json())
+    return place
+
+
+CALL = ["--query", "career.json", "--models", "unbiased.bin,biased.bin", "--runs", "4"]
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_tables_figure_and_silhouettes_are_written_and_are_those_of_the_library(folder):
+    out = folder / "report"
+    done = wefe(*CALL, "--metric", "weat", "--metric", "ect", "--out", "report", folder=folder)
+    assert "Robustness (1: the score never depends on the words)" in done.stdout
+    assert "biased as biased, unbiased as unbiased" in done.stdout
+    assert "Written to report" in done.stdout
+    table = {
+        (row["metric"], row["list_type"], row["model"]): float(row["robustness"])
+        for row in rows(out / "robustness.csv")
+    }
+    accuracy = {
+        (row["metric"], row["list_type"]): float(row["accuracy"])
+        for row in rows(out / "accuracy.csv")
+    }
+    assert len(table) == 8
+    assert len(accuracy) == 4
+    models = [load(folder / f"{name}.bin") for name in ("unbiased", "biased")]
+    pair = bias_silhouettes("weat", load_weat_queries()[5], models, "attributes", n_runs=4)
+    key = ("WEAT-ES", "Bias concept")
+    assert table[*key, "biased"] == pytest.approx(pair[1].robustness, rel=1e-12)
+    assert accuracy[key] == pytest.approx(accuracy_score(*pair), rel=1e-12)
+    stored = sorted((out / "silhouettes").iterdir())
+    assert len(stored) == 8
+    assert json.loads(stored[0].read_text())["silhouette"]["curves"]
+    page = (out / "silhouettes.html").read_text()
+    assert "Bias silhouettes" in page
+    assert "<script src" not in page  # it needs no network
+
+
+def test_started_again_it_goes_on(folder):
+    call = [*CALL, "--vary", "targets", "--out", "again"]
+    first = wefe(*call, folder=folder).stdout
+    kept, lost = sorted((folder / "again" / "silhouettes").iterdir())
+    # What is read shows in the table: a silhouette without any area.
+    content = json.loads(kept.read_text())
+    curves = np.ones_like(content["silhouette"]["curves"])
+    whole = kept.read_text()
+    kept.write_text(
+        json.dumps({**content, "silhouette": {**content["silhouette"], "curves": curves.tolist()}})
+    )
+    lost.unlink()
+    wefe(*call, folder=folder)
+    table = {row["model"]: row for row in rows(folder / "again" / "robustness.csv")}
+    assert float(table["biased"]["robustness"]) == 1.0
+    assert float(table["unbiased"]["robustness"]) < 1.0
+    assert lost.is_file()
+    kept.write_text(whole)
+    assert wefe(*call, folder=folder).stdout == first
+
+
+def test_options_reach_the_study(folder):
+    options = ["--step", "4", "--seed", "3", "--vary", "targets", "--jobs", "2"]
+    options += ["--models", "a=demo", "--param", "weat.ddof=1"]
+    wefe(*CALL, *options, "--out", "options", folder=folder)
+    table = rows(folder / "options" / "robustness.csv")
+    assert [row["model"] for row in table] == ["unbiased", "biased", "a"]
+    assert {row["list_type"] for row in table} == {"Social group"}
+    path = next((folder / "options" / "silhouettes").glob("*_a_*"))
+    silhouette = json.loads(path.read_text())["silhouette"]
+    assert silhouette["random_state"] == 3
+    assert [sum(sizes) for sizes in silhouette["sizes"]] == [4, 8, 12, 16]
+    (expected,) = bias_silhouettes(
+        "weat", load_weat_queries()[5], [load("demo")], step=4, random_state=3, n_runs=4,
+        metric_params={"ddof": 1},
+    )  # fmt: skip
+    np.testing.assert_allclose(silhouette["curves"], expected.curves, rtol=1e-6)
+
+
+def test_without_references_there_is_no_accuracy(folder):
+    call = ["--query", "career.json", "--runs", "2", "--vary", "targets", "--out", "alone"]
+    (folder / "alone").mkdir()
+    (folder / "alone" / "accuracy.csv").write_text("of an earlier call")
+    output = wefe(*call, "--models", "demo", folder=folder).stdout
+    assert "Accuracy" not in output
+    assert rows(folder / "alone" / "accuracy.csv") == []
+
+
+def test_references_can_be_named(folder):
+    call = ["--query", "career.json", "--runs", "2", "--vary", "targets", "--out", "named"]
+    call += ["--models", "low=unbiased.bin", "--models", "high=biased.bin"]
+    done = wefe(*call, "--unbiased", "low", "--biased", "high", folder=folder)
+    assert "high as biased, low as unbiased" in done.stdout
+
+
+def test_a_published_set_is_asked_query_by_query(folder):
+    call = ["--query", "religion", "--offline", "--models", "demo", "--runs", "2"]
+    call += ["--vary", "targets", "--metric", "ripa", "--out", "set"]
+    done = wefe(*call, folder=folder)
+    assert "are no pairs" in done.stderr
+    assert len({row["bias_type"] for row in rows(folder / "set" / "robustness.csv")}) > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--metric", "weet"], "Did you mean 'weat'?"),
+        (["--query", "nope"], "neither a published query set"),
+        (["--models", "nope.bin"], "no file 'nope.bin'"),
+        (["--biased", "biased"], "name both, unbiased and biased"),
+        (["--unbiased", "unbiased", "--biased", "by"], "biased must be one of"),
+        (["--param", "rnsb.x=1"], "which is not measured"),
+        (["--out", "career.json"], "Not a directory"),
+    ],
+)
+def test_mistakes_are_named(folder, change, message):
+    done = wefe(*CALL, "--out", "mistake", *change, folder=folder, expect=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_teaches(folder):
+    text = wefe("--help", folder=folder).stdout
+    assert "Example: wefe silhouette --query gender" in text
+    assert "goes on" in text
