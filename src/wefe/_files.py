@@ -76,6 +76,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sync_folder(target.parent)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that :func:`atomic_file` could not write to, before long work is done."""
+    target = Path(os.path.realpath(path))
+    _mode_of(target, os.fspath(path))
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, "the folder is write-protected", str(target.parent))
+
+
 def _mode_of(target: Path, given: str) -> int | None:
     """Return the permissions of the file to be replaced, None if there is none."""
     try:

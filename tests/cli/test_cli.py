@@ -252,6 +252,7 @@ def test_debias_writes_a_file_and_says_what_it_did(tmp_path):
     )
     assert "minilm-words_gender_debiased, 10,441 of 10,569 vectors changed" in done.stdout
     assert "female and male wrt" in done.stdout
+    assert "16 definitional words were equalized" in done.stdout
     model, before = load(out, hold="memory"), load("demo")
     assert list(model.vocab) == list(before.vocab)
     # Ignored, as the criterion says, and in no pair that is equalised.
@@ -284,6 +285,7 @@ def test_debias_takes_word_lists_and_parameters(tmp_path):
         (["--param", "x"], "expected NAME=VALUE"),
         (["--param", "n_wrods=3"], "unknown option 'n_wrods'"),
         (["--target", "missing.txt"], "missing.txt"),
+        (["--method", "inlp", "--param", "ignore=[]"], "use --ignore"),
     ],
 )
 def test_debias_refuses_with_a_message(arguments, text, tmp_path):
@@ -291,4 +293,22 @@ def test_debias_refuses_with_a_message(arguments, text, tmp_path):
     done = wefe("debias", "--model", "demo", "--out", out, "--offline", *arguments, expect=2)
     assert text in done.stderr
     assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debias_knows_the_methods_of_its_help():
+    from wefe.debias import list_debias_methods
+    from wefe.debias._registry import debias_method_name
+
+    text = "".join(wefe("debias", "--help").stdout.split())
+    for method in list_debias_methods():
+        assert debias_method_name(method) in text
+
+
+def test_debias_looks_at_the_folder_before_the_work(tmp_path):
+    out = str(tmp_path / "nowhere" / "out.bin")
+    done = wefe(
+        "debias", "--model", "demo", "--out", out, "--method", "inlp", "--offline", expect=2
+    )
+    assert "there is no such folder to write into" in done.stderr
     assert list(tmp_path.iterdir()) == []

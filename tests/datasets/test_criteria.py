@@ -319,3 +319,10 @@ def test_names_that_are_unknown():
     for wrong in (None, 3, ["gender"]):
         with pytest.raises(TypeError, match="Known names: gender, ethnicity, religion"):
             load_criterion(wrong)
+
+
+def test_criteria_can_be_keys():
+    one, other = (load_criterion("gender", offline=True) for _ in range(2))
+    assert one == other
+    assert {one: 1}[other] == 1
+    assert hash(one) != hash(load_criterion("religion"))

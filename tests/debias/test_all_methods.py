@@ -124,7 +124,13 @@ def test_what_does_not_do_is_refused(method):
         small(method).fit(model.vectors, criterion=GENDER)
     with pytest.raises(ValueError, match="cut (has|lacks|needs)"):
         small(method).fit(
-            model, criterion=Criterion("q", [["qqq", "qqqq"]], representatives=["qqq", "qqqq"])
+            model,
+            criterion=Criterion(
+                "q",
+                [["qqq", "qqqq"]],
+                stereotyped_words={"class 0": ["qq1"], "class 1": ["qq2"]},
+                representatives=["qqq", "qqqq"],
+            ),
         )
     with pytest.raises(ValueError, match="not fitted"):
         small(method).transform(model)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from wefe import WordEmbeddingModel, convert, load
-from wefe.datasets import Criterion
+from wefe.datasets import Criterion, load_criterion
 from wefe.debias import (
     BaseDebias,
     HardDebias,
@@ -581,3 +581,41 @@ def test_words_to_fit_are_found_in_every_case():
     assert "x" not in given
     assert in_every_case("mcDonald") == ("mcDonald", "mcdonald", "Mcdonald", "MCDONALD")
     assert flattened({"k": ["a", ("b", np.array(["c"]))], "l": "d", "m": 3}) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"criterion_name": 5}, "criterion_name must be a string; got int 5"),
+        ({"pca_args": 3}, "pca_args must be a dict"),
+        ({"verbose": "maybe"}, "verbose must be True or False"),
+    ],
+)
+def test_parameters_of_other_types_are_named(packaged_model, arguments, message):
+    with pytest.raises(TypeError, match=message):
+        HardDebias(**arguments).fit(packaged_model, [["she", "he"]])
+
+
+def test_a_fit_that_fails_leaves_an_unfitted_method(packaged_model):
+    method = HardDebias().fit(packaged_model, [["she", "he"]])
+    with pytest.raises(ValueError, match="none of the 1"):
+        method.fit(packaged_model, [["qqq", "qqqq"]])
+    with pytest.raises(NotFittedError):
+        method.transform(packaged_model)
+
+
+def test_words_of_a_set_must_differ(packaged_model):
+    with pytest.raises(ValueError, match=r"definitional_pairs\[0\] repeats a word \(she, she\)"):
+        HardDebias().fit(packaged_model, [["she", "she"]])
+    with pytest.raises(ValueError, match="repeats a word"):
+        Criterion("c", [["she", "she"]])
+
+
+def test_a_model_opened_for_the_words_of_a_criterion_is_enough(packaged_model, tmp_path):
+    criterion = load_criterion("gender", offline=True)
+    packaged_model.save(tmp_path / "v.bin")
+    few = load(tmp_path / "v.bin", words=[*criterion.specific_words, *criterion.concept_words])
+    debiased = HardDebias().fit_transform(few, criterion=criterion)
+    whole = HardDebias().fit_transform(packaged_model, criterion=criterion)
+    np.testing.assert_allclose(debiased["nurse"], whole["nurse"], atol=1e-6)
+    np.testing.assert_allclose(debiased["she"], whole["she"], atol=1e-6)

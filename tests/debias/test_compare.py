@@ -69,6 +69,7 @@ def test_one_row_per_measure_query_and_model(evidence, packaged_model, debiased)
     assert table[table.aspect == "residual"].measure.tolist() == [
         "cluster alignment",
         "classification accuracy",
+        "linear classification accuracy",
         "neighbour correlation",
         "projection correlation",
     ]

@@ -500,7 +500,7 @@ def test_nothing_ignored_is_said(caplog):
         ("she", None, TypeError, "definitional_pairs must be a list"),
         (THREE, "she", TypeError, "equalize_pairs must be a list"),
         (None, THREE, TypeError, "needs definitional_pairs, or a criterion"),
-        ([["she", "she"]], None, ValueError, "same vector, so there is no bias direction"),
+        ([["she", "she"]], None, ValueError, r"definitional_pairs\[0\] repeats a word"),
         ([], None, ValueError, "none of the 0 definitional_pairs complete; at least 1"),
     ],
 )  # fmt: skip

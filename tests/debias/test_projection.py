@@ -8,6 +8,7 @@ from wefe.debias._projection import (
     centred_rows,
     chunks,
     equalized,
+    neutralised,
     orthonormal,
     principal_components,
     remove,
@@ -268,3 +269,24 @@ def test_chunks_cover_a_range_once(n, size):
     parts = [range(n)[part] for part in chunks(n, size)]
     assert [i for part in parts for i in part] == list(range(n))
     assert all(0 < len(part) <= size for part in parts)
+
+
+def test_a_word_that_is_nothing_but_bias_becomes_zero_and_is_logged(caplog):
+    basis = np.linalg.qr(rng().normal(size=(9, 2)))[0].T
+    vectors = np.concatenate([3 * basis[:1] + 2 * basis[1:], rng().normal(size=(2, 9))])
+    for dtype in (np.float32, np.float64):
+        result = neutralised(vectors.astype(dtype), basis)
+        assert not result[0].any()
+        np.testing.assert_allclose(result[1:], remove(vectors, basis)[1:], atol=1e-5)
+    assert "1 vectors have nothing outside of the bias subspace" in caplog.text
+
+
+def test_components_are_contiguous_so_that_pickling_changes_nothing():
+    pca = principal_components(list(rng().normal(size=(5, 2, 7))), {"n_components": 3})
+    assert pca.components_.flags.c_contiguous
+
+
+@pytest.mark.parametrize("n_components", [0, -1])
+def test_no_components_are_refused(n_components):
+    with pytest.raises(ValueError, match="n_components must be at least 1"):
+        principal_components(list(rng().normal(size=(5, 2, 7))), {"n_components": n_components})

@@ -205,11 +205,13 @@ def test_the_rows_are_those_of_a_slow_computation(packaged_model, debiased):
 
 def test_the_class_is_recovered_from_the_words_of_a_hard_debiased_model(packaged_model, debiased):
     """Measured: 1.00 -> 0.89 of 800 words, clusters 0.82 -> 0.79, neighbours 0.80 -> 0.76."""
-    clusters, classes, neighbors, projections = rows_of(packaged_model, debiased)
+    clusters, classes, linear, neighbors, projections = rows_of(packaged_model, debiased)
     assert (classes.n, classes.best_value, classes.subject) == (800, 0.5, "gender")
     assert classes.before > 0.99
     assert 0.85 < classes.after < 0.95
     assert classes.after - 0.3 > 0.5
+    assert (linear.n, linear.best_value, linear.before) == (800, 0.5, 1.0)
+    assert 0.85 < linear.after < 0.95
     assert clusters.best_value == pytest.approx(0.5126, abs=1e-4)
     assert clusters.after > clusters.best_value + 0.2
     assert neighbors.after > 0.7
@@ -223,23 +225,24 @@ def test_the_class_is_recovered_from_the_words_of_a_hard_debiased_model(packaged
 def test_of_vectors_that_know_nothing_nothing_is_recovered(packaged_model):
     noise = np.random.default_rng(0).normal(size=packaged_model.vectors.shape)
     after = WordEmbeddingModel.from_arrays(list(packaged_model.vocab), noise, "noise")
-    clusters, classes, neighbors, projections = rows_of(packaged_model, after)
+    clusters, classes, linear, neighbors, projections = rows_of(packaged_model, after)
     assert clusters.after < clusters.best_value + 0.03
     assert classes.after == pytest.approx(0.5, abs=0.06)
+    assert linear.after == pytest.approx(0.5, abs=0.06)
     assert abs(neighbors.after) < 0.1
     assert abs(projections.after) < 0.1
 
 
 def test_the_same_model_has_no_change(packaged_model):
     rows = rows_of(packaged_model, packaged_model.copy("same"), n_words=100)
-    assert [row.after - row.before for row in rows] == [0] * 4
-    assert [row.change_se for row in rows] == [0] * 4
+    assert [row.after - row.before for row in rows] == [0] * 5
+    assert [row.change_se for row in rows] == [0] * 5
 
 
 def test_of_more_classes_each_is_told_from_the_others(packaged_model):
     religion = load_criterion("religion")
     rows = rows_of(packaged_model, packaged_model.copy("same"), criterion=religion, n_words=100)
-    assert len(rows) == 12
+    assert len(rows) == 15
     assert list(dict.fromkeys(row.subject for row in rows)) == [
         "religion: jew or not",
         "religion: christian or not",
@@ -266,7 +269,7 @@ CRITERION = Criterion("gender", [("she", "he")])
 
 
 def test_few_words_are_enough_and_noted():
-    clusters, classes, neighbors, _ = rows_of(toy(WORDS), toy(WORDS, 1), criterion=CRITERION)
+    clusters, classes, _, neighbors, _ = rows_of(toy(WORDS), toy(WORDS, 1), criterion=CRITERION)
     assert clusters.n == 12
     assert "6 words per side, a quarter of the 26 there are" in clusters.note
     assert classes.n == 10
@@ -278,7 +281,7 @@ def test_few_words_are_enough_and_noted():
 def test_too_few_words_are_nan_with_the_reason():
     few = ["a", "b", "she", "he"]
     rows = rows_of(toy(few), toy(few, 1), criterion=CRITERION)
-    assert len(rows) == 4
+    assert len(rows) == 5
     assert all(math.isnan(row.before) and math.isnan(row.after) for row in rows)
     assert {row.note for row in rows} == {"only 2 words are left to choose from"}
 
@@ -289,7 +292,7 @@ def test_a_missing_representative_is_nan_with_the_reason():
     zero.update("he", np.zeros(4))
     for after in (toy([word for word in WORDS if word != "he"], 1), zero):
         rows = rows_of(before, after, criterion=CRITERION)
-        assert len(rows) == 4
+        assert len(rows) == 5
         assert {row.note for row in rows} == {
             "no vector with a direction for he, which represent a class"
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -12,9 +13,11 @@ import typer
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    from wefe.cli import _convert, _datasets, _debias, _demo, _measure
+    from wefe.cli import _convert, _datasets, _debias, _demo, _measure, _silhouette
 
     _log_each_message_once()
+    # So that what is being written is removed, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     app = typer.Typer(
         name="wefe",
         help="Measure how biased word embeddings are, and how they rank.\n\n"
@@ -28,6 +31,7 @@ def main() -> None:
     )
     app.command("demo")(_demo.demo)
     app.command("measure")(_measure.measure)
+    app.command("silhouette")(_silhouette.silhouette)
     app.command("debias")(_debias.debias)
     app.command("convert")(_convert.convert)
     app.command("datasets")(_datasets.datasets)

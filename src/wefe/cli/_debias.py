@@ -48,7 +48,8 @@ def debias(
         str,
         typer.Option(
             help="A file of words, one per line, that keep their vectors; 'none' for no words. "
-            "Default: those to which the class rightly belongs, as the criterion lists them."
+            "Default: those to which the class rightly belongs, as the criterion lists them. "
+            "Words that are equalized change all the same, and all words in double-hard-debias."
         ),
     ] = "",
     target: Annotated[
@@ -79,8 +80,9 @@ def debias(
 ) -> None:
     """Mitigate the bias of a file of vectors, and write the result to another file.
 
-    The vectors stream from file to file, so that a model of any size needs some tens of MB. OUT
-    appears when it is complete; an interrupted run leaves what was there before.
+    The vectors stream from file to file, so that a model of any size needs little memory; only
+    repulsion-attraction-neutralization holds or maps them all. OUT appears when it is complete; an
+    interrupted run leaves what was there before.
 
     Prints WEAT effect sizes before and after. Less association measured does not mean that the
     bias is gone: wefe.debias.compare, in Python, measures what was lost and what is left.
@@ -88,7 +90,7 @@ def debias(
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
     """
     from wefe.datasets import load_criterion
-    from wefe.debias import debias_file, get_debias_method
+    from wefe.debias import RowwiseDebias, debias_file, get_debias_method
 
     words = load_criterion(criterion, offline=offline)
     kind = get_debias_method(method)
@@ -97,8 +99,9 @@ def debias(
         ignored: list[str] = []
     else:
         ignored = _lines(Path(ignore)) if ignore else list(words.specific_words)
+    mitigation = kind(**own)
     done = debias_file(
-        kind(**own),
+        mitigation,
         model,
         out,
         criterion=words,
@@ -115,6 +118,15 @@ def debias(
     # A model that was overwritten cannot be asked any more.
     if not (Path(model).exists() and Path(model).samefile(out)):
         _print_scores(model, out, words, vocab_prefix or None, trust_pickle)
+        if isinstance(mitigation, RowwiseDebias):
+            equal = set(mitigation._joint_words()) & {
+                word for part in words.classes.values() for word in part
+            }
+            if equal:
+                print(
+                    f"{len(equal)} definitional words were equalized: they are equally near to "
+                    "neutral words by construction, which brings these scores towards 0."
+                )
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -123,7 +135,7 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
     fit = [
         name
         for name, parameter in inspect.signature(kind.fit).parameters.items()
-        if name not in ("self", "model", "criterion")
+        if name not in ("self", "model", "criterion", "ignore")
         and parameter.kind is not parameter.VAR_KEYWORD
     ]
     values: dict[str, Any] = {}
@@ -131,6 +143,8 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
         name, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"--param {text}: expected NAME=VALUE.")
+        if name in ("ignore", "criterion"):
+            raise ValueError(f"--param {text}: use --{name}.")
         check_known("--param", [name], [*own, *fit])
         try:
             values[name] = json.loads(value)

@@ -86,6 +86,12 @@ class Criterion:
                 "definitional_sets must hold tuples of one word per class, two classes or more; "
                 f"got tuples of {sizes} words."
             )
+        for words in definitional:
+            if len(set(words)) < len(words):
+                raise ValueError(
+                    f"definitional_sets: ({', '.join(words)}) repeats a word; its words stand for "
+                    "different classes."
+                )
         names = _words("class_names", self.class_names) or tuple(
             f"class {i}" for i in range(n_classes)
         )
@@ -124,6 +130,11 @@ class Criterion:
             ("representatives", representatives),
         ):
             object.__setattr__(self, attribute, value)
+
+    def __hash__(self) -> int:
+        content = (self.name, self.definitional_sets, self.class_names, self.equalize_sets)
+        stereotyped = tuple(self.stereotyped_words.items())
+        return hash((content, self.specific_words, stereotyped, self.representatives))
 
     @property
     def n_classes(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from wefe._checks import check_bool, check_sequence, check_word_set, nearest
+from wefe._checks import check_bool, check_sequence, check_word_set, found, nearest
 from wefe.datasets import Criterion, load_criterion
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
@@ -96,7 +96,9 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             The words whose vectors change; all words by default. Words that the model lacks are
             counted and logged.
         ignore : sequence of str, optional
-            Words that keep their vectors, also where they are in `target`; none by default.
+            Words that keep their vectors, also where they are in `target`; none by default. Two
+            exceptions, both as published: words of sets that are equalized, and what
+            DoubleHardDebias takes out of all words.
         copy : bool, default=True
             True leaves `model` as it is. False changes its vectors, and its name.
 
@@ -167,6 +169,11 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
                     f"{name}[{position}] must have {wanted}; it has {len(part)} "
                     f"({', '.join(part)}).{hint}"
                 )
+            if len(set(part)) < len(part):
+                raise ValueError(
+                    f"{name}[{position}] repeats a word ({', '.join(part)}); its words stand for "
+                    "different classes."
+                )
             checked.append(part)
         return checked
 
@@ -206,6 +213,11 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             for part in definitional_embeddings
         ]
         pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
+        if not isinstance(pca_args, Mapping):
+            raise TypeError(
+                "pca_args must be a dict of arguments of scikit-learn's PCA, such as "
+                f"{{'n_components': 1}}; got {found(pca_args)}."
+            )
         pca = principal_components(vectors, pca_args)
         logger.log(
             logging.INFO if verbose else logging.DEBUG,
@@ -216,9 +228,21 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
     # For the methods of this package
 
+    def __sklearn_is_fitted__(self) -> bool:
+        learned = (name for name in vars(self) if name.endswith("_") and name[0] != "_")
+        # The name is there before anything is learned.
+        return any(name != "criterion_name_" for name in learned)
+
     def _fit_words(self, criterion: object, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the word sets to fit with: those given, the others from the criterion."""
         checked = as_criterion(criterion)
+        name = self.criterion_name
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"criterion_name must be a string; got {found(name)}.")
+        check_bool("verbose", self.verbose)
+        # A fit that fails leaves an unfitted method, not one that is half another.
+        for learned in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, learned)
         self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
         words = dict(given)
         for parameter, attribute in self._from_criterion.items():

@@ -255,7 +255,8 @@ def compare(
     original model, cos(w, a) - cos(w, b) for the words a and b that represent the classes (of more
     classes, b is the mean over the others). Of the `n_words` most biased to each side,
     :func:`cluster_alignment` and :func:`classification_accuracy` (learnt from a fifth, tested on
-    the rest; the sides are equal, so that the larger class is no better a guess than chance). Of
+    the rest, with a radial and with a linear kernel; the sides are equal, so that the larger
+    class is no better a guess than chance). Of
     `words`, :func:`neighbor_correlation`, and the correlation of the bias before with that after.
 
     *Fair queries.* Words that a method was told to equalise must come out equal: measure with

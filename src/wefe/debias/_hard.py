@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wefe.datasets import Criterion
 from wefe.debias._base import definitional_vectors, in_every_case
-from wefe.debias._projection import Vectors, equalized, remove, to_unit
+from wefe.debias._projection import Vectors, equalized, neutralised, to_unit
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -29,13 +29,7 @@ class _SubspaceDebias(RowwiseDebias):
     equalize_sets_: list[tuple[str, ...]]
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        neutral = remove(vectors, self.bias_subspace_)
-        # Of a word that is nothing but bias, rounding noise would be left; it becomes zero.
-        squares = np.einsum("ij,ij->i", neutral, neutral)
-        before = np.einsum("ij,ij->i", vectors, vectors)
-        noise = np.finfo(neutral.dtype).eps * 16
-        neutral[squares <= noise**2 * before] = 0
-        return to_unit(neutral)
+        return to_unit(neutralised(vectors, self.bias_subspace_))
 
     def _joint_words(self) -> list[str]:
         return [word for words in self.equalize_sets_ for word in words]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_random_state, check_share
 from wefe.datasets import Criterion
-from wefe.debias._projection import Vectors, orthonormal, remove
+from wefe.debias._projection import Vectors, neutralised, orthonormal, remove
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.debias._word_classes import learned_classes
 from wefe.models._keyed_vectors import FloatArray
@@ -233,7 +233,7 @@ class INLP(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         if 2 * len(self.directions_) < self.dim_:
-            return remove(vectors, self.directions_)
+            return neutralised(vectors, self.directions_)
         return np.asarray(vectors @ self.projection_.astype(vectors.dtype, copy=False))
 
 
@@ -259,21 +259,27 @@ def _directions(
     n_iterations: int,
     limit: float,
 ) -> tuple[Vectors, list[float]]:
-    """Return orthonormal directions (n_directions, dim), and the accuracy of each classifier."""
+    """Return orthonormal directions (n_directions, dim), and the accuracy of each classifier.
+
+    `vectors` are scaled in place, as several copies of them are more than the rest takes.
+    """
     from sklearn.svm import LinearSVC
 
-    x = vectors / math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
-    dim = x.shape[1]
+    vectors /= math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
+    order = np.argsort(held_out, kind="stable")
+    vectors[:] = vectors[order]
+    labels, n_train = labels[order], int((~held_out).sum())
+    dim = vectors.shape[1]
     basis = np.empty((0, dim))
     accuracies: list[float] = []
     while True:
-        projected = remove(x, basis)
         # The primal problem: exact, quick for more words than dims, and without random order. But
         # without a seed the global generator would be advanced.
         classifier = LinearSVC(dual=False, random_state=0).fit(
-            projected[~held_out], labels[~held_out]
+            remove(vectors[:n_train], basis), labels[:n_train]
         )
-        accuracies.append(float(classifier.score(projected[held_out], labels[held_out])))
+        score = classifier.score(remove(vectors[n_train:], basis), labels[n_train:])
+        accuracies.append(float(score))
         if accuracies[-1] <= limit or len(accuracies) > n_iterations:
             break
         new = _outside(classifier.coef_, basis)

@@ -169,14 +169,14 @@ class LEACE(RowwiseDebias):
 
     Of the words learned from, every class has the same mean afterwards. So no linear classifier or
     regression can tell the classes apart better than a constant answer does [1]_. Among all affine
-    maps for which that holds, this one changes the vectors least: for k classes, it removes k - 1
+    maps for which that holds, this one changes those words least: for k classes, it removes k - 1
     directions, obliquely. It is computed in one step; see :func:`leace_map`.
 
     Parameters
     ----------
     method : {'leace', 'orth'}, default='leace'
         'orth' removes the directions by an orthogonal projection: it hides the classes as well,
-        but changes the vectors more.
+        but changes the words learned from more.
     affine : bool, default=True
         Whether the mean of the words learned from stays where it is.
     shrinkage : bool, default=True
@@ -187,8 +187,10 @@ class LEACE(RowwiseDebias):
         as noise.
     n_words : int, optional
         Words to learn from for each class, beside the definitional ones: those that reach farthest
-        along the axis of the class, as :class:`INLP` takes them. By default none, which leaves the
-        other vectors nearest to what they were, and needs no pass over the vocabulary.
+        along the axis of the class, as :class:`INLP` takes them. By default none, which needs no
+        pass over the vocabulary; but of other words a linear model then recognises the class
+        nearly as before. To hide it from linear models, take 500 or more, and look at what becomes
+        of WEAT, as more is removed than along the definitional words.
     verbose : bool, default=False
         Log what is done at level INFO.
     criterion_name : str, optional

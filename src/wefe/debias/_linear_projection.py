@@ -10,7 +10,7 @@ import numpy as np
 from wefe._checks import check_choice, check_positive_int, check_word_set, found
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, definitional_vectors
-from wefe.debias._projection import Vectors, orthonormal, remove
+from wefe.debias._projection import Vectors, neutralised, orthonormal
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import embed_tuples
 from wefe.models._keyed_vectors import FloatArray
@@ -137,7 +137,7 @@ class LinearProjection(RowwiseDebias):
         return self
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return remove(vectors, self.bias_subspace_)
+        return neutralised(vectors, self.bias_subspace_)
 
 
 def class_directions(

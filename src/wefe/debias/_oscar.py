@@ -62,7 +62,7 @@ class OSCaR(RowwiseDebias):
     -----
     Only what the two directions have in common changes, so look at `angle_`: of the 25 stereotyped
     occupations, the first principal component is nearly orthogonal to gender in the packaged
-    vectors, and their WEAT effect size goes from 1.84 to 1.82; with 'means' to 1.09. The map is
+    vectors, and their WEAT effect size goes from 1.84 to 1.82; with 'means' to 1.08. The map is
     continuous, but not linear.
 
     References
@@ -149,6 +149,8 @@ class OSCaR(RowwiseDebias):
             },
         )
         check_choice("concept", self.concept, ("pca", "means"))
+        if words["concept_words"] == {}:
+            raise TypeError("the criterion has no stereotyped_words, so OSCaR needs concept_words.")
         self._require(words, "concept_words")
         directions = class_directions(self, model, self.direction, None, words, words_by_class)
         if len(directions) > 1 and self.direction != "pca":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +16,8 @@ from wefe.models._keyed_vectors import FloatArray
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA
+
+logger = logging.getLogger(__name__)
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
@@ -61,11 +64,14 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
     # Otherwise the randomised solver may be chosen, which draws from the global generator.
     arguments = {"svd_solver": "full", **pca_args}
     wanted = arguments.get("n_components")
+    if isinstance(wanted, int | np.integer) and wanted < 1:
+        raise ValueError(f"n_components must be at least 1, or None for all; got {wanted}.")
     if wanted is None or (isinstance(wanted, int | np.integer) and wanted > rank):
         arguments["n_components"] = rank
     pca = PCA(**arguments).fit(rows)
     # The sign of a component is arbitrary; that of the mean difference of two classes is not.
     towards_first = pca.components_ @ np.sum([part[0] - part[1] for part in arrays], axis=0)
+    pca.components_ = np.ascontiguousarray(pca.components_)
     pca.components_[towards_first < 0] *= -1
     return pca
 
@@ -94,6 +100,26 @@ def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
         removed = (vectors @ directions.T) @ directions
     np.subtract(vectors, removed, out=removed)
     return np.asarray(removed)
+
+
+def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
+    """Return vectors without their components along orthonormal directions, and without noise.
+
+    Of a word that has nothing else, rounding noise would be left, a random direction. It becomes
+    zero, and is logged.
+    """
+    result = remove(vectors, basis)
+    squares = np.einsum("ij,ij->i", result, result)
+    before = np.einsum("ij,ij->i", vectors, vectors)
+    noise = np.finfo(result.dtype).eps * 16
+    nothing_left = squares <= noise**2 * before
+    if nothing_left.any():
+        result[nothing_left] = 0
+        logger.warning(
+            "%d vectors have nothing outside of the bias subspace, and become zero",
+            nothing_left.sum(),
+        )
+    return result
 
 
 def to_unit(vectors: FloatArray) -> FloatArray:

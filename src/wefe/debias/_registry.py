@@ -53,8 +53,10 @@ def debias_method_name(method: type[BaseDebias]) -> str:
     >>> from wefe.debias import HardDebias
     >>> debias_method_name(HardDebias)
     'hard-debias'
+    >>> [debias_method_name(method) for method in list_debias_methods()][-3]
+    'oscar'
     """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", method.__name__).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()
 
 
 def _plain(name: str) -> str:

@@ -10,12 +10,12 @@ import logging
 import math
 import string
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_positive_int
+from wefe._checks import check_choice, check_positive_int
 from wefe.datasets import Criterion
 from wefe.debias._base import forms
 from wefe.debias._common_words import FREQUENT, CommonWords, Row
@@ -34,9 +34,10 @@ logger = logging.getLogger(__name__)
 
 CLUSTERS = "cluster alignment"
 CLASSIFICATION = "classification accuracy"
+LINEAR = "linear classification accuracy"
 NEIGHBORS = "neighbour correlation"
 PROJECTIONS = "projection correlation"
-_MEASURES = (CLUSTERS, CLASSIFICATION, NEIGHBORS, PROJECTIONS)
+_MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, NEIGHBORS, PROJECTIONS)
 
 # Of the words chosen, the share that the classifier learns from.
 _TRAIN_SHARE = 0.2
@@ -110,7 +111,13 @@ def cluster_alignment(
     return float(_in_own_cluster(first, second, random_state).mean())
 
 
-def classification_accuracy(train: Pair, test: Pair, *, gamma: str | float = "scale") -> float:
+def classification_accuracy(
+    train: Pair,
+    test: Pair,
+    *,
+    gamma: str | float = "scale",
+    kernel: Literal["rbf", "linear"] = "rbf",
+) -> float:
     """Can a classifier learn the former class of words from their vectors?
 
     Parameters
@@ -120,6 +127,8 @@ def classification_accuracy(train: Pair, test: Pair, *, gamma: str | float = "sc
         the second class in the original model. They are scaled to unit length.
     gamma : {'scale', 'auto'} or float, default='scale'
         Width of the radial kernel of scikit-learn's support vector machine ``SVC(C=1)``.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        'rbf' as published; 'linear' for what a linear model can read.
 
     Returns
     -------
@@ -137,7 +146,8 @@ def classification_accuracy(train: Pair, test: Pair, *, gamma: str | float = "sc
     >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
     1.0
     """
-    return float(_recognised(train, test, gamma).mean())
+    check_choice("kernel", kernel, ("rbf", "linear"))
+    return float(_recognised(train, test, gamma, kernel).mean())
 
 
 def bias_by_neighbors(
@@ -220,7 +230,9 @@ def _in_own_cluster(
     return np.asarray(own if own.mean() >= 0.5 else ~own)
 
 
-def _recognised(train: Pair, test: Pair, gamma: str | float) -> npt.NDArray[np.bool_]:
+def _recognised(
+    train: Pair, test: Pair, gamma: str | float = "scale", kernel: str = "rbf"
+) -> npt.NDArray[np.bool_]:
     from sklearn.svm import SVC
 
     (x, y), (x_test, y_test) = (
@@ -230,7 +242,8 @@ def _recognised(train: Pair, test: Pair, gamma: str | float) -> npt.NDArray[np.b
         )
         for name, pair in (("train", train), ("test", test))
     )
-    return np.asarray(SVC(kernel="rbf", gamma=gamma, C=1.0).fit(x, y).predict(x_test) == y_test)
+    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0).fit(x, y)
+    return np.asarray(classifier.predict(x_test) == y_test)
 
 
 def _shares(vectors: npt.NDArray[np.floating], bias: Numbers, rows: Rows, k: int) -> Numbers:
@@ -383,6 +396,7 @@ class _Seen(NamedTuple):
 
     own_cluster: npt.NDArray[np.bool_]
     recognised: npt.NDArray[np.bool_]
+    recognised_linearly: npt.NDArray[np.bool_]
     shares: Numbers
     projections: Numbers
     # Smaller projections are rounding.
@@ -398,11 +412,11 @@ def _look(
     order = np.random.default_rng(random_state).permutation(len(first))
     n_train = max(1, round(_TRAIN_SHARE * len(first)))
     learnt, tested = order[:n_train], order[n_train:]
+    parts = (first[learnt], second[learnt]), (first[tested], second[tested])
     return _Seen(
         _in_own_cluster(first, second, random_state),
-        _recognised(
-            (first[learnt], second[learnt]), (first[tested], second[tested]), gamma="scale"
-        ),
+        _recognised(*parts),
+        _recognised(*parts, kernel="linear"),
         _shares(vectors, contrast.bias, contrast.rows, k),
         _projections(common, number, contrast.towards, contrast.vocabulary[contrast.rows]),
         16 * float(np.finfo(common.models[number].dtype).eps),
@@ -418,9 +432,14 @@ def _row(
     notes: Sequence[str],
 ) -> Row:
     notes = list(notes)
-    if measure in (CLUSTERS, CLASSIFICATION):
+    if measure in (CLUSTERS, CLASSIFICATION, LINEAR):
         was, is_now = (
-            seen.own_cluster if measure == CLUSTERS else seen.recognised for seen in (before, now)
+            {
+                CLUSTERS: seen.own_cluster,
+                CLASSIFICATION: seen.recognised,
+                LINEAR: seen.recognised_linearly,
+            }[measure]
+            for seen in (before, now)
         )
         scores = float(was.mean()), float(is_now.mean())
         errors, n = paired_mean_errors(was, is_now), len(was)

@@ -54,6 +54,10 @@ class RowwiseDebias(BaseDebias):
     dim_: int
     _shows_bar = True
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # What every `fit` sets last.
+        return hasattr(self, "dim_")
+
     @abstractmethod
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         """Return the new vectors of any words.
@@ -265,10 +269,12 @@ class RowwiseDebias(BaseDebias):
             in any way.
         """
         words = list(dict.fromkeys(self._joint_words()))
+        # Of a model that was opened for some words, no others can be told.
+        asked = getattr(model.wv, "asked", None)
         found = {
             word: form
             for word, form in zip(words, forms(model, words), strict=True)
-            if form in model.vocab
+            if (asked is None or form in asked) and form in model.vocab
         }
         block = model.get_vectors(list(found.values()))
         directed = _directed(block)

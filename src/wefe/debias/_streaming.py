@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import found
+from wefe._files import check_writable
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, check_words
 from wefe.debias._fitted import check_is_fitted
@@ -78,7 +79,10 @@ def debias_file(
 
     Neither is read into memory: a method that learns from word sets reads the words of these, one
     that learns from the whole vocabulary makes passes over the file, and the vectors are changed
-    block by block. The peak is some tens of MB, and 8 bytes per word.
+    block by block. That takes some tens of MB, and for .safetensors, whose index of words is
+    written last, some 100 bytes per word; a method that makes passes over a file that cannot be
+    mapped (.txt, .bin) converts it beside `path` first. INLP holds the words it learns from: some
+    250 MB for the 22,500 of its defaults.
 
     Parameters
     ----------
@@ -136,6 +140,7 @@ def debias_file(
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
     chosen = format_of(Path(path), format)
+    check_writable(path)
     file = _File(source, vocab_prefix, trust_pickle, progress)
     params = dict(fit_params) if criterion is None else {"criterion": criterion, **fit_params}
     if "ignore" in inspect.signature(method.fit).parameters:
@@ -192,6 +197,7 @@ def transform_file(
         )
     check_is_fitted(method)
     chosen = format_of(Path(path), format)
+    check_writable(path)
     file = _File(source, vocab_prefix, trust_pickle, progress)
     return _transform(method, file, Path(path), chosen, target, ignore, progress)
 
@@ -239,7 +245,8 @@ class _File:
     def blocks(self) -> Iterator[Block]:
         """Read all words and vectors; NaN and infinity are refused."""
         opened = self.open()
-        yield from finite(opened, opened.blocks(), lenient=False)
+        hint = "wefe.load(file, on_error='skip') leaves such words out; pass that model."
+        yield from finite(opened, opened.blocks(), lenient=False, hint=hint)
 
     def model(self, table: Any) -> WordEmbeddingModel:
         """Return a model over a table of vectors of this file."""
@@ -272,7 +279,9 @@ class _File:
         from wefe.models._convert import convert
 
         # Beside the result, where there is room for it.
-        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=path.absolute().parent))
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix=f".{path.name[:50]}.", dir=path.absolute().parent)
+        )
         table = convert(
             self._source,
             Path(folder) / "vectors.safetensors",

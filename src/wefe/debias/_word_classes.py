@@ -168,6 +168,11 @@ def word_classes(
             "use neutral=False."
         )
     most = len(model.vocab) // (n_classes + 1)
+    if most < 1:
+        raise ValueError(
+            f"{model.name} has {len(model.vocab)} words; at least {n_classes + 1} are needed to "
+            "learn from the words that reach farthest."
+        )
     if most < n_words:
         logger.warning(
             "%s: %d words of each class are taken, not %d, as it has %d words",

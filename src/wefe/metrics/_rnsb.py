@@ -16,7 +16,9 @@ from wefe._progress import progress_bar
 from wefe.embeddings import EmbeddedSet, Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._geometry import Vectors, as_vectors
+from wefe.metrics._logistic import LogisticFits, sigmoid
 from wefe.metrics._registry import register
+from wefe.metrics._word_counts import Nested, Once, WordCounts, n_cases_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -306,6 +308,39 @@ class RNSB(BaseMetric):
             },
         )
 
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        """Score many variants of a query at once; see `BaseMetric._compute_cases`.
+
+        The default classifier without a hold-out is fitted for all cases together, and to the
+        optimum. liblinear stops before it, which changes scores by up to 1e-3 or so with
+        thousands of words. Another classifier, or a hold-out, means one training per case and
+        iteration.
+        """
+        other = ("estimator", "estimator_params", "holdout", "print_model_evaluation")
+        if any(params[name] not in (None, False) for name in other):
+            return super()._compute_cases(targets, attributes, counts, **params)
+        of_targets, of_attributes = counts[: len(targets)], counts[len(targets) :]
+        vectors = np.concatenate([part.vectors for part in targets])
+        probabilities = _probabilities_by_case(vectors, attributes, of_attributes)
+        ends = np.cumsum([len(part) for part in targets])[:-1]
+        sums, entropies, totals = [], [], []
+        for p, count in zip(np.split(probabilities, ends, axis=1), of_targets, strict=True):
+            sums.append(count.sums_by_case(p))
+            entropies.append(count.sums_by_case(p * np.log(np.where(p == 0, 1, p))))
+            totals.append(count.totals)
+        mass, n_words = sum(sums), sum(totals)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # sum(s ln(s n)) with s = p / mass.
+            scores = sum(entropies) / mass - np.log(mass) + np.log(n_words)
+        scores = np.where(np.isfinite(scores), np.maximum(scores, 0.0), math.nan)
+        return np.broadcast_to(scores, n_cases_of(counts)).copy()
+
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     """Pearson correlation between target words of their negative sentiment over iterations.
@@ -473,6 +508,46 @@ def _fit(
 def _predict_negative(classifier: Any, vectors: Vectors) -> Vectors:
     column = list(classifier.classes_).index(-1.0)
     return np.asarray(classifier.predict_proba(vectors)[:, column], dtype=np.float64)
+
+
+def _probabilities_by_case(
+    vectors: Vectors, attributes: Sequence[EmbeddedSet], counts: Sequence[WordCounts]
+) -> Vectors:
+    """Negative sentiment of words in each case: (n_cases, n_words); NaN where a class is empty."""
+    fits = LogisticFits(*_training_data(*(part.vectors for part in attributes)))
+    words = np.column_stack([vectors, np.ones(len(vectors))])
+    n_cases = n_cases_of(counts)
+    result = np.empty((n_cases, len(words)))
+    shapes = {(each.n_runs, len(each.sizes)) for each in counts if isinstance(each, Nested)}
+    if len(shapes) == 1 and all(isinstance(each, Nested | Once) for each in counts):
+        ((n_runs, n_steps),) = shapes
+        entries = np.concatenate([_entries(each, n_runs) for each in counts], axis=1)
+        by_step = result.reshape(n_runs, n_steps, len(words))
+        for runs, steps, weights in fits.fit_growing(entries, n_steps):
+            by_step[runs, steps] = sigmoid(-weights @ words.T)
+        return result
+
+    def numbers(cases: slice) -> Vectors:
+        shape = (cases.stop - cases.start, 1)
+        parts = [
+            each.matrix(cases) if each.n_cases > 1 else np.tile(each.matrix(), shape)
+            for each in counts
+        ]
+        return np.concatenate(parts, axis=1)
+
+    for cases, weights in fits.fit_each(numbers, n_cases):
+        result[cases] = sigmoid(-weights @ words.T)
+    empty = np.minimum(*(each.totals for each in counts)) == 0
+    result[np.broadcast_to(empty, n_cases)] = math.nan
+    return result
+
+
+def _entries(counts: WordCounts, n_runs: int) -> npt.NDArray[np.intp]:
+    """Step in which each run gets each word: (n_runs, n_words)."""
+    if not isinstance(counts, Nested):
+        return np.zeros((n_runs, counts.n_words), dtype=np.intp)
+    places = np.argsort(counts.orders, axis=1)
+    return np.searchsorted(counts.sizes, places, side="right")
 
 
 def _print_evaluation(classifier: Any, test: tuple[Vectors, Vectors] | None) -> None:

@@ -372,7 +372,12 @@ def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> IndexedV
     return table
 
 
-def finite(opened: VectorSource, blocks: Iterable[Block], lenient: bool) -> Iterator[Block]:
+def finite(
+    opened: VectorSource,
+    blocks: Iterable[Block],
+    lenient: bool,
+    hint: str = "on_error='skip' leaves such words out.",
+) -> Iterator[Block]:
     """Refuse vectors with NaN or infinity, or leave them out and count them."""
     for words, vectors in blocks:
         good = np.isfinite(vectors).all(axis=1)
@@ -383,7 +388,7 @@ def finite(opened: VectorSource, blocks: Iterable[Block], lenient: bool) -> Iter
         if not lenient:
             raise ValueError(
                 f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity; expected finite "
-                "numbers. on_error='skip' leaves such words out."
+                f"numbers. {hint}"
             )
         opened.n_skipped += len(bad)
         rows = np.flatnonzero(good)

@@ -6,3 +6,4 @@ from ._correlations import plot_ranking_correlations as plot_ranking_correlation
 from ._negative_sentiment import plot_negative_sentiment as plot_negative_sentiment
 from ._ranking import plot_ranking as plot_ranking
 from ._scores import plot_queries_results as plot_queries_results
+from ._silhouettes import plot_silhouettes as plot_silhouettes

@@ -1,0 +1,242 @@
+"""Logistic regressions on many variants of one data set, fitted together.
+
+The model is liblinear's: the intercept is the weight of a further feature that is always 1, and
+it is penalised like the others,
+
+    min over w of  |w|^2 / 2 + sum_i c_i ln(1 + exp(-s_i w.x_i)),
+
+with the sign s_i of word i's class, and c_i how often the word counts. The optimum is unique, so
+it depends neither on the method nor on where that starts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe.metrics._geometry import Vectors
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+Indices = npt.NDArray[np.intp]
+
+logger = logging.getLogger(__name__)
+
+# Numbers of a matrix of cases x words; some ten of these exist at once in each thread.
+_BATCH_NUMBERS = 1 << 19
+_MAX_THREADS = 8
+# Steps of growth between two cold starts.
+_CHAIN = 50
+_MAX_ITERATIONS = 2000
+# Iterations after which the guess at the curvature is made anew.
+_RENEWAL = 50
+
+
+class LogisticFits:
+    """Fits of one data set whose rows count differently in every case.
+
+    All cases of a batch descend together, by preconditioned conjugate gradients: the two products
+    with the data that an iteration needs are each one product of matrices for all cases. In the
+    coordinates of the singular value decomposition of the data, a diagonal is a good guess at the
+    curvature of every large subset, and with fewer rows than features these are fewer.
+
+    Parameters
+    ----------
+    x : array-like of shape (n_rows, dim)
+        The data, without a column for the intercept.
+    signs : array-like of shape (n_rows,)
+        Class of each row: 1 or -1.
+    tolerance : float, default=2e-7
+        Estimated distance of the weights from the optimum at which a fit ends.
+
+    Examples
+    --------
+    >>> fits = LogisticFits([[1.0], [2.0], [-1.0]], [1, 1, -1])
+    >>> cases = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    >>> ((_, weights),) = fits.fit_each(lambda part: cases[part], 2)
+    >>> weights.round(3)
+    array([[0.868, 0.097],
+           [0.675, 0.   ]])
+    """
+
+    def __init__(self, x: npt.ArrayLike, signs: npt.ArrayLike, tolerance: float = 2e-7) -> None:
+        data = np.asarray(x, dtype=np.float64)
+        data = np.column_stack([data, np.ones(len(data))])
+        data *= np.asarray(signs, dtype=np.float64)[:, None]
+        with _one_blas_thread():
+            left, values, self._axes = np.linalg.svd(data, full_matrices=False)
+        self._x = left * values
+        self._squares = values**2
+        self._tolerance = tolerance
+
+    def fit_each(
+        self, counts: Callable[[slice], Vectors], n_cases: int
+    ) -> Iterator[tuple[slice, Vectors]]:
+        """Fit cases that have nothing to do with each other.
+
+        All start at the fit in which every row counts once.
+
+        Parameters
+        ----------
+        counts : function
+            Returns, for some cases, how often each row counts: (n_cases_of_batch, n_rows).
+        n_cases : int
+            Number of cases.
+
+        Yields
+        ------
+        (slice, ndarray of shape (n_cases_of_batch, dim + 1))
+            Cases, and their weights, the intercept last.
+        """
+        n_rows, n_axes = self._x.shape
+        with _one_blas_thread():
+            start = self._descend(self._x, np.ones((1, n_rows)), np.zeros((1, n_axes)))
+
+        def fit(cases: slice) -> tuple[slice, Vectors]:
+            numbers = counts(cases)
+            weights = self._descend(self._x, numbers, np.repeat(start, len(numbers), axis=0))
+            return cases, weights @ self._axes
+
+        yield from _in_threads(fit, _batches(n_cases, n_rows))
+
+    def fit_growing(
+        self, entries: npt.ArrayLike, n_steps: int
+    ) -> Iterator[tuple[Indices, Indices, Vectors]]:
+        """Fit growing subsets, each from the fit of the one before.
+
+        Parameters
+        ----------
+        entries : array-like of int, shape (n_runs, n_rows)
+            The first step, from 0, in which a run has each row; `n_steps` or more for never.
+        n_steps : int
+            Number of steps.
+
+        Yields
+        ------
+        (ndarray of int, ndarray of int, ndarray of shape (n_fits, dim + 1))
+            Run and step of some fits, and their weights, the intercept last.
+        """
+        every = np.asarray(entries)
+        n_runs, n_rows = every.shape
+        # A cold start now and then costs little, and makes many fits of a few runs at a time. How
+        # many runs there are must not matter, so that they can be shared out.
+        begins = np.repeat(np.arange(0, n_steps, _CHAIN), n_runs)
+        runs = np.arange(len(begins)) % n_runs
+        chains = [(every, runs[part], begins[part]) for part in _batches(len(begins), n_rows)]
+        for fitted in _in_threads(lambda part: list(self._grow(*part, n_steps)), chains):
+            yield from fitted
+
+    def _grow(
+        self, entries: Indices, runs: Indices, begins: Indices, n_steps: int
+    ) -> Iterator[tuple[Indices, Indices, Vectors]]:
+        enters = np.maximum(entries[runs] - begins[:, None], 0)
+        # Rows that come late in all chains are not touched before.
+        first = enters.min(axis=0)
+        order = np.argsort(first, kind="stable")
+        x, enters, first = self._x[order], enters[:, order], first[order]
+        weights = np.zeros((len(runs), x.shape[1]))
+        for step in range(min(_CHAIN, n_steps - int(begins[0]))):
+            used = int(np.searchsorted(first, step, side="right"))
+            left = int((begins + step < n_steps).sum())
+            counts = (enters[:left, :used] <= step).astype(np.float64)
+            weights = self._descend(x[:used], counts, weights[:left])
+            yield runs[:left], begins[:left] + step, weights @ self._axes
+
+    def _descend(self, x: Vectors, counts: Vectors, weights: Vectors) -> Vectors:
+        """Return the optima, in the coordinates of the decomposition."""
+        result = np.empty_like(weights)
+        cases = np.arange(len(weights))
+        margins = weights @ x.T
+        misses = sigmoid(-margins)  # probability of the wrong class
+        gradient = weights - (counts * misses) @ x
+        for iteration in range(_MAX_ITERATIONS):
+            if iteration % _RENEWAL == 0:
+                bend = _dots(counts * misses, 1 - misses) / len(self._x)
+                metric = 1 + bend[:, None] * self._squares
+                natural = direction = gradient / metric
+                squares = _dots(gradient, natural)
+                distance = np.sqrt(squares)
+            far = distance > self._tolerance
+            if not far.all():
+                result[cases[~far]] = weights[~far]
+                cases, counts, weights, margins = (
+                    cases[far],
+                    counts[far],
+                    weights[far],
+                    margins[far],
+                )
+                misses, gradient, metric = misses[far], gradient[far], metric[far]
+                direction, squares = direction[far], squares[far]
+                if len(cases) == 0:
+                    return result
+            moved = direction @ x.T
+            bends = misses * (1 - misses)
+            bends *= counts
+            curvature = _dots(direction, direction) + _dots(bends, moved * moved)
+            # While margins change by 1 at most the curvature grows by a factor of e at most, and
+            # a Newton step is sure to go down. Rows that other cases have must not matter.
+            most = np.abs(moved * counts).max(axis=1)
+            slope = _dots(gradient, direction)
+            length = slope / np.maximum(curvature, slope * most)
+            moved *= length[:, None]
+            margins -= moved
+            misses = sigmoid(-margins)
+            weights = weights - length[:, None] * direction
+            previous, gradient = gradient, weights - (counts * misses) @ x
+            natural = gradient / metric
+            # Polak and Ribiere: forgets earlier directions where the curvature changes.
+            kept = np.maximum(_dots(natural, gradient - previous) / squares, 0)
+            direction = natural + kept[:, None] * direction
+            uphill = _dots(gradient, direction) <= 0
+            direction[uphill] = natural[uphill]
+            squares = _dots(gradient, natural)
+            # Of steps longer than the metric says, more are to come.
+            distance = np.sqrt(squares * np.maximum(length, 1))
+        logger.warning("%d logistic regressions did not converge.", len(cases))
+        result[cases] = weights
+        return result
+
+
+def _in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """Map in as many threads as BLAS has, and BLAS in one of them.
+
+    A product is too small for several threads, which cost more than they bring where other work
+    has a core.
+    """
+    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+
+    numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    n_threads = min(max(numbers, default=1), _MAX_THREADS)
+    with _one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(function, parts)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
+
+
+def _batches(n_cases: int, n_rows: int) -> Iterator[slice]:
+    size = max(1, _BATCH_NUMBERS // n_rows)
+    for start in range(0, n_cases, size):
+        yield slice(start, min(start + size, n_cases))
+
+
+def _dots(first: Vectors, second: Vectors) -> Vectors:
+    return np.asarray(np.einsum("ij,ij->i", first, second))
+
+
+def sigmoid(values: Vectors) -> Vectors:
+    """Logistic function, without overflow."""
+    with np.errstate(over="ignore"):
+        result = np.exp(-values)
+    result += 1
+    return np.reciprocal(result, out=result)

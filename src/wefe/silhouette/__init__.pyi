@@ -1,0 +1,12 @@
+from ._influence import BootstrapInterval as BootstrapInterval
+from ._influence import bootstrap_interval as bootstrap_interval
+from ._influence import sufficient_size as sufficient_size
+from ._influence import word_influence as word_influence
+from ._reference import dial_response as dial_response
+from ._reference import make_biased_embeddings as make_biased_embeddings
+from ._silhouette import Silhouette as Silhouette
+from ._silhouette import accuracy_score as accuracy_score
+from ._silhouette import bias_silhouette as bias_silhouette
+from ._silhouette import bias_silhouettes as bias_silhouettes
+from ._study import SilhouetteStudy as SilhouetteStudy
+from ._study import silhouette_study as silhouette_study

@@ -1,0 +1,160 @@
+"""Tests of the logistic regressions that are fitted together."""
+
+import numpy as np
+import pytest
+
+from wefe.metrics import _logistic
+from wefe.metrics._logistic import LogisticFits, sigmoid
+
+
+def data(n_rows=80, dim=12, norm=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n_rows) % 2, -1.0, 1.0)
+    x = norm * (rng.normal(size=(n_rows, dim)) + 0.3 * signs[:, None])
+    return x, signs
+
+
+def growing(n_runs, n_rows, seed=1):
+    """Two rows, one of each class, in each step."""
+    rng = np.random.default_rng(seed)
+    entries = np.empty((n_runs, n_rows), dtype=int)
+    for row in entries:
+        row[0::2], row[1::2] = (rng.permutation(n_rows // 2) for _ in range(2))
+    return entries
+
+
+def optimum(x, signs, counts):
+    """Newton's method with halved steps, one fit, down to rounding."""
+    z = np.column_stack([x, np.ones(len(x))]) * signs[:, None]
+
+    def loss(w):
+        return w @ w / 2 + counts @ np.logaddexp(0, -z @ w)
+
+    w = np.zeros(z.shape[1])
+    for _ in range(100):
+        miss = sigmoid(-z @ w)
+        gradient = w - (counts * miss) @ z
+        hessian = np.eye(len(w)) + (z.T * (counts * miss * (1 - miss))) @ z
+        step = np.linalg.solve(hessian, gradient)
+        while loss(w - step) > loss(w) and np.abs(step).max() > 1e-10:
+            step /= 2
+        w = w - step
+    assert np.linalg.norm(gradient) < 1e-8
+    return w
+
+
+def fit(fits, counts):
+    return np.concatenate(
+        [weights for _, weights in fits.fit_each(lambda part: counts[part], len(counts))]
+    )
+
+
+def grow(fits, entries, n_steps):
+    result = {}
+    for runs, steps, weights in fits.fit_growing(entries, n_steps):
+        result.update(zip(zip(runs, steps, strict=True), weights, strict=True))
+    return result
+
+
+def test_two_rows_of_one_feature_are_solved_by_hand():
+    # Symmetric, so the intercept is 0 and w = 2 a / (1 + exp(a w)).
+    (w,) = fit(LogisticFits([[1.5], [-1.5]], [1, -1], tolerance=1e-10), np.ones((1, 2)))
+    assert w[1] == pytest.approx(0, abs=1e-9)
+    assert w[0] == pytest.approx(3 / (1 + np.exp(1.5 * w[0])), abs=1e-9)
+
+
+@pytest.mark.parametrize("norm", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("dim", [3, 12, 100])
+def test_growing_fits_are_those_of_a_cold_start(norm, dim):
+    x, signs = data(40, dim, norm)
+    entries = growing(3, 40)
+    fitted = grow(LogisticFits(x, signs), entries, 20)
+    assert len(fitted) == 60
+    for (run, step), weights in fitted.items():
+        cold = optimum(x, signs, (entries[run] <= step).astype(float))
+        np.testing.assert_allclose(weights, cold, atol=1e-6)
+
+
+def test_growing_fits_agree_at_a_realistic_size():
+    x, signs = data(1200, 100, 0.6)
+    entries = growing(4, 1200)
+    fits = LogisticFits(x, signs)
+    exact = LogisticFits(x, signs, tolerance=1e-10)
+    for (run, step), weights in grow(fits, entries, 220).items():
+        if step % 20 == 19:
+            (cold,) = fit(exact, (entries[[run]] <= step).astype(float))
+            np.testing.assert_allclose(weights, cold, atol=1e-6)
+
+
+def test_a_cold_start_agrees_with_newton_and_with_liblinear():
+    from sklearn.linear_model import LogisticRegression
+
+    x, signs = data()
+    (w,) = fit(LogisticFits(x, signs, tolerance=1e-10), np.ones((1, len(x))))
+    np.testing.assert_allclose(w, optimum(x, signs, np.ones(len(x))), atol=1e-9)
+    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000).fit(x, signs)
+    np.testing.assert_allclose(sigmoid(x @ w[:-1] + w[-1]), model.predict_proba(x)[:, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [0.05, 1.0, 20.0])
+def test_counts_are_weights_of_rows(norm):
+    x, signs = data(norm=norm)
+    counts = np.random.default_rng(2).multinomial(len(x), np.full(len(x), 1 / len(x)), size=5)
+    counts = counts.astype(float)
+    for weights, row in zip(fit(LogisticFits(x, signs), counts), counts, strict=True):
+        np.testing.assert_allclose(weights, optimum(x, signs, row), atol=1e-6)
+
+
+def test_no_rows_at_all_mean_no_weights():
+    x, signs = data()
+    (w,) = fit(LogisticFits(x, signs), np.zeros((1, len(x))))
+    np.testing.assert_allclose(w, 0, atol=1e-6)
+
+
+def test_batches_do_not_matter(monkeypatch):
+    x, signs = data()
+    entries = growing(5, len(x))
+    counts = (entries <= 12).astype(float)
+    fits = LogisticFits(x, signs)
+    together, each = grow(fits, entries, 40), fit(fits, counts)
+    monkeypatch.setattr(_logistic, "_BATCH_NUMBERS", 2 * len(x))
+    assert [part.stop for part, _ in fits.fit_each(lambda part: counts[part], 5)] == [2, 4, 5]
+    apart = grow(fits, entries, 40)
+    assert together.keys() == apart.keys()
+    for key, weights in together.items():
+        np.testing.assert_allclose(apart[key], weights, atol=1e-9)
+    np.testing.assert_allclose(fit(fits, counts), each, atol=1e-9)
+    for (_, step), weights in grow(fits, entries[3:4], 40).items():
+        np.testing.assert_allclose(together[3, step], weights, atol=1e-9)
+
+
+def test_chains_cover_every_step_once(monkeypatch):
+    x, signs = data(40, 5)
+    entries = growing(3, 40)
+    fits = LogisticFits(x, signs)
+    together = grow(fits, entries, 20)
+    monkeypatch.setattr(_logistic, "_CHAIN", 7)
+    seen = [
+        pair
+        for runs, steps, _ in fits.fit_growing(entries, 20)
+        for pair in zip(runs, steps, strict=True)
+    ]
+    assert sorted(seen) == [(run, step) for run in range(3) for step in range(20)]
+    for key, weights in grow(fits, entries, 20).items():
+        np.testing.assert_allclose(weights, together[key], atol=1e-6)
+
+
+def test_rows_that_never_enter_do_not_count():
+    x, signs = data(20, 4)
+    entries = growing(2, 20)
+    fitted = grow(LogisticFits(x, signs), entries, 5)
+    for run in range(2):
+        cold = optimum(x, signs, (entries[run] < 5).astype(float))
+        np.testing.assert_allclose(fitted[run, 4], cold, atol=1e-6)
+
+
+def test_fits_that_do_not_end_are_reported(monkeypatch, caplog):
+    monkeypatch.setattr(_logistic, "_MAX_ITERATIONS", 1)
+    x, signs = data()
+    fit(LogisticFits(x, signs), np.ones((1, len(x))))
+    assert "did not converge" in caplog.text
