@@ -52,9 +52,12 @@ def main() -> None:
     pairs, specific = words["pairs"], words["specific"]
     fit = {
         "HardDebias": {"definitional_pairs": pairs, "equalize_pairs": words["equalize"]},
-        "MulticlassHardDebias": {"definitional_sets": words["sets"], "equalize_sets": []},
+        "MulticlassHardDebias": {
+            "definitional_sets": words["sets"],
+            "equalize_sets": words["sets"],
+        },
         "DoubleHardDebias": {"definitional_pairs": pairs, "bias_representation": ["he", "she"]},
-        "HalfSiblingRegression": {"definitional_words": specific},
+        "HalfSiblingRegression": {"definitional_words": words["definitional"]},
         "RepulsionAttractionNeutralization": {"definitional_pairs": pairs},
     }[name]
     change = {

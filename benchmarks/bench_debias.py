@@ -27,6 +27,7 @@ from wefe.datasets import fetch_debias_multiclass, fetch_debiaswe
 DIM = 300
 SMALL, LARGE = 13_013, 400_000
 TARGETS = 200
+N_DEFINITIONAL = 1_441
 
 
 def make(folder: Path, n_words: int) -> tuple[Path, Path]:
@@ -61,6 +62,11 @@ def make(folder: Path, n_words: int) -> tuple[Path, Path]:
         "equalize": equalize,
         "sets": sets,
         "specific": specific,
+        # As many as the published list of gender-specific words has.
+        "definitional": [
+            *specific,
+            *(word for word in vocabulary if word.startswith("w")),
+        ][:N_DEFINITIONAL],
         "target": [word for word in vocabulary if word.startswith("w")][:TARGETS],
     }
     words.write_text(json.dumps(content), encoding="utf-8")

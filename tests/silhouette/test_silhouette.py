@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from wefe import Query, WordEmbeddingModel
 from wefe.embeddings import embed_query
 from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric, list_metrics
-from wefe.silhouette import Silhouette, accuracy_score, bias_silhouette, bias_silhouettes
+from wefe.silhouette import (
+    Silhouette,
+    accuracy_by_size,
+    accuracy_score,
+    bias_silhouette,
+    bias_silhouettes,
+)
 from wefe.silhouette._growth import growth_sizes, run_orders
 from wefe.silhouette._silhouette import trapezoid
 
@@ -97,6 +103,21 @@ def test_a_silhouette_without_area():
     assert alone.robustness == alone.robustness_of_span == 1
 
 
+def test_accuracy_by_size():
+    table = accuracy_by_size(made(FAIR), made(BIASED))
+    assert table["k"].tolist() == [2, 4, 6]
+    differences = np.array([0.266667, 0.566667, 0.5]) - [0.066667, 0.066667, 0.1]
+    np.testing.assert_allclose(table["accuracy"], 0.5 + differences / 4, atol=1e-6)
+    wins = [
+        np.mean([(b > f) + 0.5 * (b == f) for b in biased for f in fair])
+        for biased, fair in zip(np.abs(BIASED).T, np.abs(FAIR).T, strict=True)
+    ]
+    np.testing.assert_allclose(table["told_apart"], wins)
+    # With a single size there is no area; the difference counts all the same.
+    one, other = made([[0.1]], k=(6,)), made([[0.9]], k=(6,))
+    assert accuracy_score(one, other) == pytest.approx(0.5 + 0.5 * 0.8 / 2)
+
+
 def test_accuracy_is_symmetric_about_one_half():
     biased, fair = made(BIASED), made(FAIR)
     assert accuracy_score(biased, biased) == 0.5
@@ -128,7 +149,7 @@ def test_silhouettes_that_cannot_be_compared():
         accuracy_score(made(FAIR), made(BIASED, value_range=(-1.0, 1.0)))
     with pytest.raises(ValueError, match="other numbers of words"):
         accuracy_score(made(FAIR), made(BIASED, k=(2, 5, 6)))
-    with pytest.raises(TypeError, match="two silhouettes"):
+    with pytest.raises(TypeError, match="two silhouettes can be compared"):
         accuracy_score(made(FAIR), 0.5)
 
 
@@ -267,12 +288,15 @@ def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, va
 @given(seed=st.integers(0, 10_000), sizes=st.tuples(*[st.integers(2, 7)] * 4))
 @settings(max_examples=25, deadline=None)
 def test_scores_lie_within_the_range_for_lists_of_any_lengths(seed, sizes):
-    for metric in (WEAT, ECT, MAC, RND):
-        query = query_for(metric, sizes)
-        silhouette = bias_silhouette(metric, query, small_model(seed=seed), "targets", 3, 2)
-        assert 0 <= silhouette.robustness <= 1
-        low, high = silhouette.value_range
-        assert low - 1e-9 <= silhouette.curves.min() <= silhouette.curves.max() <= high + 1e-9
+    for metric in list_metrics():
+        paired = metric.__name__ in ("RIPA", "DirectBias")
+        query = query_for(metric, (sizes[0], sizes[0], *sizes[2:]) if paired else sizes)
+        for vary in ("targets", "attributes"):
+            silhouette = bias_silhouette(metric, query, small_model(seed=seed), vary, 3, 2)
+            assert 0 <= silhouette.robustness <= 1
+            low, high = silhouette.value_range
+            curves = silhouette.curves
+            assert low - 1e-9 <= curves.min() <= curves.max() <= high + 1e-9
 
 
 # What stays the same
@@ -503,3 +527,20 @@ def test_wrong_arguments(change, error, message):
 def test_no_models():
     with pytest.raises(ValueError, match="models is empty"):
         bias_silhouettes(WEAT, query_for(WEAT), [])
+
+
+def test_the_same_on_a_dask_cluster():
+    distributed = pytest.importorskip("distributed")
+    import joblib
+
+    query, model = query_for(WEAT), small_model()
+    alone = bias_silhouette(WEAT, query, model, n_runs=60)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        shared = bias_silhouette(WEAT, query, model, n_runs=60)
+    np.testing.assert_array_equal(shared.curves, alone.curves)

@@ -35,7 +35,9 @@ AUTHORS_WEIGHTS: Weights = (1 / 8, 6 / 8, 1 / 8)
 # Those of Adam, as everywhere.
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 # Numbers of the vectors that are optimised together, with their neighbours: they stay in the cache.
-_BLOCK_NUMBERS = 1 << 18
+_BLOCK_NUMBERS = 1 << 20
+# Sets of words are filled up to a multiple of this number.
+_WIDTH = 16
 # Numbers of the neighbours of the words that are looked at together: some tens of MB.
 _BATCH_NUMBERS = 1 << 24
 
@@ -494,18 +496,23 @@ def repel_attract_neutralize(
 
 
 def _blocks(sizes: npt.NDArray[np.intp], dim: int) -> list[npt.NDArray[np.intp]]:
-    """Cut words into blocks of like size of their sets, so that little has to be filled up."""
-    order = np.argsort(sizes, kind="stable")
-    blocks, start = [], 0
-    while start < len(order):
-        stop = start + 1
-        while stop < len(order) and (
-            (stop + 1 - start) * (int(sizes[order[stop]]) + 1) * dim <= _BLOCK_NUMBERS
-        ):
-            stop += 1
-        blocks.append(order[start:stop])
-        start = stop
+    """Cut words into blocks of the same width: that of their sets, with some filling.
+
+    BLAS adds up in another order for another width. So a word has the width of its own set,
+    whatever words it is optimised with.
+    """
+    widths = _width(sizes)
+    blocks = []
+    for width in np.unique(widths):
+        same = np.flatnonzero(widths == width)
+        n_words = max(1, _BLOCK_NUMBERS // (int(width) * dim))
+        blocks += [same[part] for part in chunks(len(same), n_words)]
     return blocks
+
+
+def _width(sizes: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    """Number of poles that a set of a size is filled up to: it and the bias direction."""
+    return np.asarray(-(-(np.asarray(sizes, dtype=np.intp) + 1) // _WIDTH) * _WIDTH)
 
 
 def _optimized(
@@ -519,7 +526,7 @@ def _optimized(
     """Return the optimum for a block of unit vectors; see `repel_attract_neutralize`."""
     n_words, dim = words.shape
     # What each word gets away from: the bias direction first, then its neighbours, then zeros.
-    width = 1 + max(len(each) for each in repulsion_sets)
+    width = int(_width(max(len(each) for each in repulsion_sets)))
     poles = np.zeros((n_words, width, dim), dtype=words.dtype)
     strengths = np.zeros((n_words, width), dtype=words.dtype)
     poles[:, 0], strengths[:, 0] = g, weights[2]
@@ -533,17 +540,12 @@ def _optimized(
     gradient, scratch, pull = np.empty_like(x), np.empty_like(x), np.empty_like(x)
     signs, cosines = np.full_like(strengths, np.nan), np.empty_like(strengths)
     for epoch in range(1, epochs + 1):
-        # einsum adds up each row by itself; BLAS would make it depend on the block.
-        np.einsum("bpd,bd->bp", poles, x, out=cosines)
-        np.sign(cosines, out=cosines)
-        changed = np.flatnonzero((cosines != signs).any(axis=1))
-        if changed.size:
+        np.sign(np.matmul(poles, x[:, :, None])[:, :, 0], out=cosines)
+        if (cosines != signs).any():
             # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
-            signs[changed] = cosines[changed]
-            pull[changed] = np.einsum(
-                "bp,bpd->bd", signs[changed] * strengths[changed], poles[changed]
-            )
-            pull[changed] -= anchors[changed]
+            signs[:] = cosines
+            np.matmul((signs * strengths)[:, None], poles, out=pull[:, None])
+            pull -= anchors
         # Only the direction of x counts, so the gradient is at right angles to it:
         # (pull - (pull . x) x / |x|^2) / |x|. The average of Adam takes a tenth of it.
         squares = np.einsum("bd,bd->b", x, x)

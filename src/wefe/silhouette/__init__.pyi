@@ -5,6 +5,7 @@ from ._influence import word_influence as word_influence
 from ._reference import dial_response as dial_response
 from ._reference import make_biased_embeddings as make_biased_embeddings
 from ._silhouette import Silhouette as Silhouette
+from ._silhouette import accuracy_by_size as accuracy_by_size
 from ._silhouette import accuracy_score as accuracy_score
 from ._silhouette import bias_silhouette as bias_silhouette
 from ._silhouette import bias_silhouettes as bias_silhouettes

@@ -357,6 +357,7 @@ def dial_response(
     ----------
     metrics : metric class, instance or name, or a sequence of them
         Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
+        RNSB trains on all words unless it is told otherwise.
     query : Query
         The query of the reference models. A metric with another template answers its subqueries,
         and the mean over these is reported; without any, its row is NaN.
@@ -493,7 +494,10 @@ def _with_params(asked: Any) -> tuple[BaseMetric, dict[str, Any]]:
     metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
     if not isinstance(params, Mapping):
         raise TypeError(f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}.")
-    return as_metric(metric), dict(params)
+    instance = as_metric(metric)
+    # RNSB's hold-out is random.
+    steady = {"holdout": False} if "holdout" in instance._params_for_subsets else {}
+    return instance, {**steady, **params}
 
 
 def _rank_correlation(dial: Vectors, distances: Vectors) -> float:

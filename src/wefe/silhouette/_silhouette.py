@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ Vary: TypeAlias = Literal["targets", "attributes"]
 
 # Words that are added in a step, as in the paper: 2 social-group words, 6 concept words.
 _STEPS = {"targets": 2, "attributes": 6}
-# Numbers of (cases x words) that are worked on at once, and runs.
+# Numbers that are held at once (one per case and word of the sets that do not grow), and runs.
 _BLOCK_NUMBERS = 1 << 22
 _MOST_RUNS = 25
 
@@ -177,6 +177,17 @@ class Silhouette:
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is no silhouette as to_json writes it: {error}.") from error
 
+    def sufficient_size(
+        self, tolerance: float = 0.05, coverage: float = 1.0, *, of_range: bool = False
+    ) -> int | None:
+        """Smallest number of words from which on the score stays near that of all words.
+
+        See :func:`wefe.silhouette.sufficient_size`.
+        """
+        from wefe.silhouette._influence import sufficient_size
+
+        return sufficient_size(self, tolerance, coverage, of_range=of_range)
+
     def plot(self) -> Figure:
         """Draw all curves, the bounds and the mean; see `wefe.plotting.plot_silhouettes`."""
         from wefe.plotting import plot_silhouettes
@@ -223,6 +234,9 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
 
     Notes
     -----
+    If the score of one model is undefined for few words, both are compared from the size on at
+    which it is defined.
+
     In the paper's formula the value of no bias is 0. Metrics such as ECT, of which 1 means no
     bias, would score the fairer model as the more biased one then.
 
@@ -239,23 +253,82 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     >>> accuracy_score(silhouette, silhouette)
     0.5
     """
+    by_size = accuracy_by_size(unbiased, biased)
+    k, accuracy = by_size["k"].to_numpy(), by_size["accuracy"].to_numpy()
+    if len(k) == 1:
+        # No area, but a difference.
+        return float(accuracy[0])
+    width = float(k[-1] - k[0]) if of_span else float(biased.n_words)
+    return 0.5 + trapezoid(accuracy - 0.5, k) / width
+
+
+def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
+    """How the accuracy of a metric depends on the number of words.
+
+    Parameters
+    ----------
+    unbiased, biased : Silhouette
+        As for :func:`accuracy_score`.
+
+    Returns
+    -------
+    DataFrame
+        One row per size: 'k' (words of all growing lists), 'accuracy' (0.5 + 0.5 * difference of
+        the two mean distances from the value of no bias, as a share of the largest possible one;
+        :func:`accuracy_score` integrates it), and 'told_apart': the share of pairs of a run on
+        either model in which the biased model scores as the more biased one, in [0, 1], ties
+        counting half. Unlike the accuracy, that does not depend on how much of its range a
+        metric uses.
+
+    Raises
+    ------
+    ValueError
+        If the silhouettes are not of the same metric, lists, sizes and scale.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import make_biased_embeddings
+    >>> query = load_weat_queries()[5]
+    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
+    >>> accuracy_by_size(unbiased, biased)[["k", "told_apart"]].iloc[[0, 3, 7]]
+        k  told_apart
+    0   2        0.50
+    3   8        1.00
+    7  16        1.00
+    """
+    import pandas as pd
+
+    unbiased, biased = _aligned(unbiased, biased)
+    difference = (biased.bias - unbiased.bias) / _largest_bias(biased)
+    low, high = (np.abs(each.curves - each.no_bias_value) for each in (unbiased, biased))
+    above = np.sign(high[:, None] - low[None]).mean(axis=(0, 1))
+    return pd.DataFrame(
+        {"k": biased.k, "accuracy": 0.5 + 0.5 * difference, "told_apart": 0.5 + 0.5 * above}
+    )
+
+
+def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
+    """Return silhouettes that can be compared, from the size on at which both are defined."""
     for each in (unbiased, biased):
         if not isinstance(each, Silhouette):
-            raise TypeError(f"accuracy_score compares two silhouettes; got {found(each)}.")
+            raise TypeError(f"two silhouettes can be compared; got {found(each)}.")
     for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value"):
         one, other = getattr(unbiased, fact), getattr(biased, fact)
         if one != other:
             raise ValueError(
                 f"the two silhouettes differ in {fact}: {one!r} and {other!r}. Give both models to "
-                "one call of bias_silhouette, which removes the words that one of them lacks."
+                "one call of bias_silhouettes, which removes the words that one of them lacks."
             )
+    start = max(unbiased.k[0], biased.k[0])
+    unbiased, biased = (
+        replace(each, sizes=each.sizes[each.k >= start], curves=each.curves[:, each.k >= start])
+        for each in (unbiased, biased)
+    )
     if not np.array_equal(unbiased.k, biased.k):
         raise ValueError("the two silhouettes have other numbers of words in their steps.")
-    width = float(biased.k[-1] - biased.k[0]) if of_span else float(biased.n_words)
-    if width == 0:
-        return 0.5 + 0.5 * float(biased.bias[0] - unbiased.bias[0]) / _largest_bias(biased)
-    area = trapezoid(biased.bias - unbiased.bias, biased.k)
-    return 0.5 + 0.5 * area / (_largest_bias(biased) * width)
+    return unbiased, biased
 
 
 def _largest_bias(silhouette: Silhouette) -> float:
@@ -495,8 +568,9 @@ def _score_blocks(
     import joblib
 
     n_runs = len(orders[0])
-    n_words = sum(len(part) for part in evaluation.sets)
-    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // (n_words * len(sizes))))
+    fixed = evaluation.attributes if vary == "targets" else evaluation.targets
+    per_run = len(sizes) * sum(len(part) for part in fixed)
+    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // per_run))
     parts = [slice(start, min(start + size, n_runs)) for start in range(0, n_runs, size)]
     calls = [(evaluation, vary, sizes, [order[part] for order in orders]) for part in parts]
     if joblib.effective_n_jobs(n_jobs) == 1:

@@ -263,16 +263,10 @@ class SilhouetteStudy:
         return [(bias_type, vary) for bias_type in self.bias_types for vary in self.vary]
 
     def _pair(self, metric: str, bias_type: str, vary: str) -> list[Silhouette]:
-        """Return the silhouettes of the reference models, from the same size on."""
-        pair = [
+        """Return the silhouettes of the reference models."""
+        return [
             self.silhouettes[metric, bias_type, vary, str(name)]
             for name in (self.unbiased, self.biased)
-        ]
-        # A score that is undefined for few words may start later on one model.
-        start = max(int(one.k[0]) for one in pair)
-        return [
-            replace(one, sizes=one.sizes[one.k >= start], curves=one.curves[:, one.k >= start])
-            for one in pair
         ]
 
     def _table(self, columns: Sequence[tuple[str, ...]], score: Any) -> pd.DataFrame:
