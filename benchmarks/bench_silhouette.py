@@ -37,6 +37,8 @@ def make() -> tuple[WordEmbeddingModel, list[list[str]]]:
     starts = np.cumsum([0, *SIZES])
     vectors[: starts[1]] += 4 * gender
     vectors[starts[2] : starts[3]] += 2 * gender + 3 * sentiment
+    # As long as those of word2vec.
+    vectors *= 3 / np.linalg.norm(vectors, axis=1).mean()
     return WordEmbeddingModel((flat, vectors), "generated"), words
 
 

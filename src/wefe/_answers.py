@@ -188,8 +188,8 @@ def run_all(
     if n_workers == 1:
         parts = ((_answer_all(metric, tasks, model, wanted), []) for model, tasks in chunks)
     else:
-        travelling = {id(model): _travelling(metric, queries, model, options) for model in models}
-        chunks = [(travelling[id(model)], tasks) for model, tasks in chunks]
+        sent = {id(model): travelling(metric, queries, model, options) for model in models}
+        chunks = [(sent[id(model)], tasks) for model, tasks in chunks]
         home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
         parts = parallel(n_jobs)(
             joblib.delayed(_answer_elsewhere)(metric, tasks, model, wanted, home, level)
@@ -208,7 +208,7 @@ def run_all(
     return [flat[start : start + width] for start in range(0, len(flat), width)]
 
 
-def _travelling(
+def travelling(
     metric: BaseMetric,
     queries: Sequence[Query],
     model: WordEmbeddingModel,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from wefe._same_words import without_logging
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric, Scale, picked, without_losses
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._word_counts import WordCounts, n_cases_of
+from wefe.metrics._word_counts import Once, WordCounts, n_cases_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 
@@ -80,33 +81,79 @@ class Evaluation:
         # with is noted.
         probe = copy.copy(metric)
         vars(probe)["_compute"] = note_call
-        result = probe.run_query(query, model, **self.params)
+        ours = _definer(metric, "run_query").__module__.startswith("wefe.metrics.")
+        if not ours:
+            self.params = _accepted(metric, self.params)
+        try:
+            result: Any = probe.run_query(query, model, **self.params)
+        except Exception:
+            # What it makes of a result may need more than the probe has.
+            if ours:
+                raise
+            calls, result = [], None
         reason = getattr(result, "nan_reason", None)
         if reason is not None:
-            raise ValueError(
+            raise UnanswerableError(
                 f"{query.query_name!r} cannot be answered with {model.name}: {reason}."
             )
-        self._own: dict[str, Any] = {}
-        self._model: WordEmbeddingModel | None = None
-        if calls:
-            targets, attributes, self._own = calls[0]
-            self.paired = metric._pairs_targets(**self._own)
-            if "calculate_p_value" in self._own:
-                self._own["calculate_p_value"] = False  # nobody asks for that of a variant
-        else:
-            # It has a run_query of its own, which is called for each subset.
-            lookup = {key: self.params[key] for key in Lookup.__annotations__ if key in self.params}
-            embedded = embed_query(model, query, **lookup)
-            targets, attributes, self._model = embedded.targets, embedded.attributes, model
-            self.paired = False
-        self.lost = tuple(part.lost for part in (*targets, *attributes))
-        self.targets = without_losses(targets, paired=self.paired)
-        self.attributes = without_losses(attributes)
-        self.can_repeat = self._model is None
         if value is None:
             value = float(metric.run_query(query, model, **self.params)["result"])
         self.value = value
+        self._own: dict[str, Any] = {}
+        self._model: WordEmbeddingModel | None = None
+        if len(calls) == 1:
+            targets, attributes, self._own = calls[0]
+            self._set(targets, attributes, paired=metric._pairs_targets(**self._own))
+            if "calculate_p_value" in self._own:
+                self._own["calculate_p_value"] = False  # nobody asks for that of a variant
+        if len(calls) != 1 or (not ours and not self._agrees()):
+            # It has a run_query of its own, which is called for each subset.
+            lookup = {key: self.params[key] for key in Lookup.__annotations__ if key in self.params}
+            embedded = embed_query(model, query, **lookup)
+            self._model = model
+            self._set(embedded.targets, embedded.attributes, paired=False)
+        self.can_repeat = self._model is None
         self.scale = self.scale_of([len(part) for part in self.sets])
+
+    def _set(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        paired: bool,
+    ) -> None:
+        self.paired = paired
+        self.lost = tuple(part.lost for part in (*targets, *attributes))
+        self.targets = without_losses(targets, paired=paired)
+        self.attributes = without_losses(attributes)
+
+    def _agrees(self) -> bool:
+        """Whether `_compute` gives what `run_query` does, so that nothing is done around it."""
+        return math.isclose(self.of_all_words(), self.value, rel_tol=1e-9, abs_tol=1e-12)
+
+    def of_all_words(self) -> float:
+        """Score all words in the way in which subsets are scored."""
+        return float(self.scores([Once(len(part)) for part in self.sets])[0])
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether variants are scored together, not one after the other."""
+        cases, single = (_depth(self.metric, name) for name in ("_compute_cases", "_compute"))
+        # A metric that inherits the former and overrides the latter is another metric.
+        return self._model is None and cases <= single and not self._is_default()
+
+    def _is_default(self) -> bool:
+        return _definer(self.metric, "_compute_cases") is BaseMetric
+
+    def travelling(self) -> Evaluation:
+        """Return what goes to a worker: a mapped model as it is in memory."""
+        if self._model is None:
+            return self
+        from wefe._answers import travelling
+
+        other = copy.copy(self)
+        other._model = travelling(self.metric, [self.query], self._model, self.params)
+        return other
 
     @property
     def strata(self) -> list[tuple[int, ...]]:
@@ -124,11 +171,13 @@ class Evaluation:
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query with the first words of each set."""
+        # The sets hold the forms that were found.
+        params = {k: v for k, v in self.params.items() if k not in ("strategy", "preprocessors")}
         return self.metric.scale(
             self._query_of(
                 [picked(part, range(size)) for part, size in zip(self.sets, sizes, strict=True)]
             ),
-            **self.params,
+            **params,
         )
 
     def scores(self, counts: Sequence[WordCounts]) -> Vectors:
@@ -146,9 +195,10 @@ class Evaluation:
         """
         with without_logging("wefe.metrics", "wefe.embeddings"):
             if self._model is None:
-                return self.metric._compute_cases(
-                    self.targets, self.attributes, counts, **self._own
-                )
+                compute = BaseMetric._compute_cases
+                if self.is_fast:
+                    compute = type(self.metric)._compute_cases
+                return compute(self.metric, self.targets, self.attributes, counts, **self._own)
             return self._by_queries(counts, self._model)
 
     def _by_queries(self, counts: Sequence[WordCounts], model: WordEmbeddingModel) -> Vectors:
@@ -165,7 +215,8 @@ class Evaluation:
                         "repeated words."
                     )
                 sets.append(picked(part, np.flatnonzero(numbers)))
-            options = {**self.params, "preprocessors": None, "lost_vocabulary_threshold": 1.0}
+            found_forms = {"preprocessors": None, "lost_vocabulary_threshold": 1.0}
+            options = _accepted(self.metric, {**self.params, **found_forms})
             try:
                 result = self.metric.run_query(self._query_of(sets), model, **options)
                 scores[case] = float(result["result"])
@@ -182,6 +233,24 @@ class Evaluation:
             query.target_sets_names,
             query.attribute_sets_names,
         )
+
+
+def _definer(metric: BaseMetric, name: str) -> type:
+    """Return the class that defines a method of a metric."""
+    return next((each for each in type(metric).__mro__ if name in vars(each)), BaseMetric)
+
+
+def _depth(metric: BaseMetric, name: str) -> int:
+    return type(metric).__mro__.index(_definer(metric, name))
+
+
+def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out parameters of the look-up that a `run_query` of a user does not take."""
+    known = inspect.signature(metric.run_query).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
+        return dict(params)
+    names = {parameter.name for parameter in known}
+    return {k: v for k, v in params.items() if k in names or k not in Lookup.__annotations__}
 
 
 def finite_range(scale: Scale, metric: BaseMetric) -> tuple[float, float]:

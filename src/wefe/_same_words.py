@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
 from wefe.models._keyed_vectors import SelectedVectors
 from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -32,26 +30,27 @@ def on_same_words(
     prefixes = [model.vocab_prefix or "" for model in models]
     sets = [part for query in queries for part in query.target_sets + query.attribute_sets]
     written = dict.fromkeys(word for part in sets for word in part)
-    words = list(dict.fromkeys(form for word in written for form in variants(word, forms)))
-    found = np.array(
-        [
-            [prefix + word in model for word in words]
+    variants_of = {word: list(dict.fromkeys(variants(word, forms))) for word in written}
+    # Per word, the forms that each model has; models may have different ones.
+    found = {
+        word: [
+            [form for form in own if prefix + form in model]
             for prefix, model in zip(prefixes, models, strict=True)
-        ],
-        dtype=bool,
-    )
-    everywhere = np.logical_and.reduce(found, axis=0)
-    if (found == everywhere).all():
+        ]
+        for word, own in variants_of.items()
+    }
+    shared = {word for word, per_model in found.items() if all(per_model)}
+    lost = [word for word, per_model in found.items() if any(per_model) and word not in shared]
+    if not lost:
         return models
-    same = [word for word, shared in zip(words, everywhere, strict=True) if shared]
-    lost = [words[i] for i in np.flatnonzero(found.any(axis=0) & ~everywhere)]
     logger.warning(
-        "words of the queries left out, as not all models have them (%d): %s",
+        "%d words of the queries are left out, as not all models have them: %s",
         *(len(lost), ", ".join(lost)),
     )
     restricted = []
-    for prefix, model in zip(prefixes, models, strict=True):
-        own = [prefix + word for word in same]
+    for number, (prefix, model) in enumerate(zip(prefixes, models, strict=True)):
+        kept = (form for word in written if word in shared for form in found[word][number])
+        own = [prefix + form for form in dict.fromkeys(kept)]
         asked = words_of(queries, model.vocab_prefix, preprocessors)
         few = copy.copy(model)
         few.wv = SelectedVectors(own, model.get_vectors(own), asked, model.name)

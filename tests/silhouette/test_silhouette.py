@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wefe import Query, WordEmbeddingModel
+from wefe import Query, WordEmbeddingModel, load
 from wefe.embeddings import embed_query
 from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric, list_metrics
 from wefe.silhouette import (
@@ -99,8 +99,9 @@ def test_a_silhouette_that_covers_everything():
 def test_a_silhouette_without_area():
     assert made([[0.3, 0.2, 0.1]] * 4).robustness == 1
     assert made([[0.3, 0.2, 0.1]] * 4).robustness_of_span == 1
+    # Nothing varied, so nothing is known.
     alone = made([[0.3]], k=(6,))
-    assert alone.robustness == alone.robustness_of_span == 1
+    assert np.isnan([alone.robustness, alone.robustness_of_span]).all()
 
 
 def test_accuracy_by_size():
@@ -293,7 +294,7 @@ def test_scores_lie_within_the_range_for_lists_of_any_lengths(seed, sizes):
         query = query_for(metric, (sizes[0], sizes[0], *sizes[2:]) if paired else sizes)
         for vary in ("targets", "attributes"):
             silhouette = bias_silhouette(metric, query, small_model(seed=seed), vary, 3, 2)
-            assert 0 <= silhouette.robustness <= 1
+            assert len(silhouette.k) == 1 or 0 <= silhouette.robustness <= 1
             low, high = silhouette.value_range
             curves = silhouette.curves
             assert low - 1e-9 <= curves.min() <= curves.max() <= high + 1e-9
@@ -544,3 +545,116 @@ def test_the_same_on_a_dask_cluster():
     ):
         shared = bias_silhouette(WEAT, query, model, n_runs=60)
     np.testing.assert_array_equal(shared.curves, alone.curves)
+
+
+# Metrics that are built on others
+
+
+class HalfWeat(WEAT):
+    """Another metric, whose variants must not be scored as those of WEAT."""
+
+    value_range = (-1.0, 1.0)
+
+    def _compute(self, targets, attributes, **params):
+        return 0.5 * super()._compute(targets, attributes, **params).values["result"]
+
+
+class Negated(WEAT):
+    """Something is done around `run_query`."""
+
+    def run_query(self, query, model, **params):
+        result = super().run_query(query, model, **params)
+        result["result"] = -result["effect_size"]
+        return result
+
+
+@pytest.mark.parametrize(("metric", "factor"), [(HalfWeat, 0.5), (Negated, -1.0)])
+def test_a_metric_that_changes_another_one_keeps_its_change(metric, factor):
+    query, model = query_for(WEAT), small_model()
+    got = bias_silhouette(metric, query, model, n_runs=4)
+    plain = bias_silhouette(WEAT, query, model, n_runs=4)
+    np.testing.assert_allclose(got.curves, factor * plain.curves, atol=1e-12)
+
+
+def test_random_scores_are_refused():
+    query, model = query_for(RNSB, (6, 6, 7, 7)), small_model()
+    for params in ({"holdout": True}, {"holdout": True, "random_state": rng()}):
+        with pytest.raises(ValueError, match="gives another score"):
+            bias_silhouette(RNSB, query, model, metric_params=params)
+    seeded = {"holdout": True, "random_state": 3}
+    one, other = (
+        bias_silhouette(RNSB, query, model, n_runs=2, metric_params=seeded, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.curves, other.curves)
+
+
+def test_a_changed_mapped_model_is_measured_as_it_is_in_workers(tmp_path):
+    small_model().save(tmp_path / "v.safetensors")
+    mapped = load(tmp_path / "v.safetensors", hold="mapped")
+    mapped.vectors[:] += 0.5
+    one, other = (
+        bias_silhouette(WholeQueries, query_for(RND), mapped, n_runs=3, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_allclose(one.curves, other.curves, atol=1e-12)
+
+
+def test_models_may_have_words_in_other_forms():
+    lower = small_model()
+    upper = WordEmbeddingModel(([word.upper() for word in lower.vocab], lower.vectors), "upper")
+    params = {"preprocessors": [{}, {"uppercase": True}]}
+    one, other = bias_silhouettes(
+        WEAT, query_for(WEAT), [lower, upper], n_runs=3, metric_params=params
+    )
+    np.testing.assert_allclose(one.curves, other.curves, atol=1e-12)
+    assert one.words_left_out == ()
+
+
+def test_scores_outside_of_a_given_range_are_refused():
+    with pytest.raises(ValueError, match=r"beyond the range \(-0.1, 0.1\)"):
+        bias_silhouette(WEAT, query_for(WEAT), small_model(), value_range=(-0.1, 0.1))
+    with pytest.raises(ValueError, match="no_bias_value must be within"):
+        bias_silhouette(WEAT, query_for(WEAT), small_model(), no_bias_value=7)
+
+
+def test_more_words_than_there_are_cannot_be_the_smallest_size():
+    with pytest.raises(ValueError, match="k_min must be at most 12"):
+        bias_silhouette(WEAT, query_for(WEAT), small_model(), k_min=13)
+
+
+def test_a_score_that_is_undefined_for_many_words_is_refused():
+    class Often(Plain):
+        """Undefined for odd numbers of words."""
+
+        def _compute(self, targets, attributes):
+            return np.nan if len(targets[0]) == 5 else super()._compute(targets, attributes)
+
+    with pytest.raises(ValueError, match="too little of the silhouette is left"):
+        bias_silhouette(Often, query_for(RND), small_model(), n_runs=3)
+
+
+def test_words_in_all_forms_have_a_range():
+    params = {"strategy": "all", "preprocessors": [{}, {"uppercase": True}]}
+    silhouette = bias_silhouette(
+        WEAT, query_for(WEAT), small_model(), n_runs=3, metric_params=params
+    )
+    assert silhouette.value_range == (-2, 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_words": None},
+        {"n_words": 0},
+        {"value_range": [1, 1]},
+        {"value_range": [0]},
+        {"curves": [[None]]},
+        {"sizes": []},
+        {"no_bias_value": 9},
+    ],
+)
+def test_damaged_json_is_refused(change):
+    content = json.loads(made(BIASED).to_json()) | change
+    with pytest.raises(ValueError, match="no silhouette as to_json writes it"):
+        Silhouette.from_json(json.dumps(content))

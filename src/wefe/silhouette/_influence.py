@@ -86,7 +86,7 @@ def word_influence(
     reason = why_not_comparable(evaluation)
     if reason is not None:
         raise ValueError(f"no word of {query.query_name!r} has a known influence: {reason}.")
-    label = evaluation.scale.label
+    label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
     rows: list[dict[str, Any]] = []
     for stratum in evaluation.strata:
         parts = [evaluation.sets[position] for position in stratum]
@@ -102,7 +102,7 @@ def word_influence(
                     "set": "/".join(part.name for part in parts),
                     "word": "/".join(tied),
                     "score": score,
-                    "influence": evaluation.value - score,
+                    "influence": score_of_all - score,
                     "nan_reason": undefined if np.isnan(score) else None,
                 }
             )

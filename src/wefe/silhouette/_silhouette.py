@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._answers import parallel
+from wefe._bootstrap import why_not_comparable
 from wefe._checks import as_seed, check_choice, check_positive_int, check_sequence, found
 from wefe._evaluation import Evaluation, check_range, finite_range
 from wefe._progress import progress_bar
@@ -119,17 +120,21 @@ class Silhouette:
 
         1 if the score never depends on the words; 1 - area / (range * |W|), as in section 3.3 of
         the paper. As curves start at some words, even a silhouette that covers everything keeps
-        the share before them; `robustness_of_span` does not count it.
+        the share before them; `robustness_of_span` does not count it. NaN if there is a single
+        size, so that nothing varied.
         """
+        if len(self.k) == 1:
+            return math.nan
         low, high = self.value_range
         return 1.0 - self.area / ((high - low) * self.n_words)
 
     @property
     def robustness_of_span(self) -> float:
-        """Robustness within the sizes that were measured, in [0, 1]."""
+        """Robustness within the sizes that were measured, in [0, 1]; NaN of a single size."""
+        if len(self.k) == 1:
+            return math.nan
         low, high = self.value_range
-        span = float(self.k[-1] - self.k[0])
-        return 1.0 - self.area / ((high - low) * span) if span else 1.0
+        return 1.0 - self.area / ((high - low) * float(self.k[-1] - self.k[0]))
 
     @property
     def bias(self) -> Vectors:
@@ -173,8 +178,16 @@ class Silhouette:
             content["curves"] = np.asarray(content["curves"], dtype=np.float64)
             content["value_range"] = tuple(content["value_range"])
             content["words_left_out"] = tuple(content["words_left_out"])
-            return cls(**content)
-        except (KeyError, TypeError) as error:
+            made = cls(**content)
+            low, high = check_range(made.value_range)
+            if made.curves.ndim != 2 or made.curves.shape[1] != len(made.sizes):
+                raise ValueError("curves and sizes do not fit")
+            if not (np.isfinite(made.curves).all() and made.n_words >= made.k[-1] > 0):
+                raise ValueError("curves or number of words are no numbers")
+            if not low <= made.no_bias_value <= high:
+                raise ValueError("the value of no bias is out of range")
+            return made
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ValueError(f"this is no silhouette as to_json writes it: {error}.") from error
 
     def sufficient_size(
@@ -303,10 +316,17 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     unbiased, biased = _aligned(unbiased, biased)
     difference = (biased.bias - unbiased.bias) / _largest_bias(biased)
     low, high = (np.abs(each.curves - each.no_bias_value) for each in (unbiased, biased))
-    above = np.sign(high[:, None] - low[None]).mean(axis=(0, 1))
+    told_apart = [_share_above(high[:, step], low[:, step]) for step in range(len(biased.k))]
     return pd.DataFrame(
-        {"k": biased.k, "accuracy": 0.5 + 0.5 * difference, "told_apart": 0.5 + 0.5 * above}
+        {"k": biased.k, "accuracy": 0.5 + 0.5 * difference, "told_apart": told_apart}
     )
+
+
+def _share_above(values: Vectors, others: Vectors) -> float:
+    """Share of pairs of a value and another one in which the value is larger; ties count half."""
+    ordered = np.sort(others)
+    below = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return float(below.mean()) / (2 * len(others))
 
 
 def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
@@ -368,13 +388,14 @@ def bias_silhouette(
         Number of random orders. From 80 on, the paper saw scores change by less than 0.003.
     step : int, optional
         Words added per step, all growing lists together; by default 2 for targets and 6 for
-        attributes, as in the paper. Each list grows by its share of them, at least 1.
+        attributes, as in the paper. Each list grows by its share of them, rounded down, at least 1.
     k_min : int, optional
         Fewest words to start with; by default one step. Sizes at which the score is undefined
         are left out, and logged.
     random_state : int, Generator or None, default=0
         Draws the orders. They depend on the seed and on the lists only, so the same words come in
-        at the same step for every metric and model.
+        at the same step for every model, and for every metric that takes the same lists. (Pairs
+        come in together, so they have an order of their own.)
     n_jobs : int, optional
         Workers of joblib; the result does not depend on it. Under ``joblib.parallel_config`` the
         runs go to its backend, such as Dask.
@@ -402,7 +423,8 @@ def bias_silhouette(
     Raises
     ------
     ValueError
-        If the query cannot be answered, or the score has no finite range.
+        If the query cannot be answered, the score is random, has no finite range, or leaves the one
+        given, or is undefined for subsets of half of the words.
 
     Notes
     -----
@@ -500,6 +522,10 @@ def bias_silhouettes(
         check_positive_int("k_min", k_min)
     seed = as_seed(random_state)
     check_query(query)
+    if k_min is not None:
+        most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
+        if k_min > most:
+            raise ValueError(f"k_min must be at most {most}, the number of words; got {k_min}.")
     checked = list(check_sequence("models", models))
     for model in checked:
         check_model(model)
@@ -509,6 +535,16 @@ def bias_silhouettes(
     alike = on_same_words(checked, [query], params.get("preprocessors"))
     evaluations = [Evaluation(measured, query, each, params) for each in alike]
     first = evaluations[0]
+    for evaluation in evaluations:
+        reason = why_not_comparable(evaluation)
+        if reason is not None:
+            raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
+        if [len(part) for part in evaluation.sets] != [len(part) for part in first.sets]:
+            raise ValueError(
+                f"{evaluation.model_name} has {[len(part) for part in evaluation.sets]} different "
+                f"words in the sets, {first.model_name} {[len(part) for part in first.sets]}: two "
+                "words have the same form in one of them. Write them in one form."
+            )
     growing = first.targets if vary == "targets" else first.attributes
     lengths = [len(part) for part in growing]
     paired = vary == "targets" and first.paired
@@ -535,8 +571,10 @@ def bias_silhouettes(
                 done += len(block)
                 bar.update(len(block))
             if unequal != "trim" or len(set(lengths)) == 1:
-                # All orders end in the same words; a solver may have stopped a little apart.
+                # All orders end in the same words; `why_not_comparable` has found the value near
+                # what these have, and a solver may have stopped a little apart.
                 curves[:, -1] = evaluation.value
+            _check_within(curves, scale)
             start = _first_defined(curves, sizes, evaluation)
             silhouettes.append(
                 Silhouette(
@@ -570,10 +608,13 @@ def _score_blocks(
     n_runs = len(orders[0])
     fixed = evaluation.attributes if vary == "targets" else evaluation.targets
     per_run = len(sizes) * sum(len(part) for part in fixed)
-    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // per_run))
+    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // per_run)) if evaluation.is_fast else 1
     parts = [slice(start, min(start + size, n_runs)) for start in range(0, n_runs, size)]
+    alone = joblib.effective_n_jobs(n_jobs) == 1
+    if not alone:
+        evaluation = evaluation.travelling()
     calls = [(evaluation, vary, sizes, [order[part] for order in orders]) for part in parts]
-    if joblib.effective_n_jobs(n_jobs) == 1:
+    if alone:
         return (_curves(*call) for call in calls)
     return iter(parallel(n_jobs)(joblib.delayed(_curves)(*call) for call in calls))
 
@@ -589,16 +630,28 @@ def _curves(evaluation: Evaluation, vary: Vary, sizes: Sizes, orders: Sequence[S
     return evaluation.scores(counts).reshape(-1, len(sizes))
 
 
+def _check_within(curves: Vectors, scale: Scale) -> None:
+    low, high = scale.value_range
+    lowest, highest = float(np.nanmin(curves)), float(np.nanmax(curves))
+    slack = 1e-9 * (high - low)
+    if lowest < low - slack or highest > high + slack:
+        raise ValueError(
+            f"scores of {scale.label} go from {lowest:.4g} to {highest:.4g}, beyond the range "
+            f"{scale.value_range}; give a value_range that holds them."
+        )
+
+
 def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int:
     """Return the first step from which on every score is defined."""
     undefined = np.isnan(curves).any(axis=0)
     if not undefined.any():
         return 0
     start = int(np.flatnonzero(undefined)[-1]) + 1
-    if start == len(sizes):
+    if 2 * start > len(sizes):
         raise ValueError(
-            f"{evaluation.scale.label} is undefined for {evaluation.query.query_name!r} on "
-            f"{evaluation.model_name}, even with all words."
+            f"{evaluation.scale.label} is undefined for subsets of up to {sizes[start - 1].sum()} "
+            f"of the {sizes[-1].sum()} words of {evaluation.query.query_name!r} on "
+            f"{evaluation.model_name}, so too little of the silhouette is left."
         )
     logger.warning(
         "%s is undefined for some subsets of up to %d words; the curves start at %d",
@@ -633,6 +686,9 @@ def _scale(
             )
     if no_bias_value is None:
         no_bias_value = scale.no_bias_value
-    elif not math.isfinite(float(no_bias_value)):
-        raise ValueError(f"no_bias_value must be a finite number; got {found(no_bias_value)}.")
+    if not bounds[0] <= float(no_bias_value) <= bounds[1]:
+        raise ValueError(
+            f"no_bias_value must be within the range of the score, {bounds}; got "
+            f"{found(no_bias_value)}."
+        )
     return Scale(scale.label, bounds, float(no_bias_value))
