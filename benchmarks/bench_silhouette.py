@@ -27,7 +27,7 @@ RUNS = 100
 SAMPLE = 10
 
 
-def make() -> tuple[WordEmbeddingModel, list[list[str]]]:
+def make(length: float) -> tuple[WordEmbeddingModel, list[list[str]]]:
     """Two groups and two kinds of concept words, leaning along two directions."""
     rng = np.random.default_rng(0)
     words = [[f"{name}{i}" for i in range(n)] for name, n in zip("abcd", SIZES, strict=True)]
@@ -37,8 +37,7 @@ def make() -> tuple[WordEmbeddingModel, list[list[str]]]:
     starts = np.cumsum([0, *SIZES])
     vectors[: starts[1]] += 4 * gender
     vectors[starts[2] : starts[3]] += 2 * gender + 3 * sentiment
-    # As long as those of word2vec.
-    vectors *= 3 / np.linalg.norm(vectors, axis=1).mean()
+    vectors *= length / np.linalg.norm(vectors, axis=1).mean()
     return WordEmbeddingModel((flat, vectors), "generated"), words
 
 
@@ -65,11 +64,14 @@ def peak_mb() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, help="runs of every metric")
+    parser.add_argument(
+        "--length", type=float, default=5.0, help="mean length of the vectors; GloVe's is about 5"
+    )
     options = parser.parse_args()
-    model, words = make()
+    model, words = make(options.length)
     pairs = Query(words[:2], words[2:])
     one_list = Query(words[:2], [words[2] + words[3]])
-    for metric, query in ((RNSB, pairs),):
+    for metric, query in ((WEAT, pairs), (ECT, one_list), (RNSB, pairs)):
         ours = scratch = n_scores = 0.0
         for vary in ("targets", "attributes"):
             slow = metric is RNSB and vary == "attributes"

@@ -1,5 +1,8 @@
 """Tests of the logistic regressions that are fitted together."""
 
+import gc
+import threading
+
 import numpy as np
 import pytest
 
@@ -153,8 +156,148 @@ def test_rows_that_never_enter_do_not_count():
         np.testing.assert_allclose(fitted[run, 4], cold, atol=1e-6)
 
 
+def uneven(n_rows, dim, scale, times, seed):
+    """One feature much longer than the others, and one row that counts often, another once."""
+    x, signs = data(n_rows, dim, scale, seed)
+    x[:, 0] *= 20
+    alone = np.zeros(n_rows)
+    alone[:2] = times, 1
+    return x, signs, np.stack([alone, alone + 1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("n_rows", "dim", "scale", "times"), [(300, 50, 1, 300), (30, 10, 50, 40), (300, 50, 50, 300)]
+)
+def test_uneven_features_and_counts_reach_the_optimum(n_rows, dim, scale, times, seed, caplog):
+    x, signs, counts = uneven(n_rows, dim, scale, times, seed)
+    for weights, row in zip(fit(LogisticFits(x, signs), counts), counts, strict=True):
+        np.testing.assert_allclose(weights, optimum(x, signs, row), atol=2e-6)
+    assert not caplog.records
+
+
+def test_conjugate_gradients_alone_would_not_reach_it(monkeypatch, caplog):
+    monkeypatch.setattr(_logistic, "_MAX_NEWTON_STEPS", 0)
+    x, signs, counts = uneven(300, 50, 1, 300, seed=0)
+    assert np.abs(fit(LogisticFits(x, signs), counts)[0] - optimum(x, signs, counts[0])).max() > 0.1
+    assert "1 logistic regressions did not converge" in caplog.text
+
+
+@pytest.mark.parametrize("norm", [0.05, 1.0, 20.0, 1000.0])
+@pytest.mark.parametrize("dim", [3, 100])
+def test_newton_alone_reaches_the_optimum(norm, dim, monkeypatch, caplog):
+    monkeypatch.setattr(_logistic, "_MAX_ITERATIONS", 0)
+    x, signs = data(40, dim, norm)
+    counts = np.random.default_rng(2).multinomial(40, np.full(40, 1 / 40), size=4).astype(float)
+    counts[0] = 0
+    for weights, row in zip(fit(LogisticFits(x, signs), counts), counts, strict=True):
+        np.testing.assert_allclose(weights, optimum(x, signs, row), atol=1e-6)
+    assert not caplog.records
+
+
+def blas_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    return [
+        each["num_threads"]
+        for each in threadpoolctl.threadpool_info()
+        if each["user_api"] == "blas"
+    ]
+
+
+def set_blas_threads(number):
+    """Set it in a thread that ends, since threadpoolctl lets a living one keep the control."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    thread = threading.Thread(target=threadpoolctl.threadpool_limits, args=(number, "blas"))
+    thread.start()
+    thread.join()
+
+
+@pytest.fixture
+def two_blas_threads():
+    before = blas_threads()
+    set_blas_threads(2)
+    if 2 not in blas_threads():
+        pytest.skip("the BLAS of this machine cannot be told how many threads to use")
+    yield blas_threads()
+    set_blas_threads(max(before))
+
+
+def test_the_last_to_leave_restores_the_threads_of_blas(two_blas_threads):
+    first, second = _logistic._one_blas_thread(), _logistic._one_blas_thread()
+    assert first.__enter__() == max(two_blas_threads)
+    assert second.__enter__() == 1
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == two_blas_threads
+
+
+def test_fits_in_several_threads_leave_blas_as_it_was(two_blas_threads):
+    x, signs = data()
+    ones = np.ones((1, len(x)))
+    fits = LogisticFits(x, signs)
+    entered = [threading.Event(), threading.Event()]
+    results = []
+
+    def first_counts(_):
+        entered[0].set()
+        assert entered[1].wait(30)
+        return ones
+
+    def second_counts(_):
+        entered[1].set()
+        other.join(30)
+        return ones
+
+    # The first starts first and ends first: each would restore what it found.
+    other = threading.Thread(target=lambda: results.extend(fits.fit_each(first_counts, 1)))
+    other.start()
+    assert entered[0].wait(30)
+    results.extend(fits.fit_each(second_counts, 1))
+    assert not other.is_alive()
+    assert blas_threads() == two_blas_threads
+    assert len(results) == 2
+    for _, weights in results:
+        np.testing.assert_allclose(weights[0], optimum(x, signs, ones[0]), atol=1e-6)
+
+
+def test_living_threads_that_leave_in_any_order_restore_the_threads_of_blas(two_blas_threads):
+    # The first thread in is not the last one out, and lives on.
+    entered, left, done, end = (threading.Event() for _ in range(4))
+
+    def first():
+        with _logistic._one_blas_thread():
+            entered.set()
+            assert left.wait(30)
+        done.set()
+        end.wait(30)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert entered.wait(30)
+    with _logistic._one_blas_thread():
+        left.set()
+        assert done.wait(30)
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == two_blas_threads
+    end.set()
+    thread.join(30)
+
+
+def test_fits_that_are_not_read_to_the_end_leave_blas_as_it_was(two_blas_threads, monkeypatch):
+    monkeypatch.setattr(_logistic, "_BATCH_NUMBERS", 1)
+    x, signs = data()
+    fits = LogisticFits(x, signs).fit_each(lambda part: np.ones((1, len(x))), 3)
+    next(fits)
+    assert set(blas_threads()) == {1}
+    del fits
+    gc.collect()
+    assert blas_threads() == two_blas_threads
+
+
 def test_fits_that_do_not_end_are_reported(monkeypatch, caplog):
     monkeypatch.setattr(_logistic, "_MAX_ITERATIONS", 1)
+    monkeypatch.setattr(_logistic, "_MAX_NEWTON_STEPS", 1)
     x, signs = data()
     fit(LogisticFits(x, signs), np.ones((1, len(x))))
     assert "did not converge" in caplog.text

@@ -124,6 +124,23 @@ def test_the_full_list_has_the_score_of_the_query(packaged_model):
     np.testing.assert_allclose(scores[2::3], documented["result"], atol=1e-3)
 
 
+@pytest.mark.parametrize("dim", [3, 40])
+def test_all_words_once_have_the_score_of_the_optimum(dim):
+    targets, attributes = sets(seed=1, dim=dim)
+    scores = RNSB()._compute_cases(targets, attributes, once(), **PARAMS)
+    assert scores.shape == (1,)
+    # The definition, without any code of the package.
+    x = np.concatenate([part.vectors for part in attributes])
+    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000)
+    model.fit(x, [0] * SIZES[3] + [1] * SIZES[4])
+    p = model.predict_proba(np.concatenate([part.vectors for part in targets]))[:, 1]
+    p /= p.sum()
+    assert scores[0] == pytest.approx(np.sum(p * np.log(p * len(p))), abs=1e-6)
+    steps = varied(_3=nested(8, [4, 8]), _4=nested(8, [4, 8]))
+    last = RNSB()._compute_cases(targets, attributes, steps, **PARAMS)[1::2]
+    np.testing.assert_allclose(last, scores[0], atol=1e-7)
+
+
 def test_a_lacking_class_is_nan():
     targets, attributes = sets()
     counts = varied(_3=Counts([[1] * 8, [0] * 8, [2] * 8]))

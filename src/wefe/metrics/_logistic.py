@@ -12,9 +12,10 @@ it depends neither on the method nor on where that starts.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -33,7 +34,9 @@ _BATCH_NUMBERS = 1 << 19
 _MAX_THREADS = 8
 # Steps of growth between two cold starts.
 _CHAIN = 50
-_MAX_ITERATIONS = 2000
+# Iterations of conjugate gradients; Newton's method takes what is left.
+_MAX_ITERATIONS = 200
+_MAX_NEWTON_STEPS = 200
 # Iterations after which the guess at the curvature is made anew.
 _RENEWAL = 50
 
@@ -44,7 +47,9 @@ class LogisticFits:
     All cases of a batch descend together, by preconditioned conjugate gradients: the two products
     with the data that an iteration needs are each one product of matrices for all cases. In the
     coordinates of the singular value decomposition of the data, a diagonal is a good guess at the
-    curvature of every large subset, and with fewer rows than features these are fewer.
+    curvature of every large subset, and with fewer rows than features these are fewer. Where it is
+    a bad guess (a row that counts hundreds of times, features of very different lengths), Newton's
+    method finishes the fit, each case by itself.
 
     Parameters
     ----------
@@ -198,9 +203,41 @@ class LogisticFits:
             squares = _dots(gradient, natural)
             # Of steps longer than the metric says, more are to come.
             distance = np.sqrt(squares * np.maximum(length, 1))
-        logger.warning("%d logistic regressions did not converge.", len(cases))
-        result[cases] = weights
+        ended = [self._newton(x, *case) for case in zip(counts, weights, strict=True)]
+        result[cases] = [fitted for fitted, _ in ended]
+        n_failed = sum(not converged for _, converged in ended)
+        if n_failed:
+            logger.warning("%d logistic regressions did not converge.", n_failed)
         return result
+
+    def _newton(self, x: Vectors, counts: Vectors, weights: Vectors) -> tuple[Vectors, bool]:
+        """Return the optimum of one case, and whether it was reached."""
+        x, counts = x[counts > 0], counts[counts > 0]
+        margins = x @ weights
+        for _ in range(_MAX_NEWTON_STEPS):
+            misses = sigmoid(-margins)
+            gradient = weights - (counts * misses) @ x
+            hessian = (x.T * (counts * misses * (1 - misses))) @ x
+            hessian.flat[:: len(hessian) + 1] += 1
+            step = np.linalg.solve(hessian, gradient)
+            slope = float(gradient @ step)
+            # The penalty alone curves by 1, so the optimum is no farther away than this.
+            if slope <= self._tolerance**2:
+                return weights, True
+            moved = x @ step
+            # A step this long is sure to go down, whatever rounding makes of the loss: along it
+            # the curvature grows by exp(|change of a margin|) at most.
+            most = np.abs(moved).max(initial=1e-300)
+            safe = np.log1p(most) / most
+            length, loss = 1.0, _loss(weights, margins, counts)
+            while length > safe and not (
+                _loss(weights - length * step, margins - length * moved, counts)
+                <= loss - length * slope / 4
+            ):
+                length /= 2
+            weights = weights - max(length, safe) * step
+            margins = x @ weights
+        return weights, False
 
 
 def _in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
@@ -209,19 +246,62 @@ def _in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> It
     A product is too small for several threads, which cost more than they bring where other work
     has a core.
     """
-    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
-
-    numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-    n_threads = min(max(numbers, default=1), _MAX_THREADS)
-    with _one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+    with _one_blas_thread() as n_threads, ThreadPoolExecutor(min(n_threads, _MAX_THREADS)) as pool:
         yield from pool.map(function, parts)
 
 
-def _one_blas_thread() -> AbstractContextManager[object]:
-    from threadpoolctl import threadpool_limits
+class _BlasLimit:
+    """The limit that all fits of this process share, in whatever threads they run."""
 
-    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
-    return limits
+    # Reentrant: the garbage collector may end an abandoned generator while the lock is held.
+    lock = threading.RLock()
+    n_users = 0
+    n_threads = 1
+    released = threading.Event()
+    keeper = threading.Thread()
+
+    @classmethod
+    def keep(cls, set_up: threading.Event) -> None:
+        """Limit BLAS until told otherwise; newer threadpoolctl wants one thread to do both."""
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        try:
+            with threadpool_limits(1, "blas"):
+                set_up.set()
+                cls.released.wait()
+        finally:
+            set_up.set()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[int]:
+    """Keep BLAS to one thread; give this user's share of the threads that it had before.
+
+    The number of threads belongs to the process. Were each user to save and restore it, one that
+    starts while another is at work would save, and later restore, that one's limit.
+    """
+    from threadpoolctl import threadpool_info
+
+    shared = _BlasLimit
+    with shared.lock:
+        if shared.n_users == 0:
+            used = [each for each in threadpool_info() if each["user_api"] == "blas"]
+            shared.n_threads = max((each["num_threads"] for each in used), default=1)
+            shared.released.clear()
+            set_up = threading.Event()
+            shared.keeper = threading.Thread(target=shared.keep, args=(set_up,), daemon=True)
+            shared.keeper.start()
+            set_up.wait()
+        shared.n_users += 1
+        share = max(1, shared.n_threads // shared.n_users)
+    try:
+        yield share
+    finally:
+        with shared.lock:
+            shared.n_users -= 1
+            if shared.n_users == 0:
+                shared.released.set()
+                shared.keeper.join()
 
 
 def _batches(n_cases: int, n_rows: int) -> Iterator[slice]:
@@ -232,6 +312,10 @@ def _batches(n_cases: int, n_rows: int) -> Iterator[slice]:
 
 def _dots(first: Vectors, second: Vectors) -> Vectors:
     return np.asarray(np.einsum("ij,ij->i", first, second))
+
+
+def _loss(weights: Vectors, margins: Vectors, counts: Vectors) -> float:
+    return float(weights @ weights / 2 + counts @ np.logaddexp(0, -margins))
 
 
 def sigmoid(values: Vectors) -> Vectors:

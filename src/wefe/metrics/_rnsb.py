@@ -318,9 +318,10 @@ class RNSB(BaseMetric):
         """Score many variants of a query at once; see `BaseMetric._compute_cases`.
 
         The default classifier without a hold-out is fitted for all cases together, and to the
-        optimum. liblinear stops before it, which changes scores by up to 1e-3 or so with
-        thousands of words. Another classifier, or a hold-out, means one training per case and
-        iteration.
+        optimum. liblinear, which `run_query` uses, stops before it at its default tolerance. That
+        shows in the third digit after the point with thousands of words. To compare subsets with
+        the full lists, score these here as well: one `Once` for each set gives one case. Another
+        classifier, or a hold-out, means one training per case and iteration.
         """
         other = ("estimator", "estimator_params", "holdout", "print_model_evaluation")
         if any(params[name] not in (None, False) for name in other):
