@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from wefe import WordEmbeddingModel, load
+from wefe import Query, WordEmbeddingModel, load
 from wefe.datasets import load_weat_queries
 from wefe.silhouette import accuracy_score, bias_silhouettes
 
@@ -137,6 +137,80 @@ def test_a_published_set_is_asked_query_by_query(folder):
     done = wefe(*call, folder=folder)
     assert "are no pairs" in done.stderr
     assert len({row["bias_type"] for row in rows(folder / "set" / "robustness.csv")}) > 1
+
+
+def curves_of(out):
+    """Return the curves by the name of the query; the files say what was asked."""
+    stored = [
+        json.loads(path.read_text())["silhouette"] for path in (out / "silhouettes").iterdir()
+    ]
+    return {one["query_name"]: one["curves"] for one in stored}
+
+
+def test_a_query_set_does_not_change_the_scores_of_another(folder):
+    # Nobody knows whether the targets of a file are pairs; those of religions are none.
+    targets, attributes = [["mary", "anna", "susan"], ["john", "paul", "peter"]], [["home", "job"]]
+    own = Query(targets, attributes, ["Women", "Men"], ["Work"])
+    (folder / "pairs.json").write_text(own.to_json())
+    call = ["--models", "demo", "--runs", "2", "--vary", "targets", "--metric", "direct-bias"]
+    call += ["--query", "pairs.json", "--offline"]
+    wefe(*call, "--out", "one", folder=folder)
+    both = wefe(*call, "--query", "religion", "--out", "both", folder=folder)
+    assert "the difference of their means is taken instead" in both.stderr
+    alone, together = (curves_of(folder / name) for name in ("one", "both"))
+    assert together[own.query_name] == alone[own.query_name]
+    (by_means,) = bias_silhouettes(
+        "direct-bias", own, [load("demo")], n_runs=2, metric_params={"direction": "means"}
+    )
+    assert not np.allclose(by_means.value, json_value(folder / "both", own.query_name))
+    asked = list(dict.fromkeys(row["bias_type"] for row in rows(folder / "both/robustness.csv")))
+    assert asked[0] == own.query_name
+    assert len(asked) > 1
+
+
+def json_value(out, query_name):
+    stored = [
+        json.loads(path.read_text())["silhouette"] for path in (out / "silhouettes").iterdir()
+    ]
+    return next(one["value"] for one in stored if one["query_name"] == query_name)
+
+
+@pytest.mark.parametrize("key", ["weat", "weat-es"])
+def test_the_effect_size_has_two_names(folder, key):
+    call = [*CALL, "--vary", "targets", "--metric", key]
+    wefe(*call, "--param", "weat-es.ddof=1", "--out", f"{key}1", folder=folder)
+    wefe(*call, "--param", "weat.ddof=1", "--out", f"{key}2", folder=folder)
+    (expected, _) = bias_silhouettes(
+        "weat", load_weat_queries()[5],
+        [load(folder / f"{name}.bin") for name in ("unbiased", "biased")],
+        n_runs=4, metric_params={"ddof": 1, "preprocessors": [{}, {"lowercase": True}]},
+    )  # fmt: skip
+    for number in (1, 2):
+        table = rows(folder / f"{key}{number}" / "robustness.csv")
+        assert float(table[0]["robustness"]) == pytest.approx(expected.robustness, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--jobs", "0"], "--jobs must be a number of processes"),
+        (["--unbiased", "a", "--biased", "c"], "--biased must be one of 'a', 'b'"),
+        (["--unbiased", "c", "--biased", "a"], "--unbiased must be one of 'a', 'b'"),
+        (["--unbiased", "a", "--biased", "a"], "name both, unbiased and biased"),
+        (["--models", "a=other.bin"], "two models are called 'a'"),
+    ],
+)
+def test_mistakes_are_named_before_models_are_loaded(folder, change, message):
+    # A model that was opened would be missed.
+    call = ["--query", "career.json", "--models", "a=lacking.bin,b=lacking2.bin"]
+    done = wefe(*call, "--out", "early", *change, folder=folder, expect=2)
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("models", ["demo,demo", "biased.bin,./biased.bin", "a=demo,a=biased.bin"])
+def test_models_of_one_name_are_told_how_to_get_another(folder, models):
+    call = ["--query", "career.json", "--models", models, "--out", "twice"]
+    assert "NAME=FILE" in wefe(*call, folder=folder, expect=2).stderr
 
 
 @pytest.mark.parametrize(

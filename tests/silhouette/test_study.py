@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wefe import WEAT, Query, WordEmbeddingModel
+from wefe import RNSB, WEAT, Query, WordEmbeddingModel
 from wefe.datasets import load_weat_queries
 from wefe.metrics._base import BaseMetric
 from wefe.silhouette import (
@@ -401,7 +401,165 @@ def test_a_damaged_file_is_named_and_computed_anew(call, computed, tmp_path, cap
     assert path.read_text() == whole
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_words", None),
+        ("n_words", 0),
+        ("value_range", [1, 1]),
+        ("value_range", [0]),
+        ("value_range", None),
+        ("curves", None),
+        ("sizes", None),
+        ("sizes", [[10**30]]),
+        ("value", None),
+        ("value", math.nan),
+        ("words_left_out", None),
+    ],
+)
+def test_a_file_with_a_wrong_value_is_computed_anew(call, computed, tmp_path, caplog, name, value):
+    first = call(tmp_path)
+    (path,) = [path for path in tmp_path.iterdir() if "_left_" in path.name]
+    whole = path.read_text()
+    content = json.loads(whole)
+    content["silhouette"][name] = value
+    path.write_text(json.dumps(content))
+    computed.clear()
+    again = call(tmp_path)
+    assert computed == ["left"]
+    assert f"{path} is damaged and is computed anew" in caplog.text
+    assert flat(again) == flat(first)
+    assert path.read_text() == whole
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_and_left(call, computed, tmp_path, caplog):
+    first = call(tmp_path)
+    (path,) = [path for path in tmp_path.iterdir() if "_left_" in path.name]
+    path.unlink()
+    path.mkdir()
+    computed.clear()
+    again = call(tmp_path)
+    assert computed == ["left"]
+    assert f"{path} is damaged and is computed anew" in caplog.text
+    assert "is not kept" in caplog.text
+    assert flat(again) == flat(first)
+
+
+def test_an_instance_that_was_used_finds_what_it_computed(call, computed, tmp_path, queries):
+    metric = RNSB()
+    first = call(tmp_path, metrics=[metric])
+    assert vars(metric), "without a cache this test tests nothing"
+    again = call(tmp_path, metrics=[metric])
+    call(tmp_path, metrics=[RNSB()])
+    assert computed == ["left", "right"]
+    assert flat(again) == flat(first)
+
+
+class Scaled(BaseMetric):
+    """The mean of the first target set, times a factor."""
+
+    metric_template = (2, 2)
+    metric_name = "Scaled"
+    metric_short_name = "SC"
+    value_range = (-1.0, 1.0)
+
+    def __init__(self, factor):
+        self._factor = factor
+
+    def _compute(self, targets, attributes):
+        return self._factor * float(targets[0].vectors.mean())
+
+
+def test_what_an_instance_was_made_with_is_compared(call, computed, tmp_path):
+    call(tmp_path, metrics=[Scaled(0.5)])
+    call(tmp_path, metrics=[Scaled(0.5)])
+    assert computed == ["left", "right"]
+    call(tmp_path, metrics=[Scaled(0.25)])
+    assert computed == ["left", "right"] * 2
+
+
+@pytest.mark.parametrize("letter", ["偏", "é", "\U0001f600", "a"])
+def test_long_names_of_any_script_make_files(call, computed, tmp_path, models, queries, letter):
+    long = letter * 300
+    asked = {"queries": {long: queries["career"]}, "models": {long: models["left"]}}
+    first = call(tmp_path, **asked)
+    assert flat(call(tmp_path, **asked)) == flat(first)
+    assert computed == [long]
+    (path,) = tmp_path.iterdir()
+    assert len(path.name.encode()) <= 255
+    # Names that are cut alike have files of their own.
+    call(tmp_path, **{**asked, "models": {f"{long}2": models["left"]}})
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def with_function(function):
+    return {"metric_params": {"weat": {"preprocessors": [{"preprocessor": function}]}}}
+
+
+def test_functions_are_told_apart_by_their_names(call, computed, tmp_path):
+    for function in (str.lower, str.lower, str.casefold):
+        call(tmp_path, **with_function(function))
+    assert computed == ["left", "right"] * 2
+
+
+def test_a_function_without_a_name_needs_no_folder(call, computed, tmp_path):
+    unnamed = with_function(lambda word: word.lower())
+    with pytest.raises(ValueError, match=r"parameters of WEAT-ES .* or no directory"):
+        call(tmp_path, **unnamed)
+    assert computed == []
+    assert len(call(None, **unnamed).silhouettes) == 2
+
+
+def test_fresh_randomness_reads_nothing(call, computed, tmp_path):
+    for _ in range(2):
+        call(tmp_path, random_state=None)
+    assert computed == ["left", "right"] * 2
+    for _ in range(2):
+        call(tmp_path, random_state=np.random.default_rng(5))
+    assert computed == ["left", "right"] * 3
+
+
 # What is refused.
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"metric_params": {"weat": {"ddof": 5}}}, ValueError, "ddof"),
+        ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"dof": 1}}}, TypeError, "dof"),
+        ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"ddof": 5}}}, ValueError, "ddof"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be a number of workers, .* got 0"),
+        ({"scales": {"weat": {"value_range": (1, 1)}}}, ValueError, "two rising finite numbers"),
+        (
+            {"metrics": ["weat", "ect"], "scales": {"ect": {"no_bias_value": 5}}},
+            ValueError,
+            "no_bias_value of ECT",
+        ),
+        (
+            {"scales": {"weat": {"value_range": (0, 1), "no_bias_value": 2}}},
+            ValueError,
+            "no_bias_value of WEAT-ES",
+        ),
+        ({"scales": {"weat": {"no_bias_value": "0"}}}, ValueError, "no_bias_value of WEAT-ES"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_the_first_run(call, computed, change, kind, message):
+    with pytest.raises(kind, match=message):
+        call(None, **change)
+    assert computed == []
+
+
+def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call, models, queries):
+    vectors = models["left"].vectors.copy()
+    vectors[models["left"].vocab[queries["career"].attribute_sets[0][0]]] = 0
+    broken = WordEmbeddingModel.from_arrays(list(models["left"].vocab), vectors, "broken")
+    asked = {"models": {"broken": broken, "right": models["right"]}}
+    study = call(None, **asked)
+    assert [key[3] for key in study.silhouettes] == ["right"]
+    (note,) = study.notes
+    assert note.startswith("nan: WEAT-ES, career, broken:")
+    with pytest.raises(ValueError, match="ddof"):
+        call(None, **asked, metric_params={"weat": {"ddof": 5}})
 
 
 @pytest.mark.parametrize(

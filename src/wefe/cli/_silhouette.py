@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe.cli._measure import (
     Side,
+    _Asked,
     _check_metrics,
     _default_params,
     _open_queries,
@@ -21,6 +25,7 @@ from wefe.cli._measure import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from wefe.query import Query
     from wefe.silhouette import SilhouetteStudy
     from wefe.silhouette._silhouette import Vary
 
@@ -67,9 +72,10 @@ def silhouette(
     metric: Annotated[
         list[str],
         typer.Option(
-            help="weat (its effect size; sums of different lists have no common scale), ect, rnsb, "
-            "rnd, mac, same, direct-bias, ripa or gweat. Repeat for several. A metric that takes "
-            "one attribute set, such as ect, gets those of the query as one list."
+            help="weat or weat-es (both its effect size; sums of different lists have no common "
+            "scale), ect, rnsb, rnd, mac, same, direct-bias, ripa or gweat. Repeat for several. A "
+            "metric that takes one attribute set, such as ect, gets those of the query as one "
+            "list."
         ),
     ] = ["weat"],  # noqa: B006 - typer reads the default, nobody changes it
     vary: Annotated[
@@ -109,7 +115,9 @@ def silhouette(
     seed: Annotated[
         int, typer.Option(min=0, help="Draws the orders: the same for every metric and model.")
     ] = 0,
-    jobs: Annotated[int, typer.Option(help="Worker processes; the result is the same.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(help="Worker processes, -1 for one per core; the result is the same.")
+    ] = 1,
     param: Annotated[
         list[str],
         typer.Option(
@@ -151,34 +159,38 @@ def silhouette(
     unbiased.bin,biased.bin --out report
     """
     from wefe.models._load import words_of
-    from wefe.silhouette import silhouette_study
 
-    asked_metrics = ["weat" if name == "weat-es" else name for name in _check_metrics(metric)]
-    names = list(dict.fromkeys(asked_metrics))
-    own_params = _parse_params(param, names)
+    asked_metrics = _check_metrics(metric)
+    names = list(dict.fromkeys(_plain(name) for name in asked_metrics))
     lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]} if lowercase else {}
-    params = {name: {**lookup, **own_params.get(name, {})} for name in names}
-    queries = []
+    params = {name: dict(lookup) for name in names}
+    both = ["weat", "weat-es"] if "weat" in names else []
+    for name, own in _parse_params(param, list(dict.fromkeys([*asked_metrics, *both]))).items():
+        params[_plain(name)].update(own)
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one per core; got 0.")
+    texts = _separate(models)
+    _check_names([_given_name(text) for text in texts], texts, unbiased, biased)
+    asked = []
     for text in dict.fromkeys(query):
-        asked = _open_queries(text, offline)
-        queries += asked.queries
-        for name in {"ripa", "direct-bias"} & set(names):
-            params[name].update(_default_params(name, params[name], asked, Side.right))
-        offline = offline or asked.offline
+        asked.append(_open_queries(text, offline))
+        offline = offline or asked[-1].offline
+    queries = [each for query_set in asked for each in query_set.queries]
     # A query knows its words, so of a file that must be parsed only those are.
-    words = words_of(queries, vocab_prefix or None, lookup.get("preprocessors", [{}]))
     options = {
         "vocab_prefix": vocab_prefix or None,
-        "words": words,
+        "words": words_of(queries, vocab_prefix or None, lookup.get("preprocessors", [{}])),
         "trust_pickle": trust_pickle,
     }
-    opened = [open_model(text, options) for text in _separate(models)]
+    opened = [open_model(text, options) for text in texts]
+    _check_names([model.name for model in opened], texts, unbiased, biased)
     lists: tuple[Vary, ...] = ("targets", "attributes")
-    study = silhouette_study(
+    study = _study_sets(
+        asked,
         names,
-        queries,
-        opened,
-        vary=lists if vary is Varied.both else vary.value,  # type: ignore[arg-type]
+        params,
+        models=opened,
+        vary=lists if vary is Varied.both else vary.value,
         n_runs=runs,
         step=step,
         random_state=seed,
@@ -186,11 +198,96 @@ def silhouette(
         unbiased=unbiased or None,
         biased=biased or None,
         directory=out / "silhouettes",
-        metric_params=params,
     )
     _report(study, out)
     print(study)
     print(f"\nWritten to {out}: robustness.csv, accuracy.csv, silhouettes.html")
+
+
+def _plain(metric: str) -> str:
+    """Return the name that the library knows; there is no other silhouette of WEAT."""
+    return "weat" if metric == "weat-es" else metric
+
+
+def _given_name(text: str) -> str | None:
+    """Return NAME of NAME=FILE; None if the file will tell, see `open_model`."""
+    return text.partition("=")[0] if "=" in text and not Path(text).exists() else None
+
+
+def _check_names(
+    names: Sequence[str | None], texts: Sequence[str], unbiased: str, biased: str
+) -> None:
+    """Refuse names of models that do not fit, before loading and measuring as far as known."""
+    for position, (name, text) in enumerate(zip(names, texts, strict=True)):
+        same_name = name is not None and name in names[:position]
+        if same_name or text in texts[:position]:
+            called = f"two models are called {name!r}" if same_name else f"{text!r} is there twice"
+            raise ValueError(
+                f"--models: {called}. Give each a name of its own, as NAME=FILE: "
+                "--models first=FILE,second=FILE."
+            )
+    if not unbiased and not biased:
+        return
+    if not unbiased or not biased or unbiased == biased:
+        raise ValueError(
+            "accuracy compares two reference models; name both, unbiased and biased. Got "
+            f"--unbiased {unbiased!r}, --biased {biased!r}."
+        )
+    known = [name for name in names if name is not None]
+    if len(known) == len(names):
+        check_choice("--unbiased", unbiased, known)
+        check_choice("--biased", biased, known)
+
+
+def _study_sets(
+    asked: Sequence[_Asked], names: Sequence[str], params: dict[str, dict[str, Any]], **options: Any
+) -> SilhouetteStudy:
+    """Ask query sets that have the same defaults together, and put the studies together."""
+    from wefe.silhouette import silhouette_study
+    from wefe.silhouette._study import NothingMeasuredError, _check_queries
+
+    in_order = list(_check_queries([query for each in asked for query in each.queries]))
+    groups: list[tuple[dict[str, dict[str, Any]], list[Query]]] = []
+    known: set[str] = set()
+    for query_set in asked:
+        own = {
+            name: {**given, **_pairing(name, given, query_set)} for name, given in params.items()
+        }
+        new = [query for query in query_set.queries if query.query_name not in known]
+        known.update(query.query_name for query in new)
+        for settings, queries in groups:
+            if settings == own:
+                queries += new
+                break
+        else:
+            groups += [(own, new)] if new else []
+    studies: list[SilhouetteStudy] = []
+    failures: list[NothingMeasuredError] = []
+    for settings, queries in groups:
+        try:
+            studies.append(silhouette_study(names, queries, metric_params=settings, **options))
+        except NothingMeasuredError as error:
+            # Another group may have something.
+            failures.append(error)
+            studies.append(error.study)
+    if len(failures) == len(studies):
+        raise failures[0]
+    found = {key: one for study in studies for key, one in study.silhouettes.items()}
+    return replace(
+        studies[0],
+        silhouettes={
+            key: one for query in in_order for key, one in found.items() if key[1] == query
+        },
+        bias_types=tuple(in_order),
+        notes=tuple(dict.fromkeys(note for study in studies for note in study.notes)),
+    )
+
+
+def _pairing(metric: str, own: dict[str, Any], asked: _Asked) -> dict[str, Any]:
+    """Say what a metric of pairs does with targets that are none, see `wefe measure`."""
+    if metric not in ("ripa", "direct-bias"):
+        return {}
+    return _default_params(metric, own, asked, Side.right)
 
 
 def _separate(texts: list[str]) -> list[str]:

@@ -6,7 +6,9 @@ import copy
 import hashlib
 import json
 import logging
+import math
 import os
+import pickle
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,16 +22,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from wefe._checks import (
+    as_seed,
     check_choice,
     check_known,
     check_positive_int,
-    check_random_state,
     check_sequence,
     found,
 )
+from wefe._evaluation import Evaluation, check_range
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe._same_words import on_same_words
+from wefe._same_words import on_same_words, without_logging
+from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
@@ -215,7 +219,7 @@ class SilhouetteStudy:
         )
 
     def __repr__(self) -> str:
-        n_runs = next(iter(self.silhouettes.values())).n_runs
+        n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
         several = len(self.metrics) > 1
         # Turned round: models and bias types are many, and have long names.
         parts = [f"Silhouette study, {n_runs} runs" + (" (*: best of the row)" if several else "")]
@@ -288,6 +292,14 @@ class SilhouetteStudy:
         )
 
 
+class NothingMeasuredError(ValueError):
+    """A study without any silhouette; it is kept, for its notes."""
+
+    def __init__(self, study: SilhouetteStudy) -> None:
+        super().__init__(f"nothing could be measured: {' '.join(study.notes)}")
+        self.study = study
+
+
 def silhouette_study(
     metrics: Sequence[AnyMetric] | AnyMetric,
     queries: Queries,
@@ -325,7 +337,8 @@ def silhouette_study(
         Words added per step, or a mapping such as ``{"targets": 2, "attributes": 6}``, which is
         what the paper has and the default.
     random_state : int, Generator or None, default=0
-        Draws the orders: the same ones for every metric and model.
+        Draws the orders. Metrics and models that are asked about the same lists get the same
+        words in the same order; see the notes for the exceptions.
     n_jobs : int, optional
         Workers of joblib; the result does not depend on it.
     unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
@@ -338,7 +351,10 @@ def silhouette_study(
         Folder where each silhouette is kept as JSON as soon as it is done; it is made if needed.
         A later call reads what it would compute again: metric and parameters, lists, vectors of
         their words, model name, runs, steps and seed are compared. Vectors of other words, and
-        the code of a metric of your own, are not: take another folder when these change.
+        the code of a metric or function of your own, are not: take another folder when these
+        change. With ``random_state=None`` nothing is ever read, as each call draws a seed of its
+        own. Of a metric instance all attributes are compared, save those with an underscore that
+        its class has as well: caches, which work fills.
     metric_params : mapping from metric to mapping, optional
         What `run_query` of a metric is called with, such as ``{"rnsb": {"holdout": True}}``.
     scales : mapping from metric to mapping, optional
@@ -355,11 +371,19 @@ def silhouette_study(
     Raises
     ------
     ValueError
-        If names occur twice, a reference model is not among the models, or nothing at all could
-        be measured.
+        If names occur twice, a reference model is not among the models, a metric refuses its
+        parameters, or nothing at all could be measured. All but the last before the first run.
 
     Notes
     -----
+    What a model cannot answer, a score without bounds and the like is a note, and NaN in the
+    tables; the rest of the study goes on.
+
+    The same words come in at the same step for all metrics that take the same lists. Not so for a
+    metric that takes one attribute set, where the attributes grow, as its joined list has an order
+    of its own; nor for metrics of pairs (RIPA; Direct Bias by PCA), where the targets grow, as
+    pairs come in together. Models are always compared with the same words.
+
     A metric that takes one attribute set, such as ECT, is asked with all attribute words of the
     query as one list; the paper does so. Where words of opposite concepts take each other's place
     in a sum, as in RND and RIPA, little is left of the score: ask these about one concept at a
@@ -419,9 +443,10 @@ def silhouette_study(
             check_positive_int("step", size)
     options = {
         "n_runs": check_positive_int("n_runs", n_runs),
-        "random_state": _seed(random_state),
+        "random_state": as_seed(random_state),
         "unequal": check_choice("unequal", unequal, ("exhaust", "proportional", "trim")),
     }
+    _check_n_jobs(n_jobs)
     folder = None if directory is None else Path(directory)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -449,6 +474,7 @@ def silhouette_study(
         left = [task for task in tasks if task.key not in done]
         if len(left) < len(tasks):
             logger.info("%d silhouettes read from %s", len(tasks) - len(left), folder)
+        _check_params(left)
         with progress_bar(len(left), "silhouette study", "silhouette", progress) as bar:
             for task in left:
                 try:
@@ -463,9 +489,7 @@ def silhouette_study(
                     done[task.key] = silhouette
                 bar.update()
     notes = list(dict.fromkeys(notes))
-    if not done:
-        raise ValueError(f"nothing could be measured: {' '.join(notes)}")
-    return SilhouetteStudy(
+    study = SilhouetteStudy(
         {task.key: done[task.key] for task in tasks if task.key in done},
         tuple(label for label, _, _ in checked_metrics),
         tuple(asked),
@@ -474,6 +498,36 @@ def silhouette_study(
         *references,
         tuple(notes),
     )
+    if not done:
+        raise NothingMeasuredError(study)
+    return study
+
+
+def _check_n_jobs(n_jobs: int | None) -> None:
+    import joblib
+
+    try:
+        joblib.effective_n_jobs(n_jobs)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"n_jobs must be a number of workers, -1 for one per core, or None; got {n_jobs!r}."
+        ) from error
+
+
+def _check_params(tasks: Sequence[_Task]) -> None:
+    """Let each metric refuse its parameters before the first one has worked for hours."""
+    checked: set[tuple[str, str]] = set()
+    for task in tasks:
+        question = (task.key.metric, task.key.bias_type)
+        if question in checked:
+            continue
+        params = {"lost_vocabulary_threshold": 1.0, **task.options["metric_params"]}
+        try:
+            with without_logging("wefe"):
+                Evaluation(task.metric, task.query, task.model, params)
+        except UnanswerableError:
+            continue  # this model is in the way, perhaps not the next one
+        checked.add(question)
 
 
 @dataclass
@@ -499,13 +553,28 @@ class _Task:
         from wefe import __version__
 
         kind = type(self.metric)
+        # A cache has a default in the class, and is filled as the metric works.
+        state = {
+            name: value
+            for name, value in vars(self.metric).items()
+            if not (name.startswith("_") and hasattr(kind, name))
+        }
         content = {key: value for key, value in self.options.items() if key != "metric_params"}
         params = self.options["metric_params"]
+        try:
+            # Parameters may be arrays or functions.
+            hashed = joblib.hash((params, state))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(
+                f"the parameters of {self.key.metric} cannot be told from others ({error.args[0]}),"
+                " so with a directory a later call could not know its silhouettes. Give a function "
+                "that is defined by 'def' in a module, not a lambda or one within another "
+                "function; or no directory."
+            ) from error
         identity = {
             "wefe": __version__,
             "metric": f"{kind.__module__}.{kind.__qualname__}",
-            # Parameters may be arrays or functions.
-            "metric_params": joblib.hash((params, vars(self.metric))),
+            "metric_params": hashed,
             "query": self.query.dict(),
             "model": self.model.name,
             "vectors": _fingerprint(self.model, self.query, params.get("preprocessors")),
@@ -527,7 +596,9 @@ def _fingerprint(model: WordEmbeddingModel, query: Query, preprocessors: Any) ->
 
 def _path(folder: Path, task: _Task) -> Path:
     digest = hashlib.sha256(json.dumps(task.identity, sort_keys=True).encode()).hexdigest()[:12]
-    readable = "_".join(re.sub(r"[^\w-]+", "-", part)[:40] for part in task.key)
+    # A name of a file may have 255 bytes, and a letter takes up to four.
+    parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in task.key]
+    readable = "_".join(part.decode(errors="ignore") for part in parts)
     return folder / f"{readable}_{digest}.json"
 
 
@@ -541,9 +612,11 @@ def _read(folder: Path, task: _Task) -> Silhouette | None:
         silhouette = Silhouette.from_json(json.dumps(content["silhouette"]))
         if silhouette.curves.shape != (task.options["n_runs"], len(silhouette.sizes)):
             raise ValueError(f"its curves have the shape {silhouette.curves.shape}")
+        if not math.isfinite(silhouette.value):
+            raise ValueError(f"its score is {silhouette.value}")
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         logger.warning("%s is damaged and is computed anew: %s", path, error)
         return None
     return silhouette
@@ -551,8 +624,11 @@ def _read(folder: Path, task: _Task) -> Silhouette | None:
 
 def _write(folder: Path, task: _Task, silhouette: Silhouette) -> None:
     content = {"computed_from": task.identity, "silhouette": json.loads(silhouette.to_json())}
-    with atomic_file(_path(folder, task)) as file:
-        file.write(json.dumps(content).encode())
+    try:
+        with atomic_file(_path(folder, task)) as file:
+            file.write(json.dumps(content).encode())
+    except IsADirectoryError as error:
+        logger.warning("a silhouette is not kept, as a folder is in its place: %s", error)
 
 
 def _fitting(
@@ -593,12 +669,27 @@ def _check_metrics(
     ranges = _by_metric("scales", scales, instances)
     checked: list[tuple[str, BaseMetric, dict[str, Any]]] = []
     for metric, own, scale in zip(instances, params, ranges, strict=True):
-        check_known("scales", scale, ("value_range", "no_bias_value"))
-        label = metric.scale(**{**metric._params_for_subsets, **own}).label
+        known = metric.scale(**{**metric._params_for_subsets, **own})
+        label = known.label
+        _check_scale(label, scale, known.value_range)
         if any(label == other for other, _, _ in checked):
             raise ValueError(f"two of the metrics are called {label}; make a study of each.")
         checked.append((label, metric, {"metric_params": own, **scale}))
     return checked
+
+
+def _check_scale(label: str, scale: Mapping[str, Any], widest: tuple[float, float]) -> None:
+    check_known("scales", scale, ("value_range", "no_bias_value"))
+    given = scale.get("value_range")
+    low, high = widest if given is None else check_range(given)
+    no_bias = scale.get("no_bias_value")
+    if no_bias is None:
+        return
+    if not (isinstance(no_bias, int | float | np.number) and low <= no_bias <= high):
+        raise ValueError(
+            f"no_bias_value of {label} must be within the range of the score, {(low, high)}; got "
+            f"{found(no_bias)}."
+        )
 
 
 def _by_metric(name: str, given: object, metrics: Sequence[BaseMetric]) -> list[dict[str, Any]]:
@@ -679,13 +770,6 @@ def _check_references(
             f"unbiased={unbiased!r}, biased={biased!r}."
         )
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)
-
-
-def _seed(random_state: object) -> int:
-    checked = check_random_state(random_state)
-    if isinstance(checked, int):
-        return checked
-    return int(np.random.default_rng(checked).integers(2**32))
 
 
 @contextmanager
