@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import Query, WordEmbeddingModel, load
+from wefe._evaluation import Evaluation
 from wefe.embeddings import embed_query
 from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric, list_metrics
 from wefe.silhouette import (
@@ -589,15 +590,17 @@ def test_random_scores_are_refused():
     np.testing.assert_array_equal(one.curves, other.curves)
 
 
-def test_a_changed_mapped_model_is_measured_as_it_is_in_workers(tmp_path):
+def test_a_changed_mapped_model_travels_as_it_is_in_memory(tmp_path):
     small_model().save(tmp_path / "v.safetensors")
     mapped = load(tmp_path / "v.safetensors", hold="mapped")
     mapped.vectors[:] += 0.5
-    one, other = (
-        bias_silhouette(WholeQueries, query_for(RND), mapped, n_runs=3, n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    np.testing.assert_allclose(one.curves, other.curves, atol=1e-12)
+    evaluation = Evaluation(WholeQueries(), query_for(RND), mapped, {})
+    sent = evaluation.travelling()
+    assert (evaluation._model.held, sent._model.held) == ("mapped", "memory")
+    np.testing.assert_array_equal(sent._model.vectors, mapped.vectors)
+    # What needs no model travels as it is.
+    plain = Evaluation(RND(), query_for(RND), mapped, {})
+    assert plain.travelling() is plain
 
 
 def test_models_may_have_words_in_other_forms():
