@@ -89,6 +89,56 @@ def test_growing_fits_agree_at_a_realistic_size():
             np.testing.assert_allclose(weights, cold, atol=1e-6)
 
 
+@pytest.mark.parametrize("norm", [0.05, 0.6, 20.0, 1000.0])
+def test_the_inverse_curvature_of_a_growing_subset_changes_only_how_soon_a_fit_ends(
+    norm, monkeypatch
+):
+    x, signs = data(1000, 60, norm)
+    entries = growing(3, 1000)
+    fits = LogisticFits(x, signs)
+    n_iterations = {}
+    natural = _logistic._natural
+
+    def counted(*args):
+        n_iterations[kept] = n_iterations.get(kept, 0) + 1
+        return natural(*args)
+
+    monkeypatch.setattr(_logistic, "_natural", counted)
+    kept = True
+    quick = grow(fits, entries, 500)
+    monkeypatch.setattr(fits, "_inverse_curvature", lambda *args: None)
+    kept = False
+    slow = grow(fits, entries, 500)
+    for key, weights in slow.items():
+        np.testing.assert_allclose(quick[key], weights, atol=2e-6)
+    # Of short vectors the diagonal says all, of very long ones conjugate gradients end anyway.
+    if norm in (0.6, 20):
+        assert n_iterations[True] < 0.9 * n_iterations[False]
+    for run, step in ((0, 120), (1, 160), (2, 499)):
+        cold = optimum(x, signs, (entries[run] <= step).astype(float))
+        np.testing.assert_allclose(quick[run, step], cold, atol=1e-6)
+
+
+def test_the_inverse_curvature_is_roughly_that_of_the_hessian():
+    x, signs = data(2000, 20, 1.5)
+    fits = LogisticFits(x, signs)
+    (w,) = fit(fits, np.ones((1, len(x))))
+    w = fits._axes @ w
+    misses = sigmoid(-fits._x @ w)
+    hessian = np.eye(len(w)) + (fits._x.T * (misses * (1 - misses))) @ fits._x
+    inverse = fits._inverse_curvature(fits._x, w)
+    np.testing.assert_array_equal(inverse, inverse.T)
+    eigenvalues = np.linalg.eigvals(inverse.astype(float) @ hessian).real
+    assert 0.99 < eigenvalues.min() <= eigenvalues.max() < 1.2
+
+
+def test_a_curvature_that_is_singular_has_no_inverse():
+    x, signs = data(50, 3)
+    fits = LogisticFits(x, signs)
+    assert fits._inverse_curvature(fits._x, np.zeros(4)) is not None
+    assert fits._inverse_curvature(fits._x, np.full(4, np.nan)) is None
+
+
 def test_a_cold_start_agrees_with_newton_and_with_liblinear():
     from sklearn.linear_model import LogisticRegression
 

@@ -12,10 +12,12 @@ it depends neither on the method nor on where that starts.
 from __future__ import annotations
 
 import logging
+import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
@@ -26,6 +28,7 @@ from wefe.metrics._geometry import Vectors
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Indices = npt.NDArray[np.intp]
+Inverse = npt.NDArray[np.float32]
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +40,17 @@ _CHAIN = 50
 # Iterations of conjugate gradients; Newton's method takes what is left.
 _MAX_ITERATIONS = 200
 _MAX_NEWTON_STEPS = 200
+# Share of the cases in work below which those that have ended are taken out.
+_MOST_RUNNING = 0.8
 # Iterations after which the guess at the curvature is made anew.
 _RENEWAL = 50
+# A growing subset keeps the inverse of its curvature until it has grown by this share, which pays
+# where it has several times as many rows as there are features and takes many steps to grow so.
+_STALE = 0.02
+_SLOW = 0.01
+_MANY_ROWS = 2
+# Share of the mean curvature of a row below which a row is left out of that inverse.
+_NEAR = 0.1
 
 
 class LogisticFits:
@@ -146,66 +158,118 @@ class LogisticFits:
         order = np.argsort(first, kind="stable")
         x, enters, first = self._x[order], enters[:, order], first[order]
         weights = np.zeros((len(runs), x.shape[1]))
+        inverses: list[Inverse | None] = [None] * len(runs)
+        made, sizes = np.zeros((2, len(runs)))
         for step in range(min(_CHAIN, n_steps - int(begins[0]))):
             used = int(np.searchsorted(first, step, side="right"))
             left = int((begins + step < n_steps).sum())
             counts = (enters[:left, :used] <= step).astype(np.float64)
-            weights = self._descend(x[:used], counts, weights[:left])
+            before, sizes = sizes[:left], counts.sum(axis=1)
+            steady = (sizes >= _MANY_ROWS * x.shape[1]) & (sizes <= (1 + _SLOW) * before)
+            for case in np.flatnonzero(steady & (sizes > (1 + _STALE) * made[:left])):
+                # The same rows in the same order, whatever else is in the batch.
+                rows = entries[runs[case]] <= begins[case] + step
+                inverses[case] = self._inverse_curvature(self._x[rows], weights[case])
+                made[case] = sizes[case]
+            weights = self._descend(x[:used], counts, weights[:left], inverses[:left])
             yield runs[:left], begins[:left] + step, weights @ self._axes
 
-    def _descend(self, x: Vectors, counts: Vectors, weights: Vectors) -> Vectors:
+    def _inverse_curvature(self, x: Vectors, weights: Vectors) -> Inverse | None:
+        """Roughly the inverse of the Hessian, or None where it is too close to singular."""
+        from scipy.linalg import lapack
+
+        misses = sigmoid(x @ -weights)
+        bends = misses * (1 - misses)
+        # In units of the guess at the diagonal, single precision is enough.
+        scale = 1 / np.sqrt(1 + bends.sum() / len(self._x) * self._squares)
+        # Rows far from the boundary are many and bend little.
+        near = bends > _NEAR * bends.mean()
+        scaled = x[near].astype(np.float32)
+        scaled *= scale.astype(np.float32)
+        scaled *= np.sqrt(bends[near]).astype(np.float32)[:, None]
+        hessian = (scaled.T @ scaled).astype(np.float64)
+        hessian.flat[:: len(hessian) + 1] += scale**2
+        root, failed = lapack.dpotrf(hessian)
+        half, _ = lapack.dpotri(root)
+        half = np.triu(half) * scale * scale[:, None]
+        inverse = np.asarray(half + np.triu(half, 1).T, dtype=np.float32)
+        return None if failed or not np.isfinite(inverse).all() else inverse
+
+    def _descend(
+        self,
+        x: Vectors,
+        counts: Vectors,
+        weights: Vectors,
+        inverses: Sequence[Inverse | None] = (),
+    ) -> Vectors:
         """Return the optima, in the coordinates of the decomposition."""
+        # Matrices of cases x words are written in place: to make them anew takes as long again.
         result = np.empty_like(weights)
         cases = np.arange(len(weights))
+        running = np.ones(len(cases), dtype=bool)
+        longest = math.sqrt(float(_dots(x, x).max()))
         margins = weights @ x.T
-        misses = sigmoid(-margins)  # probability of the wrong class
-        gradient = weights - (counts * misses) @ x
+        misses = _misses(margins, np.empty_like(margins))
+        moved, scratch = np.empty_like(margins), np.empty_like(margins)
+        gradient = weights - np.multiply(counts, misses, out=scratch) @ x
         for iteration in range(_MAX_ITERATIONS):
             if iteration % _RENEWAL == 0:
-                bend = _dots(counts * misses, 1 - misses) / len(self._x)
-                metric = 1 + bend[:, None] * self._squares
-                natural = direction = gradient / metric
+                np.multiply(counts, misses, out=scratch)
+                scratch -= np.multiply(scratch, misses, out=moved)
+                metric = 1 + (scratch.sum(axis=1) / len(self._x))[:, None] * self._squares
+                natural = direction = _natural(gradient, metric, inverses)
                 squares = _dots(gradient, natural)
                 distance = np.sqrt(squares)
-            far = distance > self._tolerance
-            if not far.all():
-                result[cases[~far]] = weights[~far]
-                cases, counts, weights, margins = (
-                    cases[far],
-                    counts[far],
-                    weights[far],
-                    margins[far],
-                )
-                misses, gradient, metric = misses[far], gradient[far], metric[far]
-                direction, squares = direction[far], squares[far]
-                if len(cases) == 0:
-                    return result
-            moved = direction @ x.T
-            bends = misses * (1 - misses)
-            bends *= counts
-            curvature = _dots(direction, direction) + _dots(bends, moved * moved)
+            # What has ended stays in the matrices for a while, as to pick rows takes time.
+            ended = running & ~(distance > self._tolerance)
+            result[cases[ended]] = weights[ended]
+            running &= ~ended
+            if not running.any():
+                return result
+            if running.sum() <= _MOST_RUNNING * len(running):
+                n_left = int(running.sum())
+                cases, counts, weights = cases[running], counts[running], weights[running]
+                margins, misses, gradient = margins[running], misses[running], gradient[running]
+                metric, direction, squares = metric[running], direction[running], squares[running]
+                moved, scratch = moved[:n_left], scratch[:n_left]
+                inverses = list(compress(inverses, running))
+                running = running[running]
+            np.matmul(direction, x.T, out=moved)
+            np.subtract(1, misses, out=scratch)
+            scratch *= misses
+            scratch *= counts
+            scratch *= moved
+            lengths = _dots(direction, direction)
+            curvature = lengths + _dots(scratch, moved)
+            slope = _dots(gradient, direction)
             # While margins change by 1 at most the curvature grows by a factor of e at most, and
             # a Newton step is sure to go down. Rows that other cases have must not matter.
-            most = np.abs(moved * counts).max(axis=1)
-            slope = _dots(gradient, direction)
-            length = slope / np.maximum(curvature, slope * most)
+            most = np.zeros(len(cases))
+            unsure = slope * np.sqrt(lengths) * longest > curvature
+            if unsure.any():
+                most[unsure] = np.abs(moved[unsure] * counts[unsure]).max(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                length = slope / np.maximum(curvature, slope * most)
             moved *= length[:, None]
             margins -= moved
-            misses = sigmoid(-margins)
+            _misses(margins, misses)
             weights = weights - length[:, None] * direction
-            previous, gradient = gradient, weights - (counts * misses) @ x
-            natural = gradient / metric
+            np.multiply(counts, misses, out=scratch)
+            previous, gradient = gradient, weights - scratch @ x
+            natural = _natural(gradient, metric, inverses)
             # Polak and Ribiere: forgets earlier directions where the curvature changes.
-            kept = np.maximum(_dots(natural, gradient - previous) / squares, 0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                kept = np.maximum(_dots(natural, gradient - previous) / squares, 0)
             direction = natural + kept[:, None] * direction
-            uphill = _dots(gradient, direction) <= 0
+            uphill = ~(_dots(gradient, direction) > 0)
             direction[uphill] = natural[uphill]
             squares = _dots(gradient, natural)
             # Of steps longer than the metric says, more are to come.
             distance = np.sqrt(squares * np.maximum(length, 1))
-        ended = [self._newton(x, *case) for case in zip(counts, weights, strict=True)]
-        result[cases] = [fitted for fitted, _ in ended]
-        n_failed = sum(not converged for _, converged in ended)
+        cases, counts, weights = cases[running], counts[running], weights[running]
+        fits = [self._newton(x, *case) for case in zip(counts, weights, strict=True)]
+        result[cases] = [fitted for fitted, _ in fits]
+        n_failed = sum(not converged for _, converged in fits)
         if n_failed:
             logger.warning("%d logistic regressions did not converge.", n_failed)
         return result
@@ -316,6 +380,23 @@ def _dots(first: Vectors, second: Vectors) -> Vectors:
 
 def _loss(weights: Vectors, margins: Vectors, counts: Vectors) -> float:
     return float(weights @ weights / 2 + counts @ np.logaddexp(0, -margins))
+
+
+def _natural(gradient: Vectors, metric: Vectors, inverses: Sequence[Inverse | None]) -> Vectors:
+    """Gradients in units of the curvature, as well as it is known."""
+    result = gradient / metric
+    for case, inverse in enumerate(inverses):
+        if inverse is not None:
+            result[case] = inverse @ gradient[case].astype(np.float32)
+    return result
+
+
+def _misses(margins: Vectors, out: Vectors) -> Vectors:
+    """Probability of the wrong class, 1 / (1 + exp(margin)), written to `out`."""
+    with np.errstate(over="ignore"):
+        np.exp(margins, out=out)
+    out += 1
+    return np.reciprocal(out, out=out)
 
 
 def sigmoid(values: Vectors) -> Vectors:
