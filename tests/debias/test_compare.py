@@ -340,7 +340,7 @@ def test_wrong_arguments_are_refused(packaged_model, debiased):
         compare(packaged_model, [debiased, debiased.copy()], [])
     with pytest.raises(ValueError, match="after is empty"):
         compare(packaged_model, [], [])
-    with pytest.raises(TypeError, match="after must be a list"):
+    with pytest.raises(TypeError, match="after must be a model, a list of models or a mapping"):
         compare(packaged_model, "model", [])
     with pytest.raises(TypeError, match="WordEmbeddingModel"):
         compare(packaged_model, {"hard": "model"}, [])

@@ -161,7 +161,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             if (size is None and len(part) < 2) or (size is not None and len(part) != size):
                 wanted = "two or more words" if size is None else f"{size} words"
                 hint = (
-                    " Methods for more than two classes take definitional_sets."
+                    " Methods for more than two classes (MulticlassHardDebias, "
+                    "LinearProjection, ...) take definitional_sets."
                     if size == 2 < len(part)
                     else ""
                 )

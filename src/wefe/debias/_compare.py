@@ -20,6 +20,7 @@ from wefe._checks import (
     check_random_state,
     check_sequence,
     check_word_set,
+    found,
     nearest,
 )
 from wefe._same_words import on_same_words
@@ -399,8 +400,14 @@ def _check_after(before: WordEmbeddingModel, after: object) -> list[WordEmbeddin
             models.append(copy.copy(model))
             models[-1].name = str(name)
         given = list(after.values())
+    elif isinstance(after, Sequence) and not isinstance(after, str):
+        models = given = list(after)
     else:
-        models = given = list(check_sequence("after", after))
+        hint = " Open a file with wefe.load." if isinstance(after, str) else ""
+        raise TypeError(
+            "after must be a model, a list of models or a mapping from names to models; got "
+            f"{found(after)}.{hint}"
+        )
     if not models:
         raise ValueError("after is empty; there is nothing to compare with.")
     for model in given:
