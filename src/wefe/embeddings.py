@@ -177,14 +177,10 @@ def embed_query(
     check_bool("normalize", normalize)
     check_bool("warn_not_found_words", warn_not_found_words)
     targets, attributes = query.content
-    embedded = [
-        _embed_set(model, name, words, checked, strategy, normalize=normalize)
-        for name, words in zip(
-            (*query.target_sets_names, *query.attribute_sets_names),
-            (*targets, *attributes),
-            strict=True,
-        )
-    ]
+    names = (*query.target_sets_names, *query.attribute_sets_names)
+    embedded = _embed_sets(
+        model, names, (*targets, *attributes), checked, strategy, normalize=normalize
+    )
     if warn_not_found_words:
         for word_set in embedded:
             _log_lost(model, word_set.name, word_set.lost)
@@ -298,7 +294,7 @@ def get_embeddings_from_set(
     checked = check_preprocessors(preprocessors)
     check_strategy(strategy)
     check_bool("normalize", normalize)
-    embedded = _embed_set(model, "word_set", words, checked, strategy, normalize=normalize)
+    (embedded,) = _embed_sets(model, ["word_set"], [words], checked, strategy, normalize=normalize)
     if verbose:
         _log_found(model, [embedded])
     return list(embedded.lost), _as_dict(embedded, model)
@@ -404,11 +400,10 @@ def embed_tuples(
     check_bool("discard_incomplete_sets", discard_incomplete_sets)
     check_bool("warn_lost_sets", warn_lost_sets)
     kept, losses = [], []
-    for position, words in enumerate(check_sequence(called, sets)):
-        name = f"{called}[{position}]"
-        part = _embed_set(
-            model, name, check_word_set(name, words), checked, strategy, normalize=normalize
-        )
+    names = [f"{called}[{position}]" for position in range(len(check_sequence(called, sets)))]
+    words = [check_word_set(name, part) for name, part in zip(names, sets, strict=True)]
+    parts = _embed_sets(model, names, words, checked, strategy, normalize=normalize)
+    for name, part in zip(names, parts, strict=True):
         complete_enough = not part.lost or (not discard_incomplete_sets and len(part) > 0)
         if part.lost:
             fate = "kept without" if complete_enough else "left out, as the model lacks"
@@ -427,18 +422,23 @@ def embed_tuples(
 get_embeddings_from_sets = get_embeddings_from_tuples
 
 
-def _embed_set(
+@dataclass
+class _Found:
+    """What look-up found of the words of a set."""
+
+    forms: dict[str, int] = field(default_factory=dict)  # in the vocabulary, and their rows
+    lost: dict[str, None] = field(default_factory=dict)
+    first_row: list[int | None] = field(default_factory=list)
+
+
+def _find(
     model: WordEmbeddingModel,
-    name: str,
     words: Iterable[str],
     preprocessors: tuple[Preprocessor, ...],
     strategy: str,
-    *,
-    normalize: bool,
-) -> EmbeddedSet:
-    found: dict[str, int] = {}
-    lost: dict[str, None] = {}
-    first_row: list[int | None] = []
+) -> _Found:
+    result = _Found()
+    found = result.forms
     plain = preprocessors == ({},)
     prefix, vocab = model.vocab_prefix, model.vocab
     for word in words:
@@ -451,15 +451,35 @@ def _embed_set(
             hits = hits[:1]
         for form in hits:
             found.setdefault(form, len(found))
-        first_row.append(found[hits[0]] if hits else None)
+        result.first_row.append(found[hits[0]] if hits else None)
         if not hits:
-            lost[word] = None
-    vectors = np.asarray(model.get_vectors(list(found)), dtype=np.float64)
-    _check_usable(model, name, tuple(found), vectors)
-    if normalize:
-        # Lengths are positive: _check_usable refused zero vectors.
-        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return EmbeddedSet(name, tuple(found), vectors, tuple(lost), tuple(first_row))
+            result.lost[word] = None
+    return result
+
+
+def _embed_sets(
+    model: WordEmbeddingModel,
+    names: Sequence[str],
+    sets: Sequence[Iterable[str]],
+    preprocessors: tuple[Preprocessor, ...],
+    strategy: str,
+    *,
+    normalize: bool,
+) -> list[EmbeddedSet]:
+    found = [_find(model, words, preprocessors, strategy) for words in sets]
+    # All at once: a model that computes its vectors does so in one batch.
+    every = model.get_vectors([form for part in found for form in part.forms])
+    vectors = np.asarray(every, dtype=np.float64)
+    embedded, stop = [], 0
+    for name, part in zip(names, found, strict=True):
+        start, stop = stop, stop + len(part.forms)
+        rows, words = vectors[start:stop], tuple(part.forms)
+        _check_usable(model, name, words, rows)
+        if normalize:
+            # Lengths are positive: _check_usable refused zero vectors.
+            rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        embedded.append(EmbeddedSet(name, words, rows, tuple(part.lost), tuple(part.first_row)))
+    return embedded
 
 
 def _check_usable(
