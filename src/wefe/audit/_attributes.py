@@ -1,0 +1,180 @@
+"""How far apart attribute sets are in each model, as in table 2 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from wefe._checks import check_sequence, check_word_set, found
+from wefe.embeddings import DEFAULT_THRESHOLD, Lookup, Strategy, embed_query
+from wefe.metrics._pairs import paired_vectors, too_few_tuples
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Words: TypeAlias = Sequence[str]
+AttributeSets: TypeAlias = Query | Mapping[str, Words] | Sequence[Words]
+
+_COLUMNS = [
+    "mean_attribute_difference",
+    "share_of_largest",
+    "n_words_1",
+    "n_words_2",
+    "words_lost",
+    "nan_reason",
+]
+
+
+def mean_attribute_differences(
+    attribute_sets: AttributeSets,
+    models: Sequence[WordEmbeddingModel] | WordEmbeddingModel,
+    normalize: bool = True,
+    *,
+    lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+    warn_not_found_words: bool = False,
+) -> pd.DataFrame:
+    """Measure how far the means of two attribute sets are apart in each model.
+
+    Individual biases s(w, A, B) lie between -d and d, with d the distance for unit vectors. Where
+    it differs between models, so does what a bias can be, and biases cannot be compared between
+    them.
+
+    Parameters
+    ----------
+    attribute_sets : Query, mapping or sequence
+        - A query: its two attribute sets.
+        - Two named sets: ``{"Female": [...], "Male": [...]}``; or a list of two sets.
+        - A list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words are a set and
+          the second words the other. A pair of which the model lacks a word is left out as a
+          whole.
+    models : WordEmbeddingModel or sequence of them
+        The models to be compared.
+    normalize : bool, default=True
+        Whether means are of unit vectors, so that the distance is d, in [0, 2]; or of the vectors
+        as they are, as in the paper's table. That distance has no upper bound and bounds nothing.
+    lost_vocabulary_threshold, preprocessors, strategy, warn_not_found_words
+        How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    DataFrame
+        A row per model, the largest distance first, undefined ones last:
+        'mean_attribute_difference'; 'share_of_largest', its ratio to that of the first row;
+        'n_words_1' and 'n_words_2', the words (or pairs) used of each set; 'words_lost', those
+        that the model lacks, separated by commas; 'nan_reason', why a distance is undefined.
+
+    Raises
+    ------
+    TypeError
+        If this is no query, mapping or list, or a model is none.
+    ValueError
+        If there are not two sets, the query has not two attribute sets, or a list of two by two
+        words could be either.
+    UnusableVectorError
+        If a word has a zero or non-finite vector.
+
+    Notes
+    -----
+    The means of n_1 and n_2 vectors of random direction are about sqrt(1 / n_1 + 1 / n_2) apart
+    in many dimensions, so small sets differ in any model.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024, theorem 1 and table 2.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"]]
+    >>> table = mean_attribute_differences(pairs, load_test_model())
+    >>> table["mean_attribute_difference"].round(3)
+    model_name
+    minilm-words    0.971
+    Name: mean_attribute_difference, dtype: float64
+    """
+    import pandas as pd
+
+    from wefe.running import unique_labels  # which needs pandas
+
+    query, paired = _as_query(attribute_sets)
+    given = [models] if isinstance(models, WordEmbeddingModel) else check_sequence("models", models)
+    for model in given:
+        check_model(model)
+    if len(given) == 0:
+        raise ValueError("models is empty; give at least one model.")
+    lookup: Lookup = {
+        "lost_vocabulary_threshold": lost_vocabulary_threshold,
+        "preprocessors": preprocessors,
+        "strategy": strategy,
+        "normalize": normalize,
+        "warn_not_found_words": warn_not_found_words,
+    }
+    rows = [_measure(query, model, paired, lookup) for model in given]
+    names = unique_labels([model.name for model in given], "models")
+    table = pd.DataFrame(rows, columns=_COLUMNS, index=pd.Index(names, name="model_name"))
+    table = table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
+    distances = table["mean_attribute_difference"]
+    table["share_of_largest"] = distances / distances.max()
+    return table
+
+
+def _as_query(given: object) -> tuple[Query, bool]:
+    """Return the sets as target sets of a query, and whether they are paired."""
+    if isinstance(given, Query):
+        if given.template[1] != 2:
+            raise ValueError(
+                f"the query must have two attribute sets; {given.query_name!r} has "
+                f"{given.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with "
+                "two."
+            )
+        return Query(given.attribute_sets, [], given.attribute_sets_names), False
+    if isinstance(given, Mapping):
+        sets = list(given.values())
+        if len(sets) != 2:
+            raise ValueError(f"attribute_sets must hold two sets; got {len(sets)}.")
+        return Query(sets, [], [str(name) for name in given]), False
+    parts = [
+        check_word_set(f"attribute_sets[{number}]", part)
+        for number, part in enumerate(check_sequence("attribute_sets", given))
+    ]
+    in_pairs = bool(parts) and all(len(part) == 2 for part in parts)
+    if in_pairs and len(parts) == 2:
+        raise ValueError(
+            f"attribute_sets could be two sets or two pairs: {found(given)}. Name the sets: "
+            "{'Female': [...], 'Male': [...]}."
+        )
+    if in_pairs:
+        return Query(list(zip(*parts, strict=True)), [], ["First words", "Second words"]), True
+    if len(parts) != 2:
+        raise ValueError(
+            f"attribute_sets must be two sets, or pairs of words; got {len(parts)} sets of "
+            f"{', '.join(str(len(part)) for part in parts) or 'no'} words."
+        )
+    return Query(parts, [], ["Attribute set 0", "Attribute set 1"]), False
+
+
+def _measure(
+    query: Query, model: WordEmbeddingModel, paired: bool, lookup: Lookup
+) -> dict[str, Any]:
+    embedded = embed_query(model, query, **lookup)
+    sets = embedded.targets
+    reason = embedded.nan_reason
+    if reason is None and paired:
+        reason = too_few_tuples(sets, lookup["lost_vocabulary_threshold"])
+    a, b = paired_vectors(sets)[1] if paired else (part.vectors for part in sets)
+    distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
+    return {
+        "mean_attribute_difference": distance,
+        "n_words_1": len(a),
+        "n_words_2": len(b),
+        "words_lost": ", ".join(dict.fromkeys(word for part in sets for word in part.lost)),
+        "nan_reason": reason,
+    }

@@ -1,0 +1,712 @@
+"""Does one bias direction represent its defining sets? (Schröder et al., 2024, section 5.3.)"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_positive_int,
+    check_sequence,
+    check_word_set,
+    found,
+    nearest,
+)
+from wefe.audit._warnings import AuditWarning
+from wefe.datasets import Criterion, load_criterion
+from wefe.debias._projection import centred_rows, principal_components
+from wefe.embeddings import embed_tuples
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, cosine, unit, unit_rows
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.running import unique_labels
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+logger = logging.getLogger(__name__)
+
+Correlation: TypeAlias = Literal["cosine", "pearson"]
+PlotKind: TypeAlias = Literal["correlations", "components"]
+
+# Below half, the other directions together hold more of the variance than the first one.
+LEAST_RATIO = 0.5
+# A first component that is not twice the second one may change places with it.
+LEAST_RATIO_TO_SECOND = 2.0
+# Of sets with a mean cosine rho, a typical one shares the part rho of its variance with their
+# common direction (its cosine is the root of rho): here a quarter.
+LEAST_CORRELATION = 0.25
+# Two directions of cosine c give a word cosines that differ by up to sqrt(2 - 2c): here 0.32.
+SAME_DIRECTION = 0.95
+# An outlier has less than half the typical cosine with the rest: a quarter of the variance shared.
+OUTLIER_SHARE = 0.5
+# A cosine is clear from three times its chance level 1/sqrt(dim) on; in few dimensions, from 0.5.
+CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
+# Which of two or three sets is the outlier cannot be told.
+FEWEST_FOR_OUTLIERS = 4
+# A fifth of the sets should not have half of the variance along the first component.
+FEW_SETS, MOST_VARIANCE = 0.2, 0.5
+
+
+def audit_direction(
+    defining_sets: Sequence[Sequence[str]] | Criterion | str | os.PathLike[str],
+    model: WordEmbeddingModel,
+    *,
+    n_components: int = 10,
+    normalize: bool = True,
+    preprocessors: Preprocessors | None = None,
+    correlation: Correlation = "cosine",
+) -> DirectionAudit:
+    """Check whether one direction represents the defining sets that it is made of.
+
+    The bias direction of Direct Bias, hard debiasing and others is the first principal component
+    of the defining sets, each centred on its own mean. One or few unusual sets can turn it, so
+    that something else is measured or removed.
+
+    Parameters
+    ----------
+    defining_sets : sequence of sequences of str, Criterion, or str
+        Pairs of words that differ in the class only, ``[["she", "he"], ["woman", "man"]]``, or
+        larger sets; sizes may be mixed. A criterion, its name or its file stand for its
+        `definitional_sets`.
+    model : WordEmbeddingModel
+        The model that has the words.
+    n_components : int, default=10
+        How many principal components are kept; never more than the sets span.
+    normalize : bool, default=True
+        Scale the vectors to unit length first, as the published direction does. False compares
+        the vectors as they are.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+    correlation : {'cosine', 'pearson'}, default='cosine'
+        What the matrix of correlations holds, and its mean and minimum are of: cosines, or Pearson
+        correlations over coordinates. The paper says 'correlation', and no more. All else is
+        about cosines.
+
+    Returns
+    -------
+    DirectionAudit
+        Directions, components, their agreement, outliers, and warnings in words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a set has fewer than two words, or no set is left that is complete and of which the
+        members differ.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024: theorem 6, section 5.3 and figure 3. Bolukbasi et al., "Man is to
+    Computer Programmer as Woman is to Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> audit = audit_direction("gender", load_test_model())
+    >>> audit
+    <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, mean \
+correlation 0.47, no outliers, no warnings>
+    >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"], ["boy", "girl"]]
+    >>> [warning.kind for warning in audit_direction(pairs, load_test_model()).warnings]
+    ['low-correlation', 'opposed-sets', 'mean-difference', 'unstable']
+    """
+    check_model(model)
+    count = check_positive_int("n_components", n_components)
+    check_bool("normalize", normalize)
+    kind = check_choice("correlation", correlation, ("cosine", "pearson"))
+    given = _word_sets(defining_sets)
+    called = "defining_sets"
+    parts = {
+        part.name: part
+        for part in embed_tuples(
+            model,
+            given,
+            called,
+            preprocessors,
+            normalize=normalize,
+            discard_incomplete_sets=False,
+            warn_lost_sets=False,
+        )
+    }
+    lost: dict[str, tuple[str, ...]] = {}
+    identical, kept, vectors = [], [], []
+    labels = unique_labels(["/".join(words) for words in given], "defining sets")
+    for position, (label, words) in enumerate(zip(labels, given, strict=True)):
+        part = parts.get(f"{called}[{position}]")
+        if part is None or part.lost:
+            lost[label] = words if part is None else part.lost
+            continue
+        rows = part.vectors[[row for row in part.first_row if row is not None]]
+        if np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max():
+            identical.append(label)
+        else:
+            kept.append((label, tuple(words)))
+            vectors.append(rows)
+    if lost:
+        logger.warning(
+            "%s lacks words of %d of %d defining sets, which are left out: %s",
+            *(model.name, len(lost), len(given), ", ".join(lost)),
+        )
+    if not kept:
+        raise ValueError(
+            f"no direction: of {len(given)} defining sets, {model.name} lacks words of {len(lost)} "
+            f"({', '.join(lost) or 'none'}), and the members of {len(identical)} are the same "
+            "vector. At least 1 must be complete."
+        )
+    return DirectionAudit(
+        model_name=model.name,
+        sets=dict(kept),
+        vectors=tuple(vectors),
+        n_components=count,
+        normalized=normalize,
+        correlation="pearson" if kind == "pearson" else "cosine",
+        lost=lost,
+        identical=tuple(identical),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DirectionAudit:
+    """How far one direction represents defining sets: what :func:`audit_direction` returns.
+
+    Arrays have one entry per set, in the order of `sets`.
+
+    Attributes
+    ----------
+    model_name : str
+        The model.
+    sets : dict
+        Label, such as 'she/he', to the words of each set that counts.
+    vectors : tuple of ndarray of shape (n_words, dim)
+        Their vectors, of unit length if `normalized`.
+    n_components : int
+        How many components were asked for.
+    normalized : bool
+        Whether vectors were scaled to unit length.
+    correlation : {'cosine', 'pearson'}
+        What `correlations` holds.
+    lost : dict
+        Sets left out, as the model lacks words of them: label to these words.
+    identical : tuple of str
+        Sets left out, as all their members have the same vector.
+    """
+
+    model_name: str
+    sets: dict[str, tuple[str, ...]]
+    vectors: tuple[Vectors, ...] = field(repr=False)
+    n_components: int = 10
+    normalized: bool = True
+    correlation: Correlation = "cosine"
+    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    identical: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the sets that count."""
+        return tuple(self.sets)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets that count."""
+        return len(self.sets)
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions of the model."""
+        return int(self.vectors[0].shape[1])
+
+    @property
+    def all_pairs(self) -> bool:
+        """Whether every set has two words."""
+        return all(len(part) == 2 for part in self.vectors)
+
+    # The directions
+
+    @cached_property
+    def _all_components(self) -> tuple[Vectors, Vectors]:
+        pca = principal_components(self.vectors, {"n_components": None})
+        return pca.components_, np.asarray(pca.explained_variance_ratio_)
+
+    @property
+    def components(self) -> Vectors:
+        """Orthonormal principal components, shape (at most n_components, dim).
+
+        The first is the bias direction. Each points from the second words of the sets to the
+        first.
+        """
+        return self._all_components[0][: self.n_components]
+
+    @property
+    def explained_variance_ratio(self) -> Vectors:
+        """Share of the variance of the centred sets along *all* principal components; sum 1."""
+        return self._all_components[1]
+
+    @property
+    def cumulative_ratio(self) -> Vectors:
+        """Share of the variance that the first k components hold together, k = 1, 2, ..."""
+        return np.asarray(np.cumsum(self.explained_variance_ratio))
+
+    @cached_property
+    def directions(self) -> Vectors:
+        """Direction of each set, of unit length: shape (n_sets, dim).
+
+        Of a pair, first less second word. Of a larger set, the first principal component of its
+        centred members, on the side of the joint first component: its sign tells nothing.
+        """
+        first = self.components[0]
+        rows = np.empty((self.n_sets, self.dim))
+        for row, part in zip(rows, self.vectors, strict=True):
+            if len(part) == 2:
+                row[:] = part[0] - part[1]
+            else:
+                row[:] = _first(part - part.mean(axis=0))
+                row *= -1 if row @ first < 0 else 1
+        return unit("directions", rows)
+
+    @property
+    def alternatives(self) -> dict[str, float]:
+        """|Cosine| of the first component with other ways to sum up the sets, in [0, 1].
+
+        'mean difference' is that of the first and the second words (NaN if a set has more than
+        two, as there is no second class then); 'equal weights' is the first component of the
+        directions, which gives sets with a long difference no more weight than others.
+        """
+        first = self.components[0]
+        mean = math.nan
+        if self.all_pairs:
+            differences = np.stack([part[0] - part[1] for part in self.vectors])
+            mean = abs(cosine(differences.sum(axis=0), first))
+        return {
+            "mean difference": mean,
+            "equal weights": abs(cosine(_first(self.directions), first)),
+        }
+
+    # Their agreement
+
+    @property
+    def correlations(self) -> pd.DataFrame:
+        """Correlations of all directions, 'PC1' last (figure 3): shape (n_sets + 1, n_sets + 1)."""
+        import pandas as pd
+
+        names = [*self.labels, "PC1"]
+        return pd.DataFrame(self._correlations, index=names, columns=names)
+
+    @cached_property
+    def _correlations(self) -> Vectors:
+        rows = np.vstack([self.directions, self.components[0]])
+        if self.correlation == "pearson":
+            rows = rows - rows.mean(axis=1, keepdims=True)
+        rows = unit_rows(rows)
+        return np.asarray(np.clip(rows @ rows.T, -1, 1))
+
+    @property
+    def _between_sets(self) -> Vectors:
+        upper = np.triu_indices(self.n_sets, 1)
+        return np.asarray(self._correlations[upper])
+
+    @property
+    def mean_correlation(self) -> float:
+        """Mean correlation between the directions of two sets; NaN of a single set."""
+        return float(self._between_sets.mean()) if self.n_sets > 1 else math.nan
+
+    @property
+    def min_correlation(self) -> float:
+        """Lowest correlation between the directions of two sets; NaN of a single set."""
+        return float(self._between_sets.min()) if self.n_sets > 1 else math.nan
+
+    @property
+    def chance_cosine(self) -> float:
+        """How far the cosine of two unrelated directions is from 0 by chance: 1/sqrt(dim).
+
+        This is for vectors that are spread evenly; in a real embedding it is somewhat more.
+        """
+        return 1 / math.sqrt(self.dim)
+
+    @property
+    def chance_ratio(self) -> float:
+        """About the share of the variance that the first component of unrelated sets has.
+
+        (1 + sqrt(r/dim))^2 / r, where the sets have r words less one each: the largest
+        eigenvalue of random vectors (Marchenko and Pastur).
+        """
+        spanned = sum(len(part) - 1 for part in self.vectors)
+        return min(1.0, (1 + math.sqrt(spanned / self.dim)) ** 2 / spanned)
+
+    @property
+    def cosines(self) -> Vectors:
+        """Cosine of each direction with the first component, negative if it points away."""
+        return np.asarray(self.directions @ self.components[0])
+
+    @cached_property
+    def _first_without(self) -> Vectors:
+        rests = (np.concatenate(rest) for rest in _leave_one_out(self._centred))
+        return np.stack([_first(rest) for rest in rests])
+
+    @cached_property
+    def _centred(self) -> list[Vectors]:
+        return [centred_rows([part]) for part in self.vectors]
+
+    @property
+    def cosines_without(self) -> Vectors:
+        """|Cosine| of each direction with the first component of the *other* sets.
+
+        Lower than that in `cosines`, to which a set contributes itself. NaN of a single set.
+        """
+        if self.n_sets == 1:
+            return np.full(1, math.nan)
+        return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, self._first_without)))
+
+    @property
+    def stability(self) -> Vectors:
+        """|Cosine| of the first component with that without each set; NaN of a single set."""
+        if self.n_sets == 1:
+            return np.full(1, math.nan)
+        return np.asarray(np.abs(self._first_without @ self.components[0]))
+
+    @property
+    def variance_share(self) -> Vectors:
+        """Share of the variance along the first component that is from each set; sum 1."""
+        along = np.array([((rows @ self.components[0]) ** 2).sum() for rows in self._centred])
+        return np.asarray(along / along.sum())
+
+    @cached_property
+    def agreement(self) -> Vectors:
+        """|Cosine| of each direction with the common one of the others, in [0, 1].
+
+        The common direction is the first principal component of the other directions, all of
+        unit length: unlike in `cosines_without`, no set counts more than another, so that few
+        sets of long differences cannot make it theirs. NaN of a single set.
+        """
+        if self.n_sets == 1:
+            return np.full(1, math.nan)
+        rests = _leave_one_out(list(self.directions))
+        return np.array(
+            [
+                abs(float(own @ _first(np.stack(rest))))
+                for own, rest in zip(self.directions, rests, strict=True)
+            ]
+        )
+
+    # What to make of it
+
+    @property
+    def _clear(self) -> float:
+        return min(CLEAR, CLEAR_DEVIATIONS * self.chance_cosine)
+
+    @property
+    def outliers(self) -> tuple[str, ...]:
+        """Sets that do not go with the others.
+
+        Those with an `agreement` of less than half the median one, and lower by at least three
+        times the chance level 1/sqrt(dim) (by 0.5 in few dimensions). So there are none where
+        the sets have nothing in common; nor among fewer than four sets, as nobody can tell then
+        which is right.
+        """
+        if self.n_sets < FEWEST_FOR_OUTLIERS:
+            return ()
+        typical = float(np.median(self.agreement))
+        limit = min(OUTLIER_SHARE * typical, typical - self._clear)
+        return self._where(self.agreement < limit)
+
+    @property
+    def dominant(self) -> tuple[str, ...]:
+        """The few sets that make up the first component, the largest share first; mostly none.
+
+        At most a fifth of the sets, each with more than twice the average `variance_share`, and
+        together with at least half of the variance.
+        """
+        shares = self.variance_share
+        order = np.argsort(-shares, kind="stable")[: int(FEW_SETS * self.n_sets)]
+        few = order[shares[order] > 2 / self.n_sets]
+        return tuple(self.labels[i] for i in few) if shares[few].sum() >= MOST_VARIANCE else ()
+
+    def without(self, sets: Sequence[str]) -> DirectionAudit:
+        """Audit the direction again without some sets: ``audit.without(audit.outliers)``.
+
+        Parameters
+        ----------
+        sets : sequence of str
+            Labels, as in `labels`.
+
+        Returns
+        -------
+        DirectionAudit
+            That of the other sets (of outliers: the right half of figure 3).
+
+        Raises
+        ------
+        ValueError
+            If a label is unknown, or no set is left.
+        """
+        left_out = list(check_sequence("sets", sets))
+        for label in left_out:
+            if label not in self.sets:
+                raise ValueError(
+                    f"sets must hold labels of this audit, such as {self.labels[0]!r}; got "
+                    f"{found(label)}.{nearest(label, self.labels)}"
+                )
+        stay = [label not in left_out for label in self.labels]
+        if not any(stay):
+            raise ValueError(f"all {self.n_sets} sets would be left out; keep at least 1.")
+        return replace(
+            self,
+            sets={label: words for label, words in self.sets.items() if label not in left_out},
+            vectors=tuple(part for part, stays in zip(self.vectors, stay, strict=True) if stays),
+        )
+
+    @cached_property
+    def warnings(self) -> tuple[AuditWarning, ...]:
+        """Reasons not to take the first component for the direction of the bias.
+
+        Of these kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets',
+        'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',
+        'outliers', 'dominated'.
+        """
+        return tuple(AuditWarning(kind, message) for kind, message in self._objections())
+
+    def _objections(self) -> Iterator[tuple[str, str]]:
+        if self.n_sets < 3:
+            yield (
+                "few-sets",
+                f"There is no more than {_n_sets(self.n_sets)}, so nothing can be said about "
+                "whether a direction is common to such sets. Add others.",
+            )
+        if self.lost:
+            listed = "; ".join(
+                f"{name} lacks {', '.join(lack)}" for name, lack in self.lost.items()
+            )
+            yield (
+                "lost-sets",
+                f"{_n_sets(len(self.lost))} left out, as words are missing: {listed}.",
+            )
+        if self.identical:
+            yield (
+                "identical-members",
+                f"The members have the same vector in {_listed(self.identical)}, left out: the "
+                "model cannot tell them apart.",
+            )
+        sets_of_words = [frozenset(words) for words in self.sets.values()]
+        again = self._where([words in sets_of_words[:i] for i, words in enumerate(sets_of_words)])
+        if again:
+            yield (
+                "repeated-sets",
+                f"The words of {_listed(again)} are those of another set, which so counts twice "
+                "and looks more stable than it is.",
+            )
+        yield from self._one_dimension()
+        yield from self._few_decide()
+
+    def _one_dimension(self) -> Iterator[tuple[str, str]]:
+        """Tell whether the sets agree on one direction, and whether the first component is it."""
+        first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
+        if first < LEAST_RATIO or first < LEAST_RATIO_TO_SECOND * second:
+            larger = max(len(part) for part in self.vectors)
+            yield (
+                "weak-first-component",
+                f"The first component has {first:.0%} of the variance and the second {second:.0%} "
+                f"(unrelated sets: about {self.chance_ratio:.0%}), so one dimension does not "
+                "represent the sets"
+                + (f"; sets of {larger} words span up to {larger - 1}." if larger > 2 else "."),
+            )
+        if self.mean_correlation < LEAST_CORRELATION:
+            yield (
+                "low-correlation",
+                "The directions of the sets have a mean correlation of "
+                f"{round(self.mean_correlation, 2) + 0.0:.2f} "
+                f"(at least {LEAST_CORRELATION} is wanted; by chance, a cosine is "
+                f"{self.chance_cosine:.2f} off 0): they have little in common.",
+            )
+        opposed = self._where(self.cosines < -self._clear)
+        if opposed:
+            yield (
+                "opposed-sets",
+                f"The first component points from the first to the second word in "
+                f"{_listed(opposed)}, the other way round than in the rest. Either the words are "
+                "in the wrong order, or it is not the bias along which these sets differ most.",
+            )
+        off = self.alternatives["mean difference"]
+        if off < SAME_DIRECTION:
+            yield (
+                "mean-difference",
+                f"The first component and the difference of the means have a cosine of {off:.2f}: "
+                "which one is taken for the bias direction decides what is measured.",
+            )
+
+    def _few_decide(self) -> Iterator[tuple[str, str]]:
+        """Tell whether some sets have turned the first component."""
+        turning = self._where(self.stability < SAME_DIRECTION)
+        if turning:
+            yield (
+                "unstable",
+                "Leaving out one set turns the first component, at worst to a cosine of "
+                f"{self.stability.min():.2f} with itself. It hangs on {_listed(turning)}.",
+            )
+        if self.outliers:
+            yield (
+                "outliers",
+                f"{_listed(self.outliers)} {'differs' if len(self.outliers) == 1 else 'differ'} "
+                f"from the others: a cosine with their common direction of "
+                f"{_range(self.agreement[self._rows(self.outliers)])}, where "
+                f"{np.median(self.agreement):.2f} is typical. Look at the direction without.",
+            )
+        few = self.dominant
+        if few:
+            rest = self.without(few)
+            same = abs(cosine(rest.components[0], self.components[0]))
+            if same < SAME_DIRECTION:
+                others = np.abs(np.delete(self.cosines, self._rows(few)))
+                yield (
+                    "dominated",
+                    f"{self.variance_share[self._rows(few)].sum():.0%} of the variance along the "
+                    f"first component is from {len(few)} of {self.n_sets} sets: {_listed(few)}. "
+                    f"Without, it turns to a cosine of {same:.2f}; the others have "
+                    f"a median |cosine| of {np.median(others):.2f} with it. It is theirs "
+                    "rather than common to all.",
+                )
+
+    def _where(self, chosen: npt.ArrayLike) -> tuple[str, ...]:
+        return tuple(self.labels[i] for i in np.flatnonzero(chosen))
+
+    def _rows(self, labels: Sequence[str]) -> list[int]:
+        return [self.labels.index(label) for label in labels]
+
+    # For people, tables and files
+
+    def __repr__(self) -> str:
+        outliers = f"outliers {_listed(self.outliers)}" if self.outliers else "no outliers"
+        kinds = ", ".join(warning.kind for warning in self.warnings)
+        return (
+            f"<DirectionAudit of {_n_sets(self.n_sets)} in {self.model_name}: first component "
+            f"{100 * self.explained_variance_ratio[0]:.0f} % of the variance, mean correlation "
+            f"{round(self.mean_correlation, 2) + 0.0:.2f}, {outliers}, "
+            f"{f'warnings: {kinds}' if kinds else 'no warnings'}>"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with a row per set.
+
+        Returns
+        -------
+        DataFrame
+            Index: label. Columns: 'words', 'cosine' (with the first component), 'cosine_without'
+            (|cosine| with that of the other sets), 'agreement', 'stability', 'variance_share',
+            'outlier'; see the properties of similar names.
+        """
+        import pandas as pd
+
+        columns = {
+            "words": list(self.sets.values()),
+            "cosine": self.cosines,
+            "cosine_without": self.cosines_without,
+            "agreement": self.agreement,
+            "stability": self.stability,
+            "variance_share": self.variance_share,
+            "outlier": [label in self.outliers for label in self.labels],
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
+
+    def to_json(self) -> str:
+        """Return all results as JSON: numbers, components and warnings, not the word vectors."""
+        table = self.to_frame().reset_index()
+        content = {
+            "model_name": self.model_name,
+            "normalized": self.normalized,
+            "sets": [
+                {key: _plain(value) for key, value in row.items()}
+                for row in table.to_dict("records")
+            ],
+            "lost": self.lost,
+            "identical": self.identical,
+            "components": self.components.tolist(),
+            "explained_variance_ratio": self.explained_variance_ratio.tolist(),
+            "correlation": self.correlation,
+            "correlations": [[_plain(value) for value in row] for row in self._correlations],
+            "mean_correlation": _plain(self.mean_correlation),
+            "min_correlation": _plain(self.min_correlation),
+            "chance_cosine": self.chance_cosine,
+            "chance_ratio": self.chance_ratio,
+            "alternatives": {key: _plain(value) for key, value in self.alternatives.items()},
+            "outliers": self.outliers,
+            "warnings": [{"kind": each.kind, "message": each.message} for each in self.warnings],
+        }
+        return json.dumps(content, allow_nan=False)
+
+    def plot(self, kind: PlotKind = "correlations") -> Figure:
+        """Plot the correlations (figure 3), or what the components are made of.
+
+        Parameters
+        ----------
+        kind : {'correlations', 'components'}, default='correlations'
+            See :func:`wefe.plotting.plot_direction_correlations` and
+            :func:`wefe.plotting.plot_direction_components`.
+        """
+        from wefe import plotting
+
+        if check_choice("kind", kind, ("correlations", "components")) == "correlations":
+            return plotting.plot_direction_correlations(self)
+        return plotting.plot_direction_components(self)
+
+
+def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
+    if isinstance(defining_sets, str | os.PathLike):
+        # Offline, as the lists that are downloaded are not needed.
+        defining_sets = load_criterion(defining_sets, offline=True)
+    if isinstance(defining_sets, Criterion):
+        defining_sets = defining_sets.definitional_sets
+    given = [
+        check_word_set(f"defining_sets[{position}]", words)
+        for position, words in enumerate(check_sequence("defining_sets", defining_sets))
+    ]
+    for position, words in enumerate(given):
+        if len(words) < 2:
+            raise ValueError(
+                f"defining_sets[{position}] must have two or more words, such as "
+                f"('she', 'he'); got {words!r}."
+            )
+    if not given:
+        raise ValueError("defining_sets is empty; it needs at least one pair of words.")
+    return given
+
+
+def _first(rows: Vectors) -> Vectors:
+    """Return the first right singular vector, of any sign."""
+    return np.asarray(np.linalg.svd(rows, full_matrices=False)[2][0])
+
+
+def _leave_one_out(items: Sequence[Vectors]) -> Iterator[list[Vectors]]:
+    for position in range(len(items)):
+        yield [*items[:position], *items[position + 1 :]]
+
+
+def _n_sets(number: int) -> str:
+    return f"{number} set{'s' if number != 1 else ''}"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
+    return ", ".join(labels[:5]) + more
+
+
+def _range(values: Vectors) -> str:
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has for a value: null for NaN."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value

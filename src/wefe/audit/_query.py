@@ -1,0 +1,634 @@
+"""The audit of a query: the individual biases behind a score, and what the score hides of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    check_choice,
+    check_known,
+    check_positive_int,
+    check_random_state,
+    check_share,
+)
+from wefe.audit._warnings import AuditWarning
+from wefe.embeddings import Lookup, UnanswerableError, embed_query
+from wefe.metrics._geometry import (
+    ZERO_LENGTH,
+    Vectors,
+    association,
+    average_ranks,
+    mean_unit,
+)
+from wefe.metrics._weat import _ALTERNATIVES, WEAT
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query, check_query
+from wefe.results import WordUse
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
+
+_OPTIONS = (
+    "epsilon",
+    "ddof",
+    "alternative",
+    "p_value_method",
+    "p_value_iterations",
+    "significance",
+    "random_state",
+)
+
+# A share of the attainable bias d. The position s / d of a word is a cosine, and those of words
+# that have nothing to do with the attributes scatter by about 1 / sqrt(dim): 0.06 in 300
+# dimensions. A tenth is beyond nine in ten of them.
+DEFAULT_EPSILON = 0.1
+
+# The rest, too, are shares of what is attainable, so that they mean the same in every model.
+# By convention an effect size of 0.8 is large; that is 0.4 of the attainable 2.
+LARGE_EFFECT = 0.4
+# Two bell curves of which nine in ten pairs are ordered reach 0.67 of the attainable effect size.
+HIGH_AUC, MISSED_EFFECT = 0.9, 0.5
+# And two that reach a large effect size have 0.73 of their pairs in order.
+LOW_AUC = 0.65
+# In cosines, of which the second decimal is the last one that papers print.
+TINY_BIAS = 0.02
+# A tenth of the largest possible difference, 2. Sets of published queries differ by 0.45 or more.
+SMALL_DIFFERENCE = 0.2
+# A set's biases cancel when the mean keeps no more than a quarter of their size, and the set has
+# something to cancel when at least a quarter of its words are biased.
+CANCELLED, BIASED_WORDS = 0.25, 0.25
+# Both sets lean the same way when both means are beyond half of epsilon.
+LEAN = 0.5
+
+# Biases that differ by less are equal but for rounding.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class TargetComparison:
+    """How the individual biases of two target sets compare.
+
+    Attributes
+    ----------
+    weat : float
+        Sum of s(w, A, B) over the first set minus that over the second.
+    effect_size : float
+        WEAT effect size; nan if all individual biases are equal.
+    largest_effect_size : float
+        What it can reach for sets of these sizes (theorem 4 with lemma 1): N / sqrt(n_1 n_2) with
+        the population deviation, times sqrt((N - 1) / N) with the sample deviation.
+    p_value : float
+        Of the permutation test, in (0, 1].
+    smallest_p_value : float
+        What it can fall to with so few words, if no two biases are equal.
+    alternative : {'right-sided', 'left-sided', 'two-sided'}
+        Side that counts as extreme.
+    p_value_method : {'exact', 'bounds', 'approximate'}
+        How the p-value was obtained, see :class:`wefe.metrics.PermutationTest`.
+    auc : float
+        Probability that a word of the first set has a larger bias than one of the second, ties
+        counting half (Mann-Whitney), in [0, 1]: 0 and 1 if a threshold tells the sets apart
+        without error, 0.5 if they are alike.
+    threshold_accuracy : float
+        Share of words on the side of their set when the best threshold cuts between the sets,
+        in [0.5, 1]. Each set counts for one half, whatever its size.
+    ranges_overlap : bool
+        Whether the ranges of the biases of the two sets have a value in common.
+    """
+
+    weat: float
+    effect_size: float
+    largest_effect_size: float
+    p_value: float
+    smallest_p_value: float
+    alternative: Alternative
+    p_value_method: Literal["exact", "bounds", "approximate"]
+    auc: float
+    threshold_accuracy: float
+    ranges_overlap: bool
+
+    @property
+    def share_of_largest(self) -> float:
+        """Effect size as a share of the attainable one, in [-1, 1]."""
+        return self.effect_size / self.largest_effect_size
+
+    @property
+    def separability(self) -> float:
+        """The AUC of the better ordered direction, in [0.5, 1]."""
+        return max(self.auc, 1 - self.auc)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryAudit:
+    """The individual biases of the target words of a query, and what they say about its score.
+
+    Attributes
+    ----------
+    query_name, model_name : str
+        What was asked, and of which model.
+    targets, attributes : tuple of WordUse
+        The words used and lost, per set.
+    biases : tuple of ndarray of shape (n_words,)
+        Individual biases s(w, A, B) of each target set, in the order of its words in `targets`.
+        Positive when a word leans to the first attribute set.
+    attribute_difference : float
+        d, the distance of the means of the attribute sets' unit vectors, in [0, 2]: what an
+        individual bias can reach in this model (theorem 1).
+    raw_attribute_difference : float
+        The same of the vectors as they are in the model (table 2 of the paper).
+    epsilon : float
+        The share of d beyond which a word counts as biased.
+    chance_share : float
+        Share of vectors of random direction that would count as biased, in [0, 1].
+    ddof : {0, 1}
+        Deviation in the effect size, and in the variance.
+    significance : float
+        p-values above it are called not significant.
+    comparison : TargetComparison or None
+        The two target sets compared; None if there are not exactly two.
+    """
+
+    query_name: str
+    model_name: str
+    targets: tuple[WordUse, ...]
+    attributes: tuple[WordUse, ...]
+    biases: tuple[Vectors, ...]
+    attribute_difference: float
+    raw_attribute_difference: float
+    epsilon: float
+    chance_share: float
+    ddof: int
+    significance: float
+    comparison: TargetComparison | None
+
+    @property
+    def all_biases(self) -> Vectors:
+        """Individual biases of all target sets, one after the other."""
+        return np.concatenate(self.biases)
+
+    @property
+    def positions(self) -> tuple[Vectors, ...]:
+        """The biases as shares of what is attainable, s / d, in [-1, 1]; the signed SAME score.
+
+        nan if the attribute sets do not differ.
+        """
+        d = self.attribute_difference
+        if d < ZERO_LENGTH:
+            return tuple(np.full(len(s), math.nan) for s in self.biases)
+        return tuple(np.clip(s / d, -1.0, 1.0) for s in self.biases)
+
+    @property
+    def biased(self) -> tuple[npt.NDArray[np.bool_], ...]:
+        """Per target set and word, whether its bias is beyond epsilon d, on either side."""
+        return tuple(np.abs(position) > self.epsilon for position in self.positions)
+
+    @property
+    def n_biased(self) -> int:
+        """Number of words whose bias is beyond epsilon d."""
+        return int(sum(flags.sum() for flags in self.biased))
+
+    @property
+    def share_biased(self) -> float:
+        """Share of words whose bias is beyond epsilon d."""
+        return self.n_biased / len(self.all_biases)
+
+    @property
+    def most_biased_word(self) -> str:
+        """The word with the largest bias, on either side."""
+        words = [word for use in self.targets for word in use.used]
+        return words[int(np.abs(self.all_biases).argmax())]
+
+    @property
+    def largest_bias(self) -> float:
+        """The largest individual bias, without its sign."""
+        return float(np.abs(self.all_biases).max())
+
+    @property
+    def variance(self) -> float:
+        """Variance of the individual biases of all target words, with `ddof`; nan of one word."""
+        s = self.all_biases
+        return float(s.var(ddof=self.ddof)) if len(s) > self.ddof else math.nan
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean individual bias of each target set."""
+        return {use.name: float(s.mean()) for use, s in zip(self.targets, self.biases, strict=True)}
+
+    @property
+    def warnings(self) -> tuple[AuditWarning, ...]:
+        """Reasons not to take the score at face value."""
+        return tuple(_warnings(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per target word.
+
+        Returns
+        -------
+        DataFrame
+            'target_set', 'word', 'individual_bias' (s), 'smallest' (-d) and 'largest' (d), which
+            are attainable, and 'position' (s / d).
+        """
+        import pandas as pd
+
+        d = self.attribute_difference
+        return pd.DataFrame(
+            {
+                "target_set": [use.name for use in self.targets for _ in use.used],
+                "word": [word for use in self.targets for word in use.used],
+                "individual_bias": self.all_biases,
+                "smallest": -d,
+                "largest": d,
+                "position": np.concatenate(self.positions),
+            }
+        )
+
+    def summary(self) -> pd.Series:
+        """Return every number of the audit, with names that say what it is."""
+        import pandas as pd
+
+        rows: dict[str, Any] = {
+            "mean attribute difference d": self.attribute_difference,
+            "mean attribute difference of raw vectors": self.raw_attribute_difference,
+            "words": len(self.all_biases),
+            f"words with |s| > {self.epsilon:g} d": self.n_biased,
+            "share of words": self.share_biased,
+            "share of random directions": self.chance_share,
+            "largest |s|": self.largest_bias,
+            "word of the largest |s|": self.most_biased_word,
+            f"variance of s (ddof {self.ddof})": self.variance,
+        }
+        rows |= {f"mean s of {name}": mean for name, mean in self.means.items()}
+        rows |= {f"words lost of {use.name}": len(use.lost) for use in self._sets if use.lost}
+        if self.comparison is not None:
+            compared = asdict(self.comparison)
+            rows |= {name.replace("_", " "): value for name, value in compared.items()}
+            rows["share of largest effect size"] = self.comparison.share_of_largest
+        return pd.Series(rows, name=self.query_name, dtype=object)
+
+    def to_json(self) -> str:
+        """Return everything as JSON, warnings included; what is undefined is null."""
+        content = {
+            "query_name": self.query_name,
+            "model_name": self.model_name,
+            "targets": [asdict(use) for use in self.targets],
+            "attributes": [asdict(use) for use in self.attributes],
+            "biases": [s.tolist() for s in self.biases],
+            "positions": [_without_nan(position.tolist()) for position in self.positions],
+            "attribute_difference": self.attribute_difference,
+            "raw_attribute_difference": self.raw_attribute_difference,
+            "epsilon": self.epsilon,
+            "chance_share": self.chance_share,
+            "n_biased": self.n_biased,
+            "largest_bias": self.largest_bias,
+            "most_biased_word": self.most_biased_word,
+            "ddof": self.ddof,
+            "significance": self.significance,
+            "variance": self.variance,
+            "means": self.means,
+            "comparison": None if self.comparison is None else asdict(self.comparison),
+            "warnings": [asdict(warning) for warning in self.warnings],
+        }
+        return json.dumps(_without_nan(content), allow_nan=False)
+
+    def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
+        """Draw the distribution of the biases, as figures 1 and 2 of the paper do.
+
+        See :func:`wefe.plotting.plot_individual_biases`, which draws several audits side by side.
+        """
+        from wefe.plotting import plot_individual_biases
+
+        return plot_individual_biases(self, relative=relative, full_range=full_range)
+
+    @property
+    def _sets(self) -> tuple[WordUse, ...]:
+        return self.targets + self.attributes
+
+    def __repr__(self) -> str:
+        lines = [
+            f"<QueryAudit of {self.query_name!r} on {self.model_name!r}",
+            f"- individual biases: at most {self.largest_bias:.3f} ({self.most_biased_word!r}) of "
+            f"the attainable {self.attribute_difference:.3f}; {self.n_biased} of "
+            f"{len(self.all_biases)} words beyond {self.epsilon:.0%} of that",
+        ]
+        if self.comparison is not None:
+            lines.append(f"- {_in_short(self.comparison)}")
+        lost = sum(len(use.lost) for use in self._sets)
+        if lost:
+            lines.append(f"- words lost: {lost}")
+        lines += [f"- {warning}" for warning in self.warnings] or ["- no warnings"]
+        return "\n".join(lines) + ">"
+
+
+def audit_query(
+    query: Query,
+    model: WordEmbeddingModel,
+    *,
+    epsilon: float = DEFAULT_EPSILON,
+    ddof: Literal[0, 1] = 0,
+    alternative: Alternative = "right-sided",
+    p_value_method: Literal["exact", "approximate"] = "exact",
+    p_value_iterations: int = 10_000,
+    significance: float = 0.05,
+    random_state: int | np.random.Generator | None = 0,
+    **lookup: Unpack[Lookup],
+) -> QueryAudit:
+    """Measure the individual biases behind the score of a query, and say what the score hides.
+
+    Parameters
+    ----------
+    query : Query
+        One or more target sets and exactly two attribute sets. With two target sets they are
+        compared, as WEAT does.
+    model : WordEmbeddingModel
+        The model to be measured.
+    epsilon : float, default=0.1
+        A word counts as biased if abs(s(w, A, B)) exceeds this share of what is attainable, d.
+    ddof : {0, 1}, default=0
+        Deviation in the effect size, and in the variance: population (0) or sample (1).
+    alternative : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
+        Side that counts as extreme in the permutation test.
+    p_value_method : {'exact', 'approximate'}, default='exact'
+        As for :meth:`wefe.metrics.WEAT.run_query`.
+    p_value_iterations : int, default=10000
+        Number of random splits, where they are drawn.
+    significance : float, default=0.05
+        Large effect sizes with a p-value above it are warned about.
+    random_state : int, Generator or None, default=0
+        Makes random splits reproducible.
+    **lookup
+        How words are looked up, see :class:`wefe.embeddings.Lookup`. With ``normalize=True`` the
+        "raw" attribute difference is that of unit vectors, too; nothing else changes.
+
+    Returns
+    -------
+    QueryAudit
+        Individual biases with what is attainable, their distribution, the comparison of two target
+        sets, and `warnings`.
+
+    Raises
+    ------
+    ValueError
+        If the query has not exactly two attribute sets, or an option is wrong.
+    UnanswerableError
+        If a set lost too many words, or a vector is unusable; the message has the reason.
+
+    Notes
+    -----
+    The individual bias s(w, A, B) is the mean cosine of w with A minus that with B, which is the
+    dot product of the unit vector of w with mean(A) - mean(B), the means being of unit vectors. So
+    it lies between -d and d with d the length of that difference (theorem 1); which differs
+    between models, so that only s / d can be compared.
+
+    The effect size divides by the deviation of the individual biases. It is 0 when the biases of
+    each set cancel (theorem 3), and reaches its maximum whenever all words of a set have the same
+    bias, however small the gap between the sets (theorem 4).
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024, sections 4.1, 5.1 and 5.2.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> audit = audit_query(load_weat_queries()[8], load_test_model())
+    >>> audit.largest_bias, audit.attribute_difference
+    (0.076, 0.551)
+    >>> print(audit.warnings[0])
+    common-lean: 'Mental disease' and 'Physical disease' both lean to 'Temporary': ...
+    """
+    # A misspelt option would otherwise be an error about an inner function.
+    check_known("audit_query", lookup, [*_OPTIONS, *Lookup.__annotations__])
+    check_query(query)
+    if query.template[1] != 2:
+        raise ValueError(
+            f"an audit needs exactly two attribute sets; {query.query_name!r} has "
+            f"{query.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with two."
+        )
+    epsilon = check_share("epsilon", epsilon)
+    significance = check_share("significance", significance)
+    side = _ALTERNATIVES[check_choice("alternative", alternative, _ALTERNATIVES)]
+    check_choice("p_value_method", p_value_method, ("exact", "approximate"))
+    check_positive_int("p_value_iterations", p_value_iterations)
+    check_random_state(random_state)
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof must be 0 (population) or 1 (sample); got {ddof!r}.")
+    embedded = embed_query(model, query, **lookup)
+    if embedded.nan_reason is not None:
+        raise UnanswerableError(
+            f"{query.query_name!r} cannot be audited with {model.name}: {embedded.nan_reason}."
+        )
+    a, b = (part.vectors for part in embedded.attributes)
+    biases = tuple(association(part.vectors, a, b) for part in embedded.targets)
+    comparison = None
+    if len(biases) == 2:
+        # As the metric does, its logging included.
+        measured = WEAT()._compute(
+            embedded.targets,
+            embedded.attributes,
+            return_effect_size=True,
+            calculate_p_value=True,
+            alternative=side,
+            p_value_method=p_value_method,
+            p_value_iterations=p_value_iterations,
+            p_value_verbose=False,
+            ddof=ddof,
+            random_state=random_state,
+        )
+        sizes = len(biases[0]), len(biases[1])
+        comparison = TargetComparison(
+            weat=measured.values["weat"],
+            effect_size=measured.values["effect_size"],
+            largest_effect_size=largest_effect_size(*sizes, ddof=ddof),
+            p_value=measured.values["p_value"],
+            smallest_p_value=_smallest_p_value(*sizes, alternative),
+            alternative=alternative,
+            p_value_method=measured.details["permutation_test"].method,
+            **_separation(*biases),
+        )
+    return QueryAudit(
+        query_name=query.query_name,
+        model_name=model.name,
+        targets=tuple(WordUse.of(part) for part in embedded.targets),
+        attributes=tuple(WordUse.of(part) for part in embedded.attributes),
+        biases=biases,
+        attribute_difference=float(np.linalg.norm(mean_unit("a", a) - mean_unit("b", b))),
+        raw_attribute_difference=float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))),
+        epsilon=epsilon,
+        chance_share=_chance_share(epsilon, a.shape[1]),
+        ddof=ddof,
+        significance=significance,
+        comparison=comparison,
+    )
+
+
+def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
+    """Largest WEAT effect size of two target sets of given sizes (theorem 4 with lemma 1).
+
+    Parameters
+    ----------
+    n_1, n_2 : int
+        Numbers of words.
+    ddof : {0, 1}, default=0
+        Deviation in the effect size: population (0) or sample (1).
+
+    Returns
+    -------
+    float
+        2 for equal sizes and ``ddof=0``. It is reached when all words of a set have the same
+        individual bias.
+
+    Examples
+    --------
+    >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
+    (2.0, 2.1213)
+    """
+    n = n_1 + n_2
+    return n / math.sqrt(n_1 * n_2) * math.sqrt((n - ddof) / n)
+
+
+def _smallest_p_value(n_1: int, n_2: int, alternative: Alternative) -> float:
+    # Sets of equal size can change places: then two splits are as extreme as the observed one.
+    extreme = 2 if alternative == "two-sided" and n_1 == n_2 else 1
+    return extreme / math.comb(n_1 + n_2, n_1)
+
+
+def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
+    ranks = average_ranks(np.concatenate([x, y]), _TIE)
+    first, second = ranks[: len(x)], ranks[len(x) :]
+    auc = (first.sum() - len(x) * (len(x) + 1) / 2) / (len(x) * len(y))
+    cuts = np.unique(ranks)
+    above, others = ((part[:, None] > cuts).mean(axis=0) for part in (first, second))
+    return {
+        "auc": float(auc),
+        "threshold_accuracy": float((1 + np.abs(above - others).max()) / 2),
+        "ranges_overlap": bool(
+            max(first.min(), second.min()) <= min(first.max(), second.max()),
+        ),
+    }
+
+
+def _chance_share(epsilon: float, dim: int) -> float:
+    """Probability that a random direction has a cosine beyond epsilon with a given one."""
+    from scipy.special import betainc
+
+    # The squared cosine has a beta distribution; in one dimension it is 1.
+    return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2)) if dim > 1 else float(epsilon < 1)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _in_short(found: TargetComparison) -> str:
+    effect = "effect size undefined"
+    if not math.isnan(found.effect_size):
+        effect = (
+            f"effect size {found.effect_size:.2f} ({found.share_of_largest:.0%} of the attainable "
+            f"{found.largest_effect_size:.2f})"
+        )
+    return f"{effect}, p = {found.p_value:.2g}, AUC {found.auc:.2f}"
+
+
+def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
+    d = audit.attribute_difference
+    if d < SMALL_DIFFERENCE:
+        yield AuditWarning(
+            "small-attribute-difference",
+            f"The means of the attribute sets are only {d:.3g} apart, of at most 2, so no "
+            "individual bias can be larger in this model. Do not compare biases or WEAT sums with "
+            "those of other models; compare their shares of what is attainable.",
+        )
+    for use, s, flags in zip(audit.targets, audit.biases, audit.biased, strict=True):
+        mean, size = float(s.mean()), float(np.abs(s).mean())
+        if abs(mean) <= CANCELLED * size and flags.mean() >= BIASED_WORDS:
+            yield AuditWarning(
+                "cancelling-biases",
+                f"The biases of {use.name!r} cancel: their mean is {mean:.3g}, though "
+                f"{flags.sum()} of {len(s)} words are biased, from {s.min():.3g} to {s.max():.3g}. "
+                "A score that averages over the set does not see them.",
+            )
+    if audit.comparison is not None:
+        yield from _warnings_of_comparison(audit, audit.comparison)
+
+
+def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[AuditWarning]:
+    names = " and ".join(repr(use.name) for use in audit.targets)
+    means = list(audit.means.values())
+    lean = LEAN * audit.epsilon * audit.attribute_difference
+    if min(map(abs, means)) > lean and means[0] * means[1] > 0:
+        towards = audit.attributes[0 if means[0] > 0 else 1].name
+        yield AuditWarning(
+            "common-lean",
+            f"{names} both lean to {towards!r}: their mean biases are {means[0]:.3g} and "
+            f"{means[1]:.3g}. The effect size sees the difference only, not what they share.",
+        )
+    if found.smallest_p_value > audit.significance:
+        n_words = [len(s) for s in audit.biases]
+        yield AuditWarning(
+            "few-words",
+            f"With {n_words[0]} and {n_words[1]} target words the p-value cannot fall below "
+            f"{found.smallest_p_value:.3g}, so no result is significant at {audit.significance:g}. "
+            "Use more words.",
+        )
+    share = found.share_of_largest
+    if math.isnan(share):
+        yield AuditWarning(
+            "undefined-effect-size",
+            f"All {len(audit.all_biases)} target words have the same bias, "
+            f"{audit.all_biases[0]:.3g}. Their deviation is 0, which leaves the effect size "
+            "undefined where it should say that the sets do not differ.",
+        )
+        return
+    effect = f"The effect size, {found.effect_size:.2f}, is {abs(share):.0%} of the attainable"
+    directed = found.auc if share > 0 else 1 - found.auc
+    if found.separability >= HIGH_AUC and share * math.copysign(1, found.auc - 0.5) < MISSED_EFFECT:
+        yield AuditWarning(
+            "separation-missed",
+            f"The individual biases tell {names} apart in {found.separability:.0%} of all pairs of "
+            f"words. {effect} only, because a few words vary so much.",
+        )
+    if abs(share) < LARGE_EFFECT:
+        return
+    if directed < LOW_AUC:
+        yield AuditWarning(
+            "effect-without-separation",
+            f"{effect}, but only {directed:.0%} of all pairs of words are ordered that way (50% "
+            "by chance). It rests on how large the biases of some of them are.",
+        )
+    if audit.n_biased == 0 or audit.largest_bias <= TINY_BIAS:
+        yield AuditWarning(
+            "large-effect-tiny-biases",
+            f"{effect}, but the largest individual bias is {audit.largest_bias:.3g}, "
+            f"{audit.largest_bias / audit.attribute_difference:.0%} of what is attainable. The "
+            "effect size says how well the two sets are told apart, not how large biases are.",
+        )
+    if found.p_value > audit.significance:
+        against = {"right-sided": share < 0, "left-sided": share > 0}.get(found.alternative, False)
+        if against:
+            yield AuditWarning(
+                "other-direction",
+                f"{effect}, in the direction that a {found.alternative} test does not look at. "
+                f"Its p-value, {found.p_value:.2g}, says nothing about that; use 'two-sided'.",
+            )
+        else:
+            yield AuditWarning(
+                "large-but-not-significant",
+                f"{effect}, but random splits of the words differ as much with probability "
+                f"{found.p_value:.2g}, which is not significant at {audit.significance:g}.",
+            )

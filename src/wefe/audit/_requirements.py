@@ -1,0 +1,603 @@
+"""Which formal requirements a metric meets: magnitude-comparable, unbiased-trustworthy."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, found
+from wefe._same_words import without_logging
+from wefe.audit import _search
+from wefe.audit._theorems import (
+    Design,
+    IndividualBias,
+    Property,
+    Side,
+    Theorem,
+    attainable,
+    groups_of,
+    theorems_of,
+)
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._direct_bias import DirectBias
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._registry import as_metric, list_metrics
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PROPERTIES: tuple[Property, ...] = ("comparable", "trustworthy", "no_false_alarm")
+_SIGNS = {True: "✓", False: "x", None: "?"}
+_WORDS = {True: "yes", False: "no", None: "open"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterexample:
+    """Vectors that show that a metric lacks a property; anyone can evaluate them again.
+
+    Attributes
+    ----------
+    property : {'comparable', 'trustworthy', 'no_false_alarm'}
+        What is refuted. 'trustworthy': one model, in which a word is clearly biased and the score
+        is b_0. 'no_false_alarm': one model, in which no word is biased and the score is not b_0,
+        or undefined. 'comparable': two models with different groups; the score of the first is
+        beyond what any words can reach with the groups of the second one, whose score here is the
+        best that was found for them.
+    metric : BaseMetric
+        The metric.
+    params : dict
+        What its `run_query` is called with.
+    query : Query
+        What all models are asked.
+    vectors : tuple of dict
+        Per model, word -> vector of shape (dim,).
+    scores : tuple of float
+        Per model, the score; nan if it is undefined.
+    biases : tuple of dict
+        Per model, neutral word -> its individual bias: the largest difference of its mean cosines
+        with two groups, in [0, 2]. For two groups that is |s(w, A, B)|.
+    b_0 : float
+        The score that means that no bias was measured.
+    how : str
+        How the vectors were made or found.
+    side : {'maximum', 'minimum'} or None
+        Of a counterexample to comparability: which extreme differs.
+    extremes : tuple of float or None
+        Of a counterexample to comparability: that extreme for the groups of each model, in closed
+        form if `proven`, else the best of a long search.
+    proven : bool
+        False if it rests on a search: evidence that the second model reaches no more, not a proof.
+    """
+
+    property: Property
+    metric: BaseMetric
+    params: Mapping[str, Any]
+    query: Query
+    vectors: tuple[dict[str, Vectors], ...]
+    scores: tuple[float, ...]
+    biases: tuple[dict[str, float], ...]
+    b_0: float
+    how: str
+    side: str | None = None
+    extremes: tuple[float, float] | None = None
+    proven: bool = True
+
+    def models(self) -> list[WordEmbeddingModel]:
+        """Return the models, made anew of the vectors."""
+        return [
+            WordEmbeddingModel.from_arrays(
+                list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
+            )
+            for i, vectors in enumerate(self.vectors)
+        ]
+
+    def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
+        """Compute the scores from the vectors: with the metric, or another with its parameters."""
+        metric = self.metric if metric is None else metric
+        with without_logging("wefe"):
+            return [
+                float(metric.run_query(self.query, model, **self.params)["result"])
+                for model in self.models()
+            ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model and word: its set, its bias (of neutral words), its vector."""
+        import pandas as pd
+
+        rows = []
+        names = [*self.query.target_sets_names, *self.query.attribute_sets_names]
+        sets = [*self.query.target_sets, *self.query.attribute_sets]
+        for i, (vectors, biases) in enumerate(zip(self.vectors, self.biases, strict=True)):
+            for name, words in zip(names, sets, strict=True):
+                for word in words:
+                    axes = {f"x{axis}": x for axis, x in enumerate(vectors[word])}
+                    bias = biases.get(word, math.nan)
+                    rows.append({"model": i + 1, "set": name, "word": word, "bias": bias, **axes})
+        return pd.DataFrame(rows)
+
+    def to_json(self) -> str:
+        """Return everything as JSON; an undefined score is null."""
+        return json.dumps(self._content(), allow_nan=False)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "property": self.property,
+            "metric": type(self.metric).__name__,
+            "params": {name: _plain(value) for name, value in self.params.items()},
+            "query": self.query.dict(),
+            "vectors": [
+                {word: vector.tolist() for word, vector in each.items()} for each in self.vectors
+            ],
+            "scores": [None if math.isnan(score) else score for score in self.scores],
+            "biases": list(self.biases),
+            "b_0": self.b_0,
+            "how": self.how,
+            "side": self.side,
+            "extremes": self.extremes,
+            "proven": self.proven,
+        }
+
+    def __str__(self) -> str:
+        if self.property == "comparable":
+            assert self.extremes is not None
+            basis = "in closed form" if self.proven else "the best of a long search, not a proof"
+            return (
+                f"the {self.side} is {self.extremes[0]:.3g} for one model's groups and "
+                f"{self.extremes[1]:.3g} for another's ({basis})"
+            )
+        largest = max(self.biases[0].values())
+        score = "undefined" if math.isnan(self.scores[0]) else f"{_rounded(self.scores[0])}"
+        if self.property == "trustworthy":
+            return f"score {score} though a word has a bias of {largest:.3g} ({self.how})"
+        return f"score {score} though no word is biased ({self.how})"
+
+    def __repr__(self) -> str:
+        return f"<Counterexample: {type(self.metric).__name__} is not {self.property}: {self}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Requirements:
+    """Which requirements a metric meets, and why: one row of table 1.
+
+    Verdicts are True (proven), False (proven, or a counterexample is at hand) or None (no
+    counterexample was found, which proves nothing).
+
+    Attributes
+    ----------
+    metric : str
+        Name of the score, with the parameters that were asked for.
+    comparable : bool or None
+        Magnitude-comparable (definition 3.3): for a given number of neutral words, the largest
+        and smallest score that they can have do not depend on the groups.
+    trustworthy : bool or None
+        Unbiased-trustworthy (definition 3.4): the score is b_0 only if no word is biased.
+    no_false_alarm : bool or None
+        The other direction: the score is b_0, and defined, whenever no word is biased.
+    b_0 : float
+        The score that means that no bias was measured.
+    theorems : dict
+        Property -> theorem, for what is proven.
+    counterexamples : dict
+        Property -> counterexample, for what is refuted.
+    groups : {'targets', 'attributes'}
+        Which sets of a query are the groups.
+    n_groups, group_size, n_targets, dim : int
+        Number of groups, of words in each, of neutral words, and of dimensions in the search.
+    n_trials : int
+        How long the search went on; see :func:`check_requirements`.
+    n_scores, n_undefined : int
+        Scores that were computed, and how many of them were undefined (and left out).
+    """
+
+    metric: str
+    comparable: bool | None
+    trustworthy: bool | None
+    no_false_alarm: bool | None
+    b_0: float
+    theorems: Mapping[Property, Theorem]
+    counterexamples: Mapping[Property, Counterexample]
+    groups: Side
+    n_groups: int
+    group_size: int
+    n_targets: int
+    dim: int
+    n_trials: int
+    n_scores: int
+    n_undefined: int = field(default=0)
+
+    @property
+    def verdicts(self) -> dict[Property, bool | None]:
+        """The three verdicts by property."""
+        return {name: getattr(self, name) for name in _PROPERTIES}
+
+    @property
+    def evidence(self) -> dict[Property, str]:
+        """What each verdict rests on: the theorem, the counterexample, or the search."""
+        result: dict[Property, str] = {}
+        for name in _PROPERTIES:
+            parts = [
+                str(each[name]) for each in (self.theorems, self.counterexamples) if name in each
+            ]
+            if name in self.theorems and not self.theorems[name].verdict and len(parts) == 1:
+                parts.append("none of these sizes was found whose score is b_0 within 1e-9")
+            result[name] = " Counterexample: ".join(parts) or self._search_in_words
+        return result
+
+    @property
+    def why(self) -> dict[Property, str]:
+        """The same in a few words."""
+        result: dict[Property, str] = {}
+        for name in _PROPERTIES:
+            if name in self.theorems:
+                result[name] = self.theorems[name].short
+            elif name in self.counterexamples:
+                result[name] = str(self.counterexamples[name])
+            else:
+                result[name] = self._search_in_words
+        return result
+
+    @property
+    def _search_in_words(self) -> str:
+        if self.n_undefined == self.n_scores:
+            return f"the score was undefined for all {self.n_scores} sets of vectors"
+        return f"no counterexample found in {self.n_trials} trials"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per property: 'property', 'verdict', 'why', 'evidence'."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "metric": self.metric,
+                "property": list(_PROPERTIES),
+                "verdict": [_SIGNS[verdict] for verdict in self.verdicts.values()],
+                "why": list(self.why.values()),
+                "evidence": list(self.evidence.values()),
+            }
+        )
+
+    def to_json(self) -> str:
+        """Return everything as JSON, counterexamples with their vectors included."""
+        numbers = ("n_groups", "group_size", "n_targets", "dim", "n_trials", "n_scores")
+        content: dict[str, Any] = {
+            "metric": self.metric,
+            **{str(name): verdict for name, verdict in self.verdicts.items()},
+            "b_0": self.b_0,
+            "evidence": self.evidence,
+            "counterexamples": {
+                name: counterexample._content()
+                for name, counterexample in self.counterexamples.items()
+            },
+            "groups": self.groups,
+            **{name: getattr(self, name) for name in (*numbers, "n_undefined")},
+        }
+        return json.dumps(content, allow_nan=False)
+
+    def __repr__(self) -> str:
+        lines = [f"<Requirements of {self.metric}, the groups being its {self.groups[:-1]} sets"]
+        for name, verdict in self.verdicts.items():
+            lines.append(f"- {name.replace('_', ' ')}: {_WORDS[verdict]} ({self.why[name]})")
+        return "\n".join(lines) + ">"
+
+
+def check_requirements(
+    metric: BaseMetric | type[BaseMetric] | str,
+    *,
+    metric_params: Mapping[str, Any] | None = None,
+    groups: Side | None = None,
+    n_groups: int | None = None,
+    group_size: int | None = None,
+    n_targets: int | None = None,
+    dim: int | None = None,
+    n_trials: int = 100,
+    theorems: bool = True,
+    random_state: int | np.random.Generator | None = 0,
+) -> Requirements:
+    """Find out whether a metric is magnitude-comparable and unbiased-trustworthy.
+
+    Groups are word sets that stand for people; neutral words are those whose bias is measured. A
+    word is biased if its mean cosines with two groups differ (definition 3.1). For the built-in
+    metrics theorems give the verdicts. For others counterexamples are searched for, and are
+    evidence where they are found; where none is, the question stays open.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        Also one of your own, with a `run_query` of its own if need be. It must not be random.
+    metric_params : mapping, optional
+        Parameters of its `run_query`. Without any, the same as for silhouettes: the effect size
+        for WEAT (``{"return_effect_size": False}`` is the sum), no hold-out for RNSB.
+    groups : {'targets', 'attributes'}, optional
+        Which sets of a query are the groups; the others hold the neutral words. By default the
+        attribute sets if the metric takes two or more of them (WEAT, MAC, RNSB, GWEAT), otherwise
+        the target sets (RND, RIPA, ECT, SAME, Direct Bias).
+    n_groups : int, optional
+        Number of groups; two by default, if the metric leaves the choice.
+    group_size : int, optional
+        Words per group in the search, at least 2. By default 2, and more than 'n_components' for
+        direct bias.
+    n_targets : int, optional
+        Number of neutral words, which are spread evenly over the sets for them. 4 by default, 1
+        for :class:`IndividualBias`.
+    dim : int, optional
+        Dimensions of the vectors in the search, at least one more than groups. By default two more
+        than groups, and than 'n_components'.
+    n_trials : int, default=100
+        Random groups and paths per property after all constructions; also random words per set of
+        groups when extremes are searched for.
+    theorems : bool, default=True
+        False searches only, as for a metric of which nothing is known.
+    random_state : int, Generator or None, default=0
+        Makes the search reproducible.
+
+    Returns
+    -------
+    Requirements
+        Verdicts with their reasons, and a :class:`Counterexample` for each that is negative.
+
+    Raises
+    ------
+    TypeError
+        If `metric` is no metric.
+    ValueError
+        If the metric is random, or takes no query of that shape.
+
+    Notes
+    -----
+    Everything is about unit vectors. For raw ones RND, RIPA and RNSB depend on the length of words
+    and have wider ranges or none: RND and RIPA no bound that holds in all models, RNSB one that is
+    approached, not reached. RND and ECT then weigh the words of a group by their length.
+
+    A score counts as b_0 if it is within 1e-9 of it (for direct bias with c from 0.5 to 1: within
+    1e-9 to the power of c), and a word as clearly biased if its mean cosines differ by 0.1 or
+    more. The search tries constructed groups and words (those of theorems
+    3 and 6 among them); then paths through random words, on which a score that changes sides
+    crosses b_0; then it minimises abs(score - b_0) over words of which one stays biased. For
+    comparability it optimises the words for several groups, and compares the extremes. Undefined
+    scores are left out, and counted.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024, section 3, and table 1.
+
+    Examples
+    --------
+    >>> from wefe.metrics import DirectBias
+    >>> checked = check_requirements(DirectBias)
+    >>> checked
+    <Requirements of Direct Bias, the groups being its target sets
+    - comparable: yes ([0, 1] in every model)
+    - trustworthy: no (the principal component may be across to m_1 - m_2)
+    - no false alarm: no (the principal component may be across to m_1 - m_2)>
+    >>> example = checked.counterexamples["trustworthy"]
+    >>> round(max(example.biases[0].values()), 3)
+    0.894
+    >>> abs(example.evaluate()[0]) < 1e-9
+    True
+    """
+    instance = as_metric(metric)
+    if not hasattr(instance, "metric_template"):
+        raise TypeError(f"{type(instance).__name__} must declare metric_template.")
+    params = {**instance._params_for_subsets, **(metric_params or {})}
+    check_bool("theorems", theorems)
+    design = _design(instance, params, groups, n_groups, group_size, n_targets, dim)
+    check_positive_int("n_trials", n_trials)
+    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
+    streams = [np.random.default_rng(seed) for seed in seeds]
+    probe = _search.Probe(instance, params, design)
+    known = theorems_of(instance, params, design) if theorems else {}
+    counterexamples: dict[Property, Counterexample] = {}
+    # Undefined scores are counted here; a line in the log for each would say nothing.
+    with without_logging("wefe"):
+        _search.check_repeatable(probe, streams[0])
+        for name, stream in zip(_PROPERTIES, streams[1:], strict=True):
+            if name in known and known[name].verdict:
+                continue
+            example = _counterexample(name, probe, n_trials, stream, known)
+            if example is not None:
+                counterexamples[name] = example
+    verdicts = {
+        name: known[name].verdict if name in known else (False if name in counterexamples else None)
+        for name in _PROPERTIES
+    }
+    return Requirements(
+        metric=_label(instance, probe, metric_params or {}),
+        **verdicts,
+        b_0=probe.b_0,
+        theorems=known,
+        counterexamples=counterexamples,
+        groups=design.groups,
+        n_groups=design.n_groups,
+        group_size=design.group_size,
+        n_targets=design.n_targets,
+        dim=design.dim,
+        n_trials=n_trials,
+        n_scores=probe.n_scores,
+        n_undefined=probe.n_undefined,
+    )
+
+
+def _design(
+    metric: BaseMetric,
+    params: Mapping[str, Any],
+    groups: str | None,
+    n_groups: int | None,
+    group_size: int | None,
+    n_targets: int | None,
+    dim: int | None,
+) -> Design:
+    side: Any = groups_of(metric) if groups is None else groups
+    check_choice("groups", side, ("targets", "attributes"))
+    position = 0 if side == "targets" else 1
+    entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
+    number = check_positive_int("n_groups", n_groups) if n_groups is not None else None
+    if number is None:
+        number = max(2, least) if entry == "n" else entry
+    if number < 2 or (entry != "n" and number != entry):
+        raise ValueError(
+            f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {number} "
+            "groups; there must be two or more. Choose another n_groups, or the other side by "
+            "groups='targets' or 'attributes'."
+        )
+    components = params.get("n_components", 1) if isinstance(metric, DirectBias) else 1
+    size = max(2, components + 1) if group_size is None else group_size
+    if check_positive_int("group_size", size) < 2:
+        raise ValueError("group_size must be 2 or more: of one word, means and pairs say nothing.")
+    neutral = (1 if isinstance(metric, IndividualBias) else 4) if n_targets is None else n_targets
+    dim = max(number, components) + 2 if dim is None else dim
+    if check_positive_int("dim", dim) <= number:
+        raise ValueError(
+            f"dim must be larger than the number of groups, {number}, for words without bias to "
+            f"exist; got {dim}."
+        )
+    return Design(side, number, size, check_positive_int("n_targets", neutral), dim)
+
+
+def _counterexample(
+    name: Property,
+    probe: _search.Probe,
+    n_trials: int,
+    rng: np.random.Generator,
+    known: Mapping[Property, Theorem],
+) -> Counterexample | None:
+    more: dict[str, Any] = {}
+    if name == "comparable":
+
+        def closed_form(groups: Vectors) -> tuple[float, float] | None:
+            # Of built-in metrics only, and not when the search is to stand alone.
+            if name not in known:
+                return None
+            return attainable(probe.metric, probe.params, groups, probe.sizes)
+
+        different = _search.search_comparable(probe, n_trials, rng, closed_form)
+        if different is None:
+            return None
+        side, *pair, extremes, proven = different
+        cases: list[Any] = pair
+        more = {"side": side, "extremes": extremes, "proven": proven}
+    else:
+        search = _search.search_trustworthy if name == "trustworthy" else _search.search_false_alarm
+        case = search(probe, n_trials, rng)
+        if case is None:
+            return None
+        cases = [case]
+    return Counterexample(
+        property=name,
+        metric=probe.metric,
+        params=dict(probe.params),
+        query=probe.query,
+        vectors=tuple(probe.vectors(case.groups, case.words) for case in cases),
+        scores=tuple(case.score for case in cases),
+        biases=tuple(probe.biases(case.groups, case.words) for case in cases),
+        b_0=probe.b_0,
+        how=" against ".join(case.how for case in cases),
+        **more,
+    )
+
+
+def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
+    label = metric.scale(probe.query, **probe.params).label
+    # The scale's own label tells the effect size from the sum.
+    told = {name: value for name, value in asked.items() if name != "return_effect_size"}
+    notes = [f"{name}={_plain(value)!r}" for name, value in told.items()]
+    if probe.design.n_groups > 2:
+        notes.append(f"{probe.design.n_groups} groups")
+    return f"{label} ({', '.join(notes)})" if notes else label
+
+
+def requirements_table(
+    metrics: Sequence[Any] | None = None, *, n_trials: int = 100, random_state: int | None = 0
+) -> pd.DataFrame:
+    """Print a table like table 1 of the paper, for all built-in metrics or for given ones.
+
+    Parameters
+    ----------
+    metrics : sequence, optional
+        Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. By default
+        all built-in metrics, and of some the variants that differ: the individual bias, the sum
+        and the effect size of WEAT, RND with cosines, SAME with three groups.
+    n_trials, random_state
+        See :func:`check_requirements`.
+
+    Returns
+    -------
+    DataFrame
+        'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven, x: refuted, ?: open),
+        and 'why', a reason for each.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024, table 1.
+
+    Examples
+    --------
+    >>> from wefe.metrics import SAME, WEAT
+    >>> table = requirements_table([WEAT, SAME])
+    >>> print(table[["metric", "comparable", "trustworthy"]].to_string(index=False))
+     metric comparable trustworthy
+    WEAT-ES          ✓           x
+       SAME          ✓           ✓
+    """
+    import pandas as pd
+
+    asked = _built_in() if metrics is None else [_as_options(each) for each in metrics]
+    rows = []
+    for each in asked:
+        checked = each
+        if not isinstance(checked, Requirements):
+            checked = check_requirements(**each, n_trials=n_trials, random_state=random_state)
+        signs = {name.replace("_", " "): _SIGNS[v] for name, v in checked.verdicts.items()}
+        why = "; ".join(f"{sign}: {checked.why[name]}" for name, sign in _signs(checked))
+        rows.append({"metric": checked.metric, **signs, "why": why})
+    return pd.DataFrame(rows)
+
+
+def _signs(checked: Requirements) -> list[tuple[Property, str]]:
+    return [
+        (name, f"{_SIGNS[verdict]} {name.replace('_', ' ')}")
+        for name, verdict in checked.verdicts.items()
+    ]
+
+
+def _as_options(asked: Any) -> Any:
+    if isinstance(asked, Requirements):
+        return asked
+    if isinstance(asked, tuple) and len(asked) == 2 and isinstance(asked[1], Mapping):
+        return {"metric": asked[0], "metric_params": asked[1]}
+    if isinstance(asked, str | type | BaseMetric):
+        return {"metric": asked}
+    raise TypeError(
+        "metrics must hold metrics, pairs (metric, parameters), or results of check_requirements; "
+        f"got {found(asked)}."
+    )
+
+
+def _built_in() -> list[dict[str, Any]]:
+    variants: dict[str, list[dict[str, Any]]] = {
+        "WEAT": [{"metric_params": {"return_effect_size": False}}, {}],
+        "RND": [{}, {"metric_params": {"distance": "cos"}}],
+        "SAME": [{}, {"n_groups": 3}],
+    }
+    rows: list[dict[str, Any]] = [{"metric": IndividualBias}]
+    for metric in list_metrics():
+        if metric.__module__.startswith("wefe.metrics."):
+            rows += [{"metric": metric, **each} for each in variants.get(metric.__name__, [{}])]
+    # WEAT first, as in the paper.
+    return sorted(rows, key=lambda row: row["metric"].__name__ not in ("IndividualBias", "WEAT"))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str | None) else repr(value)
+
+
+def _rounded(score: float) -> str:
+    return f"{score + 0.0:.3g}" if abs(score) >= _search.TOLERANCE else "0"

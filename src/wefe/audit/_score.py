@@ -1,0 +1,178 @@
+"""The warnings with which a score of a metric should be read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from wefe._same_words import without_logging
+from wefe.audit._direction import audit_direction
+from wefe.audit._query import CANCELLED, DEFAULT_EPSILON, LEAN, QueryAudit, audit_query
+from wefe.audit._warnings import AuditWarning
+from wefe.embeddings import Lookup, UnanswerableError
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._direct_bias import DirectBias
+from wefe.metrics._ect import ECT
+from wefe.metrics._generalized_weat import GeneralizedWEAT
+from wefe.metrics._mac import MAC
+from wefe.metrics._registry import as_metric
+from wefe.metrics._ripa import RIPA
+from wefe.metrics._rnd import RND
+from wefe.metrics._rnsb import RNSB
+from wefe.metrics._same import SAME
+from wefe.metrics._weat import WEAT
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+
+# What an audit finds that is none of a metric's business is left out: a warning that everybody
+# gets says nothing. Effect sizes and p-values are WEAT's; a mean of absolute values does not let
+# biases cancel (SAME, Direct Bias); an effect size, and a share of d (SAME), do not grow with d.
+_OF_MEANS = {"small-attribute-difference", "cancelling-biases"}
+_RELEVANT: dict[type[BaseMetric], set[str]] = {
+    GeneralizedWEAT: _OF_MEANS | {"common-lean"},
+    RNSB: {"small-attribute-difference", "common-lean"},
+    RND: _OF_MEANS,
+    RIPA: _OF_MEANS,
+    # MAC is an average over all sets, which has no opposite sides that could cancel.
+    MAC: set(),
+    ECT: set(),
+    SAME: set(),
+    DirectBias: set(),
+}
+
+
+def score_warnings(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    model: WordEmbeddingModel,
+    **params: Any,
+) -> tuple[AuditWarning, ...]:
+    """Say what a score does not show, as far as it concerns the metric.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        The metric. Warnings are those of :func:`audit_query` that bear on what it computes; of
+        :func:`audit_direction` for Direct Bias and RIPA, whose target words are pairs; and for
+        ECT, a lean that all words share. For a metric of your own: all that do not concern
+        effect sizes.
+    query : Query
+        The query. If the metric takes one attribute set, its words are audited between each two
+        target sets.
+    model : WordEmbeddingModel
+        The model.
+    **params
+        What the metric's `run_query` is called with.
+
+    Returns
+    -------
+    tuple of AuditWarning
+        None if nothing was found, or the query cannot be answered.
+
+    See Also
+    --------
+    wefe.run_queries : ``audit=True`` shows them beside each score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> words = ["she", "he", "nurse", "pilot"]
+    >>> model = WordEmbeddingModel((words, np.array([[1, 0], [0, 1], [3, 1], [1.0, 3]])))
+    >>> query = Query([["she"], ["he"]], [["nurse", "pilot"]])
+    >>> for metric in ("rnd", "same"):
+    ...     print(metric, [warning.kind for warning in score_warnings(metric, query, model)])
+    rnd ['cancelling-biases']
+    same []
+    """
+    instance = as_metric(metric)
+    lookup = {key: params[key] for key in Lookup.__annotations__ if key in params}
+    found = itertools.chain(
+        _of_biases(instance, query, model, params, lookup),
+        _of_directions(instance, query, model, params, lookup),
+    )
+    try:
+        # What there is to be logged of the words, the score has logged.
+        with without_logging("wefe"):
+            return tuple(dict.fromkeys(found))
+    except UnanswerableError:
+        return ()
+
+
+def _of_biases(
+    metric: BaseMetric,
+    query: Query,
+    model: WordEmbeddingModel,
+    params: Mapping[str, Any],
+    lookup: dict[str, Any],
+) -> Iterator[AuditWarning]:
+    is_weat = isinstance(metric, WEAT)
+    own: dict[str, Any] = {}
+    if is_weat:
+        wanted = ("ddof", "p_value_method", "p_value_iterations", "random_state")
+        own = {key: params[key] for key in wanted if key in params}
+        own["alternative"] = params.get("p_value_test_type", "right-sided")
+    for part in _between_two_groups(query):
+        audit = audit_query(part, model, **own, **lookup)
+        if isinstance(metric, ECT):
+            yield from _shared_lean(audit)
+        for warning in audit.warnings:
+            if is_weat:
+                # The effect size is a share of the deviation; it does not grow with d.
+                relevant = not (
+                    params.get("return_effect_size")
+                    and warning.kind == "small-attribute-difference"
+                )
+            else:
+                relevant = warning.kind in _RELEVANT.get(type(metric), _OF_MEANS | {"common-lean"})
+            if relevant:
+                yield warning
+
+
+def _between_two_groups(query: Query) -> Iterator[Query]:
+    """Yield queries with two attribute sets: the query, or its words between each two targets."""
+    n_attributes = query.template[1]
+    if n_attributes == 2:
+        yield query
+    elif n_attributes == 1:
+        names = query.target_sets_names
+        for first, second in itertools.combinations(range(query.template[0]), 2):
+            yield Query(
+                query.attribute_sets,
+                [query.target_sets[first], query.target_sets[second]],
+                query.attribute_sets_names,
+                [names[first], names[second]],
+            )
+
+
+def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
+    for use, s, positions in zip(audit.targets, audit.biases, audit.positions, strict=True):
+        mean = float(s.mean())
+        # All on one side, and not by a hair.
+        shared = abs(mean) >= (1 - CANCELLED) * abs(s).mean()
+        if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
+            towards = audit.attributes[0 if mean > 0 else 1].name
+            yield AuditWarning(
+                "shared-lean",
+                f"The words of {use.name!r} lean to {towards!r} together: their mean bias is "
+                f"{mean:.3g}. ECT compares the order of words only, and does not see that.",
+            )
+
+
+def _of_directions(
+    metric: BaseMetric,
+    query: Query,
+    model: WordEmbeddingModel,
+    params: Mapping[str, Any],
+    lookup: Mapping[str, Any],
+) -> Iterator[AuditWarning]:
+    is_direction = isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca"
+    if not (is_direction or isinstance(metric, RIPA)):
+        return
+    pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
+    try:
+        audit = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors"))
+    except ValueError:  # no pair is complete: the score has its own reason
+        return
+    yield from audit.warnings

@@ -1,0 +1,587 @@
+"""The search for counterexamples: constructions, paths that cross b_0, and optimisation.
+
+Groups are arrays of shape (n_groups, group_size, dim), neutral words of shape (n_targets, dim), of
+unit vectors all. What is searched are the words, for a list of constructed and random groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from wefe._checks import found
+from wefe._progress import progress_bar
+from wefe.audit._theorems import Design
+from wefe.embeddings import UnanswerableError
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._direct_bias import DirectBias
+from wefe.metrics._direction import bias_subspace
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+
+# A score this near to b_0 is b_0, but for rounding.
+TOLERANCE: Final = 1e-9
+# What counts as clearly biased: a difference of mean cosines.
+CLEAR_BIAS: Final = 0.1
+# Where no word is biased, a score that is this far from b_0 is no rounding.
+CLEAR_SCORE: Final = 1e-6
+# Extremes that are clearly different: by this share of the range of all scores seen.
+CLEAR_GAP: Final = 0.02
+
+_GRID: Final = 12
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+class Case(NamedTuple):
+    """Vectors and how they were found."""
+
+    groups: Vectors
+    words: Vectors
+    score: float
+    how: str
+
+
+class Probe:
+    """A metric as a function of arrays; every score is that of `run_query` on a model of them.
+
+    Attributes
+    ----------
+    query : Query
+        The query that all models answer.
+    b_0 : float
+        The score that means that no bias was measured.
+    sizes : list of int
+        Number of words of each neutral set.
+    tolerance : float
+        A score this near to b_0 is b_0.
+    n_scores, n_undefined : int
+        Scores computed so far, and how many of them were not finite.
+    """
+
+    def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
+        self.metric, self.params, self.design = metric, params, design
+        self.query, self.sizes = _query_of(metric, design)
+        self._group_words, self._neutral_words = (
+            [word for part in sets for word in part] for sets in self._sides()
+        )
+        self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
+        self.n_scores = self.n_undefined = 0
+        # Direct bias is a mean of cosines to the power of c, which lifts what rounding leaves.
+        power = float(params.get("c", 1.0)) if isinstance(metric, DirectBias) else 1.0
+        self.tolerance = TOLERANCE ** min(power, 1.0) if power >= 0.5 else TOLERANCE
+
+    def _sides(self) -> tuple[list[list[str]], list[list[str]]]:
+        sides = self.query.target_sets, self.query.attribute_sets
+        return sides if self.design.groups == "targets" else (sides[1], sides[0])
+
+    def vectors(self, groups: Vectors, words: Vectors) -> dict[str, Vectors]:
+        """Return the vector of every word."""
+        rows = [*groups.reshape(-1, groups.shape[-1]), *words]
+        return dict(zip([*self._group_words, *self._neutral_words], rows, strict=True))
+
+    def biases(self, groups: Vectors, words: Vectors) -> dict[str, float]:
+        """Return the largest difference of mean cosines of every neutral word."""
+        return dict(zip(self._neutral_words, spreads(groups, words).tolist(), strict=True))
+
+    def score(self, groups: Vectors, words: Vectors) -> float:
+        """Return the score, b_0 subtracted; nan where it is undefined or infinite."""
+        vocabulary = [*self._group_words, *self._neutral_words]
+        rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
+        model = WordEmbeddingModel.from_arrays(vocabulary, rows, name="counterexample")
+        self.n_scores += 1
+        try:
+            score = float(self.metric.run_query(self.query, model, **self.params)["result"])
+        except UnanswerableError:
+            score = math.nan
+        if not math.isfinite(score):
+            self.n_undefined += 1
+            return math.nan
+        return score - self.b_0
+
+
+def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
+    """Return a query that the metric accepts, and the sizes of its neutral sets."""
+    side = 0 if design.groups == "attributes" else 1
+    entry, least = metric.metric_template[side], metric.metric_template_minimum[side]
+    numbers = [least, design.n_groups] if entry == "n" else [entry]
+    groups = [[f"a{i}_{row}" for row in range(design.group_size)] for i in range(design.n_groups)]
+    for n_sets in numbers:
+        if not 1 <= n_sets <= design.n_targets:
+            continue
+        rows = np.array_split(np.arange(design.n_targets), n_sets)
+        neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
+        group_names = [f"A{i + 1}" for i in range(len(groups))]
+        names = [f"W{i + 1}" for i in range(n_sets)]
+        query = (
+            Query(neutral, groups, names, group_names)
+            if design.groups == "attributes"
+            else Query(groups, neutral, group_names, names)
+        )
+        if metric.accepts(query):
+            return query, [len(part) for part in rows]
+    raise ValueError(
+        f"{metric.metric_name} accepts no query with {design.n_groups} sets of groups as "
+        f"{design.groups} and {design.n_targets} neutral words; its template is "
+        f"{metric.metric_template}. Change groups, n_groups or n_targets."
+    )
+
+
+def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
+    """Refuse a metric that gives the same vectors different scores."""
+    for _ in range(3):
+        groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
+        first, second = probe.score(groups, words), probe.score(groups, words)
+        if not (first == second or (math.isnan(first) and math.isnan(second))):
+            raise ValueError(
+                f"{probe.metric.metric_name} is random: the same vectors scored "
+                f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "
+                f"metric_params (an integer random_state, say); got {found(dict(probe.params))}."
+            )
+
+
+def spreads(groups: Vectors, words: Vectors) -> Vectors:
+    """Return max minus min of the mean cosines of each word with the groups."""
+    means = np.stack([unit_rows(group).mean(axis=0) for group in groups])
+    return np.asarray(np.ptp(unit_rows(words) @ means.T, axis=1))
+
+
+# Groups
+
+
+def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
+    """Yield groups that show one thing each, by name."""
+    shape = design.n_groups, design.group_size, design.dim
+    axes = np.eye(design.dim)
+    alternating = np.where(np.arange(design.group_size) % 2, -1.0, 1.0)
+    # Orthogonal: all words of group i are axis i.
+    orthogonal = np.zeros(shape) + axes[: design.n_groups, None]
+    yield "orthogonal groups", orthogonal
+    opposite = orthogonal.copy()
+    opposite[1] = -axes[0]
+    yield "opposite groups", opposite
+    # Theorem 6: pairs differ most across to the first axis, but in ways that cancel in the means.
+    outliers = opposite.copy()
+    across = _balanced(design.group_size, design.dim - 1 - (design.n_groups > 2))
+    n_across = across.shape[1]
+    outliers[0, :, 1 : 1 + n_across] = 2 * math.sqrt(n_across) * across
+    outliers[1] = -outliers[0]
+    outliers[2:] = axes[-1]
+    outliers[:2, :, 0] = np.array([[1.0], [-1.0]])
+    yield "pairs as in theorem 6", unit_rows(outliers.reshape(-1, design.dim)).reshape(shape)
+    # The first group is all of one kind, the others scatter, so that their means are shorter.
+    uneven = 0.5 * orthogonal
+    uneven[:, :, -1] = math.sqrt(0.75) * alternating
+    uneven[0] = axes[0]
+    yield "one group scatters more", uneven
+    # The first pair differs more than the others, which differ along another axis.
+    tilted = np.zeros(shape)
+    tilted[:, 0] = orthogonal[:, 0]
+    tilted[:, 1:, -1] = 1
+    tilted[0, 1:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
+    yield "pairs of different length", unit_rows(tilted.reshape(-1, design.dim)).reshape(shape)
+    near = 0.1 * orthogonal
+    near[:, :, -1] = 1
+    yield "near groups", unit_rows(near.reshape(-1, design.dim)).reshape(shape)
+
+
+def _balanced(n_points: int, dim: int) -> Vectors:
+    """Return unit vectors that add up to 0 and vary as much along each of up to `dim` axes."""
+    if n_points == 2 or dim == 1:
+        return np.where(np.arange(n_points) % 2, -1.0, 1.0)[:, None]
+    if n_points > dim + 1:
+        turns = 2 * np.pi * np.arange(n_points) / n_points
+        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    corners = np.eye(n_points) - 1 / n_points  # of a simplex
+    return unit_rows(corners @ np.linalg.svd(corners)[2][: n_points - 1].T)
+
+
+def _random_groups(design: Design, rng: np.random.Generator) -> Vectors:
+    """Groups of random directions that scatter more or less; clearly different on average."""
+    while True:
+        centres = rng.normal(size=(design.n_groups, 1, design.dim))
+        scatter = rng.uniform(0, 2)
+        words = centres + scatter * rng.normal(
+            size=(design.n_groups, design.group_size, design.dim)
+        )
+        groups = unit_rows(words.reshape(-1, design.dim)).reshape(words.shape)
+        if np.linalg.norm(groups[0].mean(axis=0) - groups[1].mean(axis=0)) > 4 * CLEAR_BIAS:
+            return groups
+
+
+def _random_words(design: Design, rng: np.random.Generator) -> Vectors:
+    return unit_rows(rng.normal(size=(design.n_targets, design.dim)))
+
+
+# Words
+
+
+def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
+    """Yield words that are special with respect to groups, by name."""
+    n, half = design.n_targets, (design.n_targets + 1) // 2
+    alternating = (-1.0) ** np.arange(n)[:, None]
+    means = groups.mean(axis=1)
+    d = means[0] - means[1]
+    towards = _direction(d)
+    neither, other = _across(means, 2)
+    renormalised = np.array([_direction(mean) for mean in means])
+    theorem_3 = renormalised[np.arange(n) % len(means)]
+    theorem_3[half:] += neither
+    yield "words as in theorem 3", unit_rows(theorem_3)
+    yield "all words lean alike", np.tile(towards, (n, 1))
+    sides = np.where(np.arange(n) < half, 1.0, -1.0)[:, None]
+    yield "two camps", sides * towards
+    alone = np.where(np.arange(n) == 0, 1.0, -1.0)[:, None]
+    yield "one word against the others", alone * towards
+    yield "one word against the others, reversed", -alone * towards
+    yield "biases that cancel in pairs", alternating * towards
+    turns = 2 * np.pi * np.arange(n)[:, None] / n
+    ring = np.cos(turns) * neither + np.sin(turns) * other
+    yield "different words of equal lean", 0.6 * towards + 0.8 * ring
+    tilt = np.linspace(0.2, 1.2, n)[:, None]
+    between = _direction(2 * renormalised[0] + renormalised[1])
+    yield "all words lean, in equal order", np.cos(tilt) * between + np.sin(tilt) * neither
+    try:
+        principal = bias_subspace(list(groups)).directions[0]
+    except ValueError:  # all tuples are of equal words
+        principal = towards
+    # The direction of the means without the principal component of the pairs, if any is left.
+    yield (
+        "across to the principal component",
+        np.tile(_direction(d - (d @ principal) * principal, towards), (n, 1)),
+    )
+    for what, direction in (
+        ("along the principal component", principal),
+        ("along the mean of the groups", _direction(means.mean(axis=0), neither)),
+        ("across to all groups", neither),
+    ):
+        yield f"all words {what}", np.tile(direction, (n, 1))
+        yield f"all words {what}, reversed", np.tile(-direction, (n, 1))
+    # Small steps along the difference of directions reverse one of two orders.
+    for difference in (renormalised[0] - renormalised[1], d):
+        step = np.linspace(-0.1, 0.1, n)[:, None] * _direction(difference, towards)
+        yield "small steps from group to group", unit_rows(neither + step)
+
+
+def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
+    length = np.linalg.norm(vector)
+    if length < 1e-6:
+        return np.eye(len(vector))[0] if otherwise is None else otherwise
+    return np.asarray(vector / length)
+
+
+def _across(vectors: Vectors, n_directions: int) -> Vectors:
+    """Return orthonormal directions across to some vectors, as far as there are any."""
+    rank = int((np.linalg.svd(vectors)[1] > ZERO_LENGTH).sum())
+    free = np.linalg.svd(vectors)[2][rank:]
+    return free[np.arange(n_directions) % len(free)]
+
+
+# Trustworthy: a biased word, but the score is b_0
+
+
+def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
+    """Look for words of which one is clearly biased although the score is b_0."""
+    for name, groups in constructed_groups(probe.design):
+        for words_name, words in constructed_words(probe.design, groups):
+            case = _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
+            if case is not None:
+                return case
+    shape = probe.design.n_targets, probe.design.dim
+    with progress_bar(n_trials, f"trustworthiness of {probe.metric}", "trial") as bar:
+        for trial in range(n_trials):
+            bar.update()
+            groups = _random_groups(probe.design, rng)
+            u, v = rng.normal(size=(2, *shape))
+            if trial % 2:
+                u[:], v[:] = u[0], v[0]  # all words equal
+            case = _on_path(probe, groups, _great_circles(u, v))
+            if case is None and trial % 25 == 0:
+                case = _by_minimising(probe, groups, u, all_equal=trial % 50 == 0)
+            if case is not None:
+                return case
+    return None
+
+
+def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -> Case | None:
+    if spreads(groups, words).max() < CLEAR_BIAS:
+        return None
+    score = probe.score(groups, words)
+    if not abs(score) <= probe.tolerance or not _is_stable(probe, groups, words, score):
+        return None
+    return Case(groups, words, score + probe.b_0, how)
+
+
+def _is_stable(
+    probe: Probe, groups: Vectors, words: Vectors, score: float, tolerance: float | None = None
+) -> bool:
+    """Whether the score rests on the vectors, not on how they are rounded.
+
+    The principal component of symmetric groups, for one, may be any of several directions.
+    """
+    noise = np.random.default_rng(0)
+    moved = [part + 1e-13 * noise.normal(size=part.shape) for part in (groups, words)]
+    tolerance = probe.tolerance if tolerance is None else tolerance
+    return abs(probe.score(*moved) - score) <= tolerance
+
+
+def _great_circles(u: Vectors, v: Vectors) -> Callable[[float], Vectors]:
+    """Return the path on which every word goes once around, from row of `u` by row of `v`."""
+    u = unit_rows(u)
+    v = unit_rows(v - np.sum(u * v, axis=1, keepdims=True) * u)
+    return lambda angle: np.asarray(math.cos(angle) * u + math.sin(angle) * v)
+
+
+def _on_path(probe: Probe, groups: Vectors, path: Callable[[float], Vectors]) -> Case | None:
+    """Look for b_0 on a path: between scores on both sides of it, and where it is nearest."""
+    angles = np.linspace(0, 2 * math.pi, _GRID + 1)
+    scores = np.array([probe.score(groups, path(angle)) for angle in angles])
+    for i in range(_GRID):
+        if scores[i] * scores[i + 1] < 0:
+            angle = _bisected(lambda x: probe.score(groups, path(x)), angles[i], angles[i + 1])
+            how = "continuity: a path between scores on both sides of b_0"
+            case = _if_untrustworthy(probe, groups, path(angle), how)
+            if case is not None:
+                return case
+    if (scores > 0).any() and (scores < 0).any():
+        return None
+    distance = np.abs(scores)
+    for i in range(1, _GRID):
+        if distance[i] <= min(distance[i - 1], distance[i + 1]):
+            angle = _nearest(
+                lambda x: abs(probe.score(groups, path(x))), angles[i - 1], angles[i + 1]
+            )
+            how = "minimum of |score - b_0| on a path"
+            case = _if_untrustworthy(probe, groups, path(angle), how)
+            if case is not None:
+                return case
+    return None
+
+
+def _bisected(score: Callable[[float], float], low: float, high: float) -> float:
+    sign = math.copysign(1, score(low))
+    for _ in range(60):
+        middle = (low + high) / 2
+        value = score(middle)
+        if abs(value) <= 1e-12:
+            return middle
+        if math.copysign(1, value) == sign:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _nearest(distance: Callable[[float], float], low: float, high: float) -> float:
+    """Golden-section search, given up once it is clear that the minimum is not 0."""
+    width = high - low
+    left, right = high - _GOLDEN * width, low + _GOLDEN * width
+    at_left, at_right = distance(left), distance(right)
+    start = max(at_left, at_right)
+    for step in range(70):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = distance(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = distance(right)
+        # A distance that goes to 0 shrinks with the interval.
+        if step == 8 and min(at_left, at_right) > 0.1 * start:
+            break
+    return left if at_left < at_right else right
+
+
+def _by_minimising(
+    probe: Probe, groups: Vectors, start: Vectors, *, all_equal: bool
+) -> Case | None:
+    """Minimise |score - b_0| over words of which one stays clearly biased."""
+    from scipy.optimize import minimize
+
+    n, dim = start.shape
+
+    def words_of(x: Vectors) -> Vectors:
+        words = unit_rows(x.reshape(-1, dim))
+        return np.tile(words, (n, 1)) if all_equal else words
+
+    def objective(x: Vectors) -> float:
+        words = words_of(x)
+        score = abs(probe.score(groups, words))
+        missing = max(0.0, 1.5 * CLEAR_BIAS - float(spreads(groups, words).max()))
+        return 1e3 if math.isnan(score) else score + 10 * missing
+
+    x = (start[:1] if all_equal else start).ravel()
+    options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": 60 * x.size, "adaptive": True}
+    best = minimize(objective, x, method="Nelder-Mead", options=options)
+    if best.fun < 1e-3:  # on the way to 0
+        options["maxfev"] = 200 * x.size
+        best = minimize(objective, best.x, method="Nelder-Mead", options=options)
+    how = "minimum of |score - b_0| over the words"
+    return _if_untrustworthy(probe, groups, words_of(best.x), how)
+
+
+# No false alarm: no biased word, but the score is not b_0, or there is none
+
+
+def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
+    """Look for words without any bias and the score that is farthest from b_0, or undefined."""
+    clearest: Case | None = None
+    undefined: Case | None = None
+    for groups, words, how in _many_words(probe.design, n_trials, rng):
+        neutral = _without_bias(groups, words)
+        if neutral is None:
+            continue
+        score = probe.score(groups, neutral)
+        case = Case(groups, neutral, score + probe.b_0, f"{how}, made neutral")
+        if math.isnan(score):
+            undefined = undefined or case
+            continue
+        least = CLEAR_SCORE if clearest is None else abs(clearest.score - probe.b_0)
+        if abs(score) > least and _is_stable(probe, groups, neutral, score, CLEAR_SCORE):
+            clearest = case
+    return clearest or undefined
+
+
+def _many_words(
+    design: Design, n_trials: int, rng: np.random.Generator
+) -> Iterator[tuple[Vectors, Vectors, str]]:
+    for name, groups in constructed_groups(design):
+        for words_name, words in constructed_words(design, groups):
+            yield groups, words, f"{name}; {words_name}"
+        yield groups, _random_words(design, rng), f"{name}; random words"
+    for _ in range(n_trials):
+        yield _random_groups(design, rng), _random_words(design, rng), "random groups and words"
+
+
+def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
+    """Return what is left of words across to all differences of the groups; None if too little."""
+    means = groups.mean(axis=1)
+    _, lengths, directions = np.linalg.svd(means[1:] - means[0], full_matrices=False)
+    differences = directions[lengths > ZERO_LENGTH]
+    for _ in range(2):  # once more, against rounding
+        words = words - (words @ differences.T) @ differences
+        if np.linalg.norm(words, axis=1).min() < 0.1:
+            return None
+        words = unit_rows(words)
+    return words
+
+
+# Comparable: the extremes over the words must not depend on the groups
+
+
+def search_comparable(
+    probe: Probe,
+    n_trials: int,
+    rng: np.random.Generator,
+    closed_form: Callable[[Vectors], tuple[float, float] | None],
+) -> tuple[str, Case, Case, tuple[float, float], bool] | None:
+    """Look for two sets of groups between which the extremes of the score differ.
+
+    Parameters
+    ----------
+    probe : Probe
+        The metric.
+    n_trials : int
+        Random words that each optimisation chooses its start from.
+    rng : Generator
+        Draws groups and words.
+    closed_form : callable
+        From groups to the smallest and largest attainable score, or None if nobody knows.
+
+    Returns
+    -------
+    (side, Case, Case, (float, float), bool) or None
+        'maximum' or 'minimum'; the words of the more extreme score and those of the best score
+        that the other groups reach; the extremes of both; and whether these are proven.
+    """
+    candidates = list(constructed_groups(probe.design))
+    candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
+    bounds = [closed_form(groups) for _, groups in candidates]
+    if None not in bounds:  # two of them are enough, and it is known which
+        candidates = [candidates[i] for i in _widest(bounds)[1:]]
+    found: list[dict[int, Case]] = []
+    with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
+        for name, groups in candidates:
+            bar.update()
+            extremes = _extremes(probe, name, groups, n_trials, rng)
+            if extremes:
+                found.append(extremes)
+    if len(found) < 2:
+        return None
+    scores = [case.score for extremes in found for case in extremes.values()]
+    margin = max(1e-6, CLEAR_GAP * (max(scores) - min(scores)))
+    for _ in range(2 * len(found)):
+        ends = [(extremes[-1].score, extremes[1].score) for extremes in found]
+        sign, best, worst = _widest(ends)
+        gap = sign * (found[best][sign].score - found[worst][sign].score)
+        if gap <= margin:
+            return None
+        side = "maximum" if sign > 0 else "minimum"
+        pair = found[best][sign], found[worst][sign]
+        known = [closed_form(case.groups) for case in pair]
+        if known[0] is not None and known[1] is not None:
+            limits = known[0][sign > 0], known[1][sign > 0]
+            if sign * (pair[0].score - limits[1]) > margin:
+                return side, *pair, limits, True
+        # Is what the other groups reach really all? Search longer, and look again.
+        again = _extremes(probe, pair[1].how, pair[1].groups, 4 * n_trials, rng, n_starts=4)
+        if not again or sign * (again[sign].score - pair[1].score) <= 0.01 * gap:
+            return side, *pair, (pair[0].score, pair[1].score), False
+        found[worst] = again
+    return None
+
+
+def _widest(ranges: list[Any]) -> tuple[int, int, int]:
+    """Return on which side (1: maximum, -1: minimum) and between which ranges most differs."""
+    lows, highs = np.transpose(np.array(ranges, dtype=np.float64))
+    if np.ptp(highs) >= np.ptp(lows):
+        return 1, int(highs.argmax()), int(highs.argmin())
+    return -1, int(lows.argmin()), int(lows.argmax())
+
+
+def _extremes(
+    probe: Probe,
+    name: str,
+    groups: Vectors,
+    n_random: int,
+    rng: np.random.Generator,
+    n_starts: int = 1,
+) -> dict[int, Case]:
+    """Return the smallest (-1) and the largest (1) score that words were found for.
+
+    Nothing if all scores are undefined, or an extreme one rests on rounding.
+    """
+    from scipy.optimize import minimize
+
+    design = probe.design
+    starts = [words for _, words in constructed_words(design, groups)]
+    starts += [_random_words(design, rng) for _ in range(n_random)]
+    scored = [(probe.score(groups, words), words) for words in starts]
+    scored = [each for each in scored if not math.isnan(each[0])]
+    if not scored:
+        return {}
+    result = {}
+    for sign in (1, -1):
+        ranked = sorted(scored, key=lambda each: -sign * each[0])
+        best_score, best = ranked[0]
+        # The best start, and others that are not constructed to be extreme.
+        for _, start in [*ranked[:n_starts], *ranked[len(ranked) // 2 :][:n_starts]]:
+
+            def objective(x: Vectors) -> float:
+                score = probe.score(groups, unit_rows(x.reshape(-1, design.dim)))
+                return 1e3 if math.isnan(score) else -sign * score  # noqa: B023
+
+            # At a kink the line search would go on for long.
+            options = {"maxiter": 40, "maxfun": 25 * start.size}
+            end = minimize(objective, start.ravel(), method="L-BFGS-B", options=options)
+            value = -sign * float(end.fun)
+            if sign * value > sign * best_score:
+                best_score, best = value, unit_rows(end.x.reshape(-1, design.dim))
+        if not _is_stable(probe, groups, best, best_score, CLEAR_SCORE):
+            return {}
+        result[sign] = Case(groups, best, best_score + probe.b_0, name)
+    return result

@@ -1,0 +1,257 @@
+"""`wefe audit`: may these scores be believed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wefe._files import atomic_file
+from wefe.cli._measure import _open_queries, open_model
+from wefe.cli._output import Format, as_json, as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from wefe.audit import DirectionAudit, QueryAudit
+
+
+def audit(
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="Whatever 'wefe measure --model' takes, 'demo' included. NAME=FILE gives it a "
+            "name. Repeat for several."
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    queries: Annotated[
+        list[str],
+        typer.Option(
+            "--queries",
+            "--query",
+            help="A published query set ('wefe datasets' lists them) or a JSON file of queries. "
+            "Those with two attribute sets are audited. Repeat for several.",
+        ),
+    ] = [],  # noqa: B006
+    criterion: Annotated[
+        list[str],
+        typer.Option(
+            help="Whose bias direction is audited: gender, ethnicity, religion, or a JSON file of "
+            "a criterion, as for 'wefe debias'. Repeat for several."
+        ),
+    ] = [],  # noqa: B006
+    requirements: Annotated[
+        bool,
+        typer.Option(
+            "--requirements",
+            help="Print which metrics are comparable between models, and of which 0 means that "
+            "no word is biased. Needs no model.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the figures to this HTML file, too.")
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option is called --format
+        Format, typer.Option(help="csv has the biases of all words; json has everything.")
+    ] = Format.table,
+    lowercase: Annotated[
+        bool,
+        typer.Option(help="Look up the lower-case form of words that are not found as they are."),
+    ] = True,
+    vocab_prefix: Annotated[
+        str, typer.Option(help="Put before each word, '/c/en/' for ConceptNet.")
+    ] = "",
+    offline: Annotated[
+        bool, typer.Option(help="Only what ships with the package; no download.")
+    ] = False,
+    trust_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pickle",
+            help="Open gensim's own files, which can run any code their author put there.",
+        ),
+    ] = False,
+) -> None:
+    """Say whether scores may be believed: individual biases, bias directions, metrics.
+
+    For each query and model: how far the individual bias of each word goes, of what is attainable;
+    how well it tells the target sets apart, beside the effect size and its p-value; and warnings
+    where a score hides something. For each criterion: whether its pairs have a direction in
+    common. After Schröder, Schulz, Hinder and Hammer (2024).
+
+    Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
+    """
+    if not (requirements or queries or criterion):
+        raise ValueError("say what to audit: --queries, --criterion or --requirements.")
+    if (queries or criterion) and not model:
+        raise ValueError("--queries and --criterion need a --model, for example --model demo.")
+    if format is Format.csv and not queries:
+        raise ValueError("--format csv has the biases of words; it needs --queries.")
+    of_queries, of_directions = _audits(
+        model, queries, criterion, lowercase, vocab_prefix or None, offline, trust_pickle
+    )
+    table = None
+    if requirements:
+        from wefe.audit import requirements_table
+
+        table = requirements_table()
+    if format is Format.csv:
+        _print_csv(of_queries)
+    elif format is Format.json:
+        _print_json(of_queries, of_directions, table)
+    else:
+        _print(of_queries, of_directions)
+        if table is not None:
+            _print_requirements(table)
+    if out is not None:
+        _write_figures(of_queries, of_directions, out)
+
+
+def _audits(
+    models: list[str],
+    queries: list[str],
+    criteria: list[str],
+    lowercase: bool,
+    vocab_prefix: str | None,
+    offline: bool,
+    trust_pickle: bool,
+) -> tuple[list[QueryAudit], list[DirectionAudit]]:
+    import logging
+
+    from wefe.audit import audit_direction, audit_query
+    from wefe.datasets import load_criterion
+    from wefe.embeddings import UnanswerableError
+    from wefe.models._load import words_of
+
+    logger = logging.getLogger(__name__)
+    preprocessors: list[dict[str, Any]] = [{}, {"lowercase": True}] if lowercase else [{}]
+    asked = []
+    for text in dict.fromkeys(queries):
+        asked.append(_open_queries(text, offline))
+        offline = offline or asked[-1].offline
+    parts = [
+        part
+        for query_set in asked
+        for query in query_set.queries
+        for part in ([query] if query.template[1] == 2 else query.get_subqueries(("n", 2)))
+    ]
+    # The sets that define a direction ship with the package.
+    known = [load_criterion(text, offline=True) for text in dict.fromkeys(criteria)]
+    words = set(words_of(parts, vocab_prefix, preprocessors))
+    for one in known:
+        for part in one.definitional_sets:
+            words.update((vocab_prefix or "") + word for word in part)
+            words.update((vocab_prefix or "") + word.lower() for word in part)
+    options = {"vocab_prefix": vocab_prefix, "words": words, "trust_pickle": trust_pickle}
+    opened = [open_model(text, options) for text in models]
+    of_queries, of_directions = [], []
+    for each in opened:
+        for query in parts:
+            try:
+                of_queries.append(audit_query(query, each, preprocessors=preprocessors))
+            except UnanswerableError as error:
+                logger.warning("%s", error)
+        of_directions += [audit_direction(one, each, preprocessors=preprocessors) for one in known]
+    if parts and not of_queries:
+        raise ValueError("no query can be audited with these models; see the messages above.")
+    return of_queries, of_directions
+
+
+def _print(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) -> None:
+    import pandas as pd
+
+    rows = []
+    for one in of_queries:
+        compared = one.comparison
+        rows.append(
+            {
+                "query": one.query_name,
+                "model": one.model_name,
+                "attainable": one.attribute_difference,
+                "largest bias": one.largest_bias,
+                "of word": one.most_biased_word,
+                "biased": f"{one.n_biased}/{len(one.all_biases)}",
+                "effect size": None if compared is None else compared.effect_size,
+                "p_value": None if compared is None else compared.p_value,
+                "AUC": None if compared is None else compared.auc,
+            }
+        )
+    if rows:
+        table = pd.DataFrame(rows).dropna(axis="columns", how="all")
+        print("Individual biases s(w, A, B) of the target words")
+        print(as_text(table.infer_objects()))
+        print(
+            "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
+            f"|s| > {of_queries[0].epsilon:g} d. AUC: share of pairs of words in order, 0.5 by "
+            "chance.\n"
+        )
+    for one in of_queries:
+        if one.warnings:
+            print(f"{one.query_name}, {one.model_name}:")
+            print("\n".join(f"- {warning}" for warning in one.warnings), end="\n\n")
+    for direction in of_directions:
+        ratio = direction.explained_variance_ratio[0]
+        print(
+            f"Bias direction of {direction.n_sets} defining sets in {direction.model_name}: "
+            f"{ratio:.0%} of the variance; mean correlation of the sets "
+            f"{direction.mean_correlation:.2f}"
+        )
+        print(as_text(direction.to_frame().drop(columns="words").reset_index()))
+        print("\n".join(f"- {warning}" for warning in direction.warnings) or "no warnings")
+        print()
+
+
+def _print_requirements(table: pd.DataFrame) -> None:
+    print(as_text(table.drop(columns="why")))
+    print(
+        "comparable: the extremes do not depend on the groups, so that models can be compared. "
+        "trustworthy: the\nscore means no bias only if no word is biased. no false alarm: and it "
+        "does so whenever no word is.\n"
+    )
+    for name, why in table[["metric", "why"]].to_numpy(str):
+        print(f"{name}: {why}")
+
+
+def _print_csv(of_queries: list[QueryAudit]) -> None:
+    import pandas as pd
+
+    tables = [
+        one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
+        for one in of_queries
+    ]
+    print(pd.concat(tables, ignore_index=True).to_csv(index=False), end="")
+
+
+def _print_json(
+    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], table: Any
+) -> None:
+    import json
+
+    content: dict[str, Any] = {
+        "queries": [json.loads(one.to_json()) for one in of_queries],
+        "directions": [json.loads(one.to_json()) for one in of_directions],
+    }
+    if table is not None:
+        content.update(json.loads(as_json({"requirements": table})))
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _write_figures(
+    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], path: Path
+) -> None:
+    """Write one page of figures, which needs no network."""
+    figures = [one.plot() for one in of_queries] + [one.plot() for one in of_directions]
+    if not figures:
+        raise ValueError("--out has nothing to draw; it needs --queries or --criterion.")
+    parts = [
+        figure.to_html(full_html=False, include_plotlyjs=position == 0)
+        for position, figure in enumerate(figures)
+    ]
+    page = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>wefe audit</title>'
+        f"<body>{''.join(parts)}</body></html>"
+    )
+    with atomic_file(path) as file:
+        file.write(page.encode())
+    print(f"Written to {path}.")

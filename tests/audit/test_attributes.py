@@ -1,0 +1,192 @@
+"""Mean attribute differences: worked examples, bounds, what was lost, and what is ambiguous."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import Query, WordEmbeddingModel
+from wefe.audit import audit_query, mean_attribute_differences
+from wefe.datasets import load_weat
+from wefe.embeddings import UnusableVectorError
+
+# Beside the checkout, where it is present.
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+
+SETS = {"Female": ["she", "woman"], "Male": ["he", "man"]}
+PAIRS = [["she", "he"], ["woman", "man"], ["they", "man"]]
+
+
+def distance(*args, **options):
+    (value,) = mean_attribute_differences(*args, **options)["mean_attribute_difference"]
+    return value
+
+
+def test_toy_model(toy_model):
+    assert distance(SETS, toy_model) == pytest.approx(1.807586, abs=1e-6)
+    assert distance(SETS, toy_model, normalize=False) == pytest.approx(1.702939, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def word2vec():
+    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
+    path = SHARED / "data" / "models" / "word2vec_subset.kv"
+    if not path.exists():
+        pytest.skip("needs the published vectors")
+    return WordEmbeddingModel(keyed_vectors.load(str(path)), "word2vec")
+
+
+def test_published_vectors(word2vec):
+    sets = load_weat()
+    terms = {"Male": sets["male_terms"], "Female": sets["female_terms"]}
+    assert distance(terms, word2vec) == pytest.approx(0.583646, abs=1e-5)
+    pairs = json.loads((SHARED / "data" / "debiaswe" / "definitional_pairs.json").read_text())
+    assert distance(pairs, word2vec) == pytest.approx(0.570143, abs=1e-5)
+
+
+def test_a_query_gives_its_attribute_sets(toy_model, toy_query):
+    table = mean_attribute_differences(toy_query, toy_model)
+    audit = audit_query(toy_query, toy_model)
+    assert table["mean_attribute_difference"].tolist() == pytest.approx(
+        [audit.attribute_difference]
+    )
+    raw = distance(toy_query, toy_model, normalize=False)
+    assert raw == pytest.approx(audit.raw_attribute_difference)
+    # Its targets do not matter, lost or not.
+    other = Query([["xyzzy"]], toy_query.attribute_sets)
+    assert distance(other, toy_model) == pytest.approx(audit.attribute_difference)
+
+
+def test_two_sets_in_a_list_are_the_same_as_named_ones(toy_model):
+    sets = [["she", "woman", "they"], ["he", "man"]]
+    assert distance(sets, toy_model) == distance(dict(zip("ab", sets, strict=True)), toy_model)
+
+
+def test_every_pair_counts_also_where_a_word_comes_again(toy_model):
+    found = distance(PAIRS, toy_model)
+    vectors = {word: toy_model[word] / np.linalg.norm(toy_model[word]) for word in toy_model.vocab}
+    slow = np.mean([vectors[a] - vectors[b] for a, b in PAIRS], axis=0)
+    assert found == pytest.approx(np.linalg.norm(slow))
+    # In a set it would count once.
+    firsts, seconds = (list(words) for words in zip(*PAIRS, strict=True))
+    assert distance([firsts, seconds], toy_model) != pytest.approx(found)
+
+
+def test_a_lost_word_takes_its_pair_with_it(toy_model):
+    lost = [*PAIRS, ["she", "xyzzy"]]
+    table = mean_attribute_differences(lost, toy_model, lost_vocabulary_threshold=0.5)
+    assert table["mean_attribute_difference"].tolist() == [distance(PAIRS, toy_model)]
+    assert table[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[3, 3]]
+    assert table["words_lost"].tolist() == ["xyzzy"]
+    # Of a set only the word is lost.
+    sets = {"a": ["she", "they", "woman"], "b": ["he", "man", "xyzzy"]}
+    table = mean_attribute_differences(sets, toy_model, lost_vocabulary_threshold=0.5)
+    assert table[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[3, 2]]
+
+
+def test_too_many_lost_words_give_nan_with_the_reason(toy_model):
+    sets = {"Female": ["she", "woman"], "Male": ["he", "xyzzy"]}
+    table = mean_attribute_differences(sets, toy_model)
+    assert math.isnan(table["mean_attribute_difference"].iloc[0])
+    assert "'Male' lost 50% of its words (xyzzy)" in table["nan_reason"].iloc[0]
+    # Each list of pairs loses a fifth, both together more.
+    pairs = [["she", "he"], ["woman", "man"], ["they", "man"], ["a1", "he"], ["she", "b1"]]
+    table = mean_attribute_differences(pairs, toy_model)
+    assert table["nan_reason"].tolist() == ["2 of 5 pairs of target words lost a word"]
+    nothing = mean_attribute_differences(
+        {"a": ["xyzzy"], "b": ["he"]}, toy_model, lost_vocabulary_threshold=1
+    )
+    assert math.isnan(nothing["mean_attribute_difference"].iloc[0])
+    assert nothing[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[0, 1]]
+
+
+def test_the_largest_comes_first_and_nan_last():
+    words = ["a", "b"]
+    models = [
+        WordEmbeddingModel.from_arrays(["x"], np.eye(2)[:1], name="lacks both"),
+        WordEmbeddingModel.from_arrays(words, np.array([[1.0, 0], [1.0, 1]]), name="near"),
+        WordEmbeddingModel.from_arrays(words, np.array([[9.0, 0], [-0.1, 0]]), name="opposite"),
+    ]
+    table = mean_attribute_differences({"A": ["a"], "B": ["b"]}, models)
+    assert table.index.tolist() == ["opposite", "near", "lacks both"]
+    assert table.index.name == "model_name"
+    near = math.sqrt(2 - math.sqrt(2))
+    assert table["mean_attribute_difference"].tolist()[:2] == pytest.approx([2, near])
+    assert table["share_of_largest"].tolist()[:2] == pytest.approx([1, near / 2])
+    assert table.isna().loc["lacks both", ["mean_attribute_difference", "share_of_largest"]].all()
+    raw = mean_attribute_differences({"A": ["a"], "B": ["b"]}, models, normalize=False)
+    assert raw.loc["opposite", "mean_attribute_difference"] == pytest.approx(9.1)
+    assert table["mean_attribute_difference"].dtype == raw["share_of_largest"].dtype == float
+
+
+def test_unit_vectors_are_at_most_2_apart():
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1, 1e3):
+        vectors = rng.normal(1, 1, size=(8, 3)) * scale
+        vectors[4:] *= -1
+        model = WordEmbeddingModel.from_arrays(list("abcdefgh"), vectors)
+        assert 0 < distance([list("abcd"), list("efgh")], model) <= 2
+    assert distance({"a": ["a", "b"], "b": ["b", "a"]}, model) == 0
+
+
+def test_models_of_one_name_keep_their_own_rows(toy_model):
+    other = WordEmbeddingModel.from_arrays(list(toy_model.vocab), -toy_model.vectors, name="toy")
+    table = mean_attribute_differences(SETS, [toy_model, other])
+    assert table.index.tolist() == ["toy", "toy (2)"]
+    assert len(table) == 2
+
+
+def test_look_up_options(toy_model):
+    upper = {"Female": ["SHE", "woman"], "Male": ["he", "MAN"]}
+    assert math.isnan(distance(upper, toy_model))
+    found = distance(upper, toy_model, preprocessors=[{}, {"lowercase": True}])
+    assert found == pytest.approx(1.807586, abs=1e-6)
+
+
+def test_what_could_be_two_sets_or_two_pairs_is_refused(toy_model):
+    with pytest.raises(ValueError, match="two sets or two pairs.*Name the sets"):
+        mean_attribute_differences([["she", "he"], ["woman", "man"]], toy_model)
+
+
+@pytest.mark.parametrize(
+    ("sets", "error", "says"),
+    [
+        ([["she"]], ValueError, "got 1 sets of 1 words"),
+        ([["she"], ["he"], ["man", "they"]], ValueError, "got 3 sets of 1, 1, 2 words"),
+        ([], ValueError, "got 0 sets of no words"),
+        ({"a": ["she"]}, ValueError, "must hold two sets; got 1"),
+        ("she", TypeError, "must be a list"),
+        (["she", "he"], TypeError, r"attribute_sets\[0\] must be a list"),
+        ([["she"], []], ValueError, r"attribute_sets\[1\] is empty"),
+        (Query([["she"]], [["he"]]), ValueError, r"has 1\. query.get_subqueries"),
+    ],
+)
+def test_other_things_than_two_sets(toy_model, sets, error, says):
+    with pytest.raises(error, match=says):
+        mean_attribute_differences(sets, toy_model)
+
+
+def test_wrong_models_and_options(toy_model):
+    with pytest.raises(ValueError, match="models is empty"):
+        mean_attribute_differences(SETS, [])
+    with pytest.raises(TypeError, match="model"):
+        mean_attribute_differences(SETS, [toy_model, {"she": [1.0]}])
+    with pytest.raises(TypeError, match="normalize must be True or False"):
+        mean_attribute_differences(SETS, toy_model, normalize=1)
+    zero = WordEmbeddingModel.from_arrays(["a", "b"], np.array([[1.0, 0], [0, 0]]))
+    with pytest.raises(UnusableVectorError):
+        mean_attribute_differences({"A": ["a"], "B": ["b"]}, zero)
+
+
+def test_it_is_a_table(toy_model):
+    table = mean_attribute_differences(SETS, toy_model)
+    assert isinstance(table, pd.DataFrame)
+    assert list(table) == [
+        "mean_attribute_difference", "share_of_largest", "n_words_1", "n_words_2", "words_lost",
+        "nan_reason",
+    ]  # fmt: skip
+    assert table["nan_reason"].tolist() == [None]
+    assert table["words_lost"].tolist() == [""]

@@ -1,0 +1,135 @@
+"""Tests of the warnings that come with scores."""
+
+import json
+
+import numpy as np
+import pytest
+
+from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
+from wefe.audit import audit_query, score_warnings
+from wefe.datasets import load_weat_queries
+from wefe.metrics import BaseMetric, list_metrics
+
+
+def kinds(*args, **params):
+    return [warning.kind for warning in score_warnings(*args, **params)]
+
+
+@pytest.fixture
+def cancelling():
+    """Theorem 3: the first targets lean either way, and so do the others."""
+    vectors = {
+        "a": [1, 0, 0],
+        "b": [0, 1, 0],
+        "x1": [1, 0, 0],
+        "x2": [0, 1, 0],
+        "y1": [1, 0, 1],
+        "y2": [0, 1, 1],
+    }
+    return WordEmbeddingModel((list(vectors), np.array(list(vectors.values()), dtype=float)), "toy")
+
+
+GROUPS, WORDS = [["a"], ["b"]], [["x1", "x2"], ["y1", "y2"]]
+
+
+def test_an_effect_size_of_zero_comes_with_the_biases_that_cancel(cancelling):
+    query = Query(WORDS, GROUPS)
+    (table,) = [
+        run_queries("weat", [query], [cancelling], metric_params={"return_effect_size": True})
+    ]
+    assert table.iloc[0, 0] == pytest.approx(0)
+    assert kinds("weat", query, cancelling, return_effect_size=True).count("cancelling-biases") == 2
+
+
+def test_groups_may_be_the_targets(cancelling):
+    query = Query(GROUPS, [WORDS[0]])
+    assert kinds("rnd", query, cancelling) == ["cancelling-biases"]
+    assert kinds("same", query, cancelling) == []
+    (warning,) = score_warnings("rnd", query, cancelling)
+    assert "'Attribute set 0'" in warning.message
+    # Three groups: between each two of them.
+    three = Query([*GROUPS, ["y1"]], [WORDS[0]])
+    assert len(score_warnings(Unknown, three, cancelling)) >= 1
+
+
+class Unknown(BaseMetric):
+    metric_template = ("n", "n")
+    metric_name = "Unknown"
+    metric_short_name = "U"
+
+    def _compute(self, targets, attributes):
+        return 0.0
+
+
+def test_a_metric_of_users_gets_what_does_not_concern_effect_sizes(cancelling):
+    assert kinds(Unknown, Query(WORDS, GROUPS), cancelling).count("cancelling-biases") == 2
+    assert "few-words" in kinds("weat", Query(WORDS, GROUPS), cancelling)
+    assert "few-words" not in kinds(Unknown, Query(WORDS, GROUPS), cancelling)
+
+
+def test_ect_does_not_see_a_shared_lean():
+    vectors = np.array([[1, 0], [0, 1], [1, 0.1], [1, 0.2], [1, 0.3]], dtype=float)
+    model = WordEmbeddingModel((["a", "b", "p", "q", "r"], vectors))
+    query = Query([["a"], ["b"]], [["p", "q", "r"]])
+    (warning,) = score_warnings("ect", query, model)
+    assert warning.kind == "shared-lean"
+    assert "'Target set 0'" in warning.message
+    # Words that lean either way share nothing.
+    vectors[3] = [0.2, 1]
+    vectors[4] = [0.5, 0.5]
+    assert kinds("ect", query, WordEmbeddingModel((["a", "b", "p", "q", "r"], vectors))) == []
+
+
+def test_direct_bias_and_ripa_come_with_the_audit_of_their_direction(cancelling):
+    query = Query([["a", "y1"], ["b", "y2"]], [["x1", "x2"]])
+    for metric in ("direct-bias", "ripa"):
+        assert "few-sets" in kinds(metric, query, cancelling)
+    assert "few-sets" not in kinds("direct-bias", query, cancelling, direction="means")
+
+
+def test_a_small_difference_of_attributes_matters_for_sums_only():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=50)
+    words = [f"w{i}" for i in range(40)]
+    model = WordEmbeddingModel((words, common + 0.1 * rng.normal(size=(40, 50))))
+    query = Query([words[:10], words[10:20]], [words[20:30], words[30:]])
+    assert "small-attribute-difference" in kinds("weat", query, model)
+    assert "small-attribute-difference" not in kinds("weat", query, model, return_effect_size=True)
+
+
+def test_they_are_those_of_the_audit_with_the_same_parameters(packaged_model):
+    query = load_weat_queries()[9]
+    params = {"ddof": 1, "p_value_test_type": "two-sided", "lost_vocabulary_threshold": 0.5}
+    audit = audit_query(query, packaged_model, ddof=1, alternative="two-sided")
+    assert audit.warnings
+    assert score_warnings("weat", query, packaged_model, **params) == audit.warnings
+
+
+@pytest.mark.parametrize("metric", list_metrics())
+def test_what_cannot_be_answered_has_no_warnings(metric, packaged_model, caplog):
+    lost = ["xyzzy1", "xyzzy2"]
+    sides = [1 if want == 1 else 2 for want in metric.metric_template]
+    query = Query([lost] * sides[0], [lost] * sides[1])
+    assert score_warnings(metric, query, packaged_model) == ()
+    assert not caplog.records
+
+
+def test_run_queries_shows_them_beside_each_score(packaged_model, cancelling):
+    queries = load_weat_queries()[8:]
+    silent = tidy_results(run_queries("weat", queries, [packaged_model]))
+    assert silent["warnings"].isna().all()
+    results = run_queries("weat", [*queries, Query(WORDS, GROUPS)], [packaged_model], audit=True)
+    found = tidy_results(results)["warnings"]
+    assert found[0] == str(score_warnings("weat", queries[0], packaged_model)[0])
+    assert found[1].startswith("common-lean") or found[1].startswith("large-effect")
+    assert found[2] == ""  # its words are lost
+    json.dumps(results.attrs["records"])
+
+
+def test_a_part_of_a_query_has_warnings_of_its_own(cancelling):
+    query = Query(GROUPS, WORDS)
+    results = run_queries("rnd", [query], [cancelling], generate_subqueries=True, audit=True)
+    assert [text.partition(":")[0] for text in tidy_results(results)["warnings"]] == [
+        "cancelling-biases",
+        "cancelling-biases",
+    ]

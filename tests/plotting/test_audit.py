@@ -1,0 +1,151 @@
+"""Figures of individual biases."""
+
+import numpy as np
+import pytest
+
+from wefe import Query
+from wefe.audit import audit_query
+from wefe.datasets import load_weat_queries
+from wefe.plotting import plot_individual_biases
+
+
+@pytest.fixture(scope="module")
+def audits(models):
+    queries = [load_weat_queries()[i] for i in (5, 6)]
+    return [audit_query(query, model) for query in queries for model in models[:2]]
+
+
+def texts(figure):
+    return [note.text for note in figure.layout.annotations]
+
+
+def lines(figure, panel=""):
+    """Return where a panel has lines from top to bottom."""
+    return sorted(
+        shape.x0
+        for shape in figure.layout.shapes
+        if shape.yref == f"y{panel} domain" and shape.x0 == shape.x1
+    )
+
+
+def test_every_word_is_a_point_that_says_which(audits):
+    audit = audits[0]
+    figure = audit.plot()
+    assert [trace.name for trace in figure.data] == ["Male names", "Female names"]
+    for trace, use, s in zip(figure.data, audit.targets, audit.biases, strict=True):
+        np.testing.assert_allclose(trace.x, s)
+        assert trace.points == "all"
+        assert trace.hoveron == "points"
+        assert len(trace.hovertext) == len(use.used)
+        assert trace.hovertext[0].startswith(f"<b>{use.used[0]}</b><br>s = {s[0]:.3f}<br>s / d")
+    assert figure.data[0].line.color != figure.data[1].line.color
+
+
+def test_the_numbers_stand_above(audits):
+    compared = audits[0].comparison
+    numbers = (
+        f"effect size {compared.effect_size:.2f}, p = {compared.p_value:.2g}, "
+        f"AUC {compared.auc:.2f}"
+    )
+    figure = audits[0].plot()
+    assert numbers in texts(figure)
+    assert figure.layout.title.text.startswith("Individual biases: Male names and Female names")
+    assert "minilm 64d" in figure.layout.title.text
+    mean = audits[0].means["Male names"]
+    assert f"<b>Male names</b>, mean {mean:.3f}" in texts(figure)
+    assert figure.layout.xaxis.title.text == "← Family    s(w, A, B)    Career →"
+
+
+def test_what_is_attainable_is_a_line_or_a_note(audits):
+    d = audits[0].attribute_difference
+    near = audits[0].plot()
+    assert lines(near) == [0]
+    assert f"attainable: ±{d:.3g}" in texts(near)
+    full = audits[0].plot(full_range=True)
+    assert lines(full) == [-d, 0, d]
+    assert not [text for text in texts(full) if text.startswith("attainable")]
+    low, high = full.layout.xaxis.range
+    assert low < -d < d < high
+    relative = audits[0].plot(relative=True, full_range=True)
+    assert lines(relative) == [-1, 0, 1]
+    np.testing.assert_allclose(relative.data[0].x, audits[0].positions[0])
+    assert "/ d" in relative.layout.xaxis.title.text
+
+
+def test_the_axis_holds_every_word(audits):
+    low, high = audits[0].plot().layout.xaxis.range
+    assert low == -high
+    assert audits[0].largest_bias < high < 1.2 * audits[0].largest_bias
+
+
+def test_several_audits_side_by_side_share_the_axis(audits, drawn):
+    figure = plot_individual_biases(audits)
+    assert len(figure.data) == 8
+    assert {trace.xaxis for trace in figure.data} == {"x", "x2", "x3", "x4"}
+    layout = drawn(figure)["layout"]
+    assert len({tuple(layout[f"xaxis{number}"]["range"]) for number in ("", 2, 3, 4)}) == 1
+    assert figure.layout.title.text.startswith("Individual biases<br>")
+    titles = [text for text in texts(figure) if "effect size" in text]
+    assert titles[0].startswith("Male names and Female names")
+    assert "minilm 64d" in titles[0]
+    # The attributes differ, so no end of the axis has a name.
+    assert figure.layout.xaxis.title.text == "s(w, A, B)"
+
+
+def test_titles_say_what_differs(audits):
+    one_query = plot_individual_biases(audits[:2])
+    assert one_query.layout.title.text.startswith("Individual biases: Male names")
+    assert [text for text in texts(one_query) if "effect size" in text][1].startswith("minilm 16d")
+    one_model = plot_individual_biases(audits[::2])
+    assert one_model.layout.title.text.startswith("Individual biases, minilm 64d")
+
+
+@pytest.mark.parametrize("n_sets", [1, 3])
+def test_other_numbers_of_target_sets(toy_model, n_sets, drawn):
+    targets = [["she", "woman"], ["he"], ["nurse", "pilot", "tree"]][:n_sets]
+    audit = audit_query(Query(targets, [["home", "kids"], ["boss", "job"]]), toy_model)
+    figure = audit.plot()
+    assert len(figure.data) == n_sets
+    n_words = len(audit.all_biases)
+    assert f"{audit.n_biased} of {n_words} words beyond 10% of the attainable" in texts(figure)
+    drawn(figure)
+
+
+def test_more_sets_make_a_higher_figure(toy_model):
+    attributes = [["home", "kids"], ["boss", "job"]]
+    few, many = (
+        audit_query(Query([["she", "he"]] * n, attributes), toy_model).plot().layout.height
+        for n in (1, 5)
+    )
+    assert many > few + 200
+
+
+def test_attribute_sets_that_do_not_differ(toy_model, drawn):
+    query = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
+    audit = audit_query(query, toy_model)
+    for options in ({}, {"relative": True}, {"full_range": True}):
+        figure = audit.plot(**options)
+        drawn(figure)
+        assert [text for text in texts(figure) if text.startswith("effect size undefined")]
+        low, high = figure.layout.xaxis.range
+        assert low < 0 < high
+
+
+def test_names_are_no_markup(toy_model):
+    query = Query([["she"], ["he"]], [["home"], ["boss"]], ["<b>X</b>", "Y"], ["<i>A", "B"])
+    figure = audit_query(query, toy_model).plot()
+    assert [text for text in texts(figure) if "&lt;b&gt;X&lt;/b&gt;" in text]
+    assert "&lt;i&gt;A" in figure.layout.xaxis.title.text
+
+
+def test_other_objects(audits):
+    with pytest.raises(TypeError, match="must hold QueryAudit objects; got str"):
+        plot_individual_biases(["audit"])
+    with pytest.raises(TypeError, match="audits must be a list"):
+        plot_individual_biases("audit")
+    with pytest.raises(ValueError, match="nothing to plot"):
+        plot_individual_biases([])
+    with pytest.raises(TypeError, match="relative"):
+        plot_individual_biases(audits, relative=1)
+    with pytest.raises(TypeError, match="full_range"):
+        plot_individual_biases(audits, full_range="yes")
