@@ -171,7 +171,15 @@ def run_all(
     """Return the answers, model by model; with intervals where a resampling is given."""
     import joblib
 
-    n_workers = joblib.effective_n_jobs(n_jobs)
+    # Weights do not travel to workers.
+    n_workers = 1 if metric._encodes_texts else joblib.effective_n_jobs(n_jobs)
+    if not metric._encodes_texts:
+        # A worker has what was made ready; here, what turns out to be needed can still be made.
+        forms = options.get("preprocessors") or None
+        if n_workers == 1 and options.get("strategy") != "all":
+            forms = forms and forms[:1]
+        for model in models:
+            model.prepare(queries, forms)
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
     # the progress bar moves.
     per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))

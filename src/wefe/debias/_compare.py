@@ -370,7 +370,8 @@ def _whole_vocabulary_rows(
     selected = [model.name for model in models if model.held == "selected"]
     if selected:
         logger.warning(
-            "costs and what remains are left out: %s was opened for some words only; load it whole",
+            "costs and what remains are left out: %s was opened for some words only; load it "
+            "whole, or take a snapshot of an encoder before",
             ", ".join(selected),
         )
         return []

@@ -41,7 +41,8 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
     if model.held == "selected":
         raise ValueError(
             f"this method learns from the whole vocabulary, and {model.name} was opened for "
-            f"{len(model.wv.asked):,} words only; load it whole."
+            f"{len(model.wv.asked):,} words only; load it whole. Of an encoder, take a "
+            "snapshot of all words that matter."
         )
     stored = isinstance(model.wv, StoredVectors)
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):

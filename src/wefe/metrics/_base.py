@@ -133,6 +133,9 @@ class BaseMetric:
     #: Parameters with which scores of subsets of the words can be compared: bounded, not random.
     _params_for_subsets: ClassVar[Mapping[str, Any]] = {}
 
+    #: Asks an encoder for the vectors of texts of its own, not for those of the words.
+    _encodes_texts: ClassVar[bool] = False
+
     #: Computes the score from the target sets and attribute sets and the metric's own parameters.
     _compute: Callable[..., float | Measurement]
 

@@ -135,7 +135,7 @@ class UnreadWordError(KeyError, ValueError):
         return str(self.args[0])
 
 
-class _SelectedIndex(dict[str, int]):
+class SelectedIndex(dict[str, int]):
     """The rows of the words found; a word that was never searched for is an error, not missing."""
 
     def __init__(self, words: Sequence[str], asked: frozenset[str], label: str) -> None:
@@ -164,7 +164,7 @@ class _SelectedIndex(dict[str, int]):
         return super().get(word, default)
 
     def __reduce__(self) -> Any:
-        return _SelectedIndex, (list(self), self.asked, self.label)
+        return SelectedIndex, (list(self), self.asked, self.label)
 
 
 class SelectedVectors(ArrayVectors):
@@ -201,7 +201,7 @@ class SelectedVectors(ArrayVectors):
     ) -> None:
         super().__init__(vocabulary, vectors)
         self.asked = frozenset(asked)
-        self.key_to_index = _SelectedIndex(list(self.key_to_index), self.asked, label)
+        self.key_to_index = SelectedIndex(list(self.key_to_index), self.asked, label)
 
     @property
     def held(self) -> Held:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from wefe.models._keyed_vectors import (
 
 if TYPE_CHECKING:
     from wefe.models.formats._write import SavedFormat
+    from wefe.query import Query
+    from wefe.words import Preprocessors
 
 
 class WordEmbeddingModel:
@@ -211,6 +213,17 @@ class WordEmbeddingModel:
             return np.empty((0, self.dim), dtype=self.dtype)
         # A mapped row is copied, and so is one in memory.
         return self.wv.rows(rows) if self._stored else np.asarray(self.vectors[rows])
+
+    def prepare(
+        self,
+        words: Iterable[str | Query] | Query,
+        preprocessors: Preprocessors | None = None,
+    ) -> None:
+        """Make ready the vectors of words and queries that are to be looked up.
+
+        A table of vectors has nothing to do. A :class:`wefe.contextual.ContextualModel` encodes
+        what it lacks, in one pass.
+        """
 
     @property
     def dtype(self) -> np.dtype[Any]:

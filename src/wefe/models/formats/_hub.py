@@ -115,7 +115,7 @@ def fetch_from_hugging_face(
         raise ValueError(
             f"{repo_id!r} names one revision, and revision={revision!r} another; give only one."
         )
-    repository = _Repository(match["repo"], revision or match["revision"], token)
+    repository = Repository(match["repo"], revision or match["revision"], token)
     names = repository.names
     tokenizers = [name for name in names if PurePosixPath(name).name == "tokenizer.json"]
     if tokenizers and any(name.endswith(".safetensors") for name in names):
@@ -123,7 +123,7 @@ def fetch_from_hugging_face(
     return repository.fetch(_choose_file(repository.label, names))
 
 
-class _Repository:
+class Repository:
     """The files of a model, on Hugging Face or, where that cannot be asked, in the cache."""
 
     def __init__(self, repo_id: str, revision: str | None, token: str | bool | None) -> None:
@@ -226,7 +226,7 @@ def _errors() -> Any:
     return huggingface_hub.utils
 
 
-def _fetch_token_model(repository: _Repository) -> Path:
+def _fetch_token_model(repository: Repository) -> Path:
     names = set(repository.names)
     fetched = {name: repository.fetch(name) for name in _DESCRIPTIONS if name in names}
     inner = ""

@@ -52,7 +52,7 @@ _SPACES = ("Ġ", "▁")
 
 # Letters of scripts that put no space between words: Thai, Lao, Tibetan, Burmese, Khmer, kana,
 # bopomofo and Chinese characters.
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
@@ -125,7 +125,7 @@ class TokenVectors(StoredVectors):
             for token, entry in added.items()
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         ) - {self._unknown}
-        self._add_space = _marks_spaces(tokenizer)
+        self._add_space = marks_spaces(tokenizer)
         self._lone_spaces = frozenset(vocabulary[mark] for mark in _SPACES if mark in vocabulary)
         words, tokens = self._find_words(vocabulary, {n: a.content for n, a in added.items()})
         self._tokens = np.array(tokens, dtype=np.intp)
@@ -160,7 +160,7 @@ class TokenVectors(StoredVectors):
         if self._static:
             texts, unspaced = words, [False] * len(words)
         else:
-            unspaced = [_UNSPACED.match(word) is not None for word in words]
+            unspaced = [UNSPACED.match(word) is not None for word in words]
             texts = [
                 f" {word}" if self._add_space and not bare else word
                 for word, bare in zip(words, unspaced, strict=True)
@@ -270,7 +270,7 @@ def _byte_alphabet() -> dict[str, int]:
 _BYTES = _byte_alphabet()
 
 
-def _marks_spaces(tokenizer: Tokenizer) -> bool:
+def marks_spaces(tokenizer: Tokenizer) -> bool:
     """Tell whether a word needs a space before it to be tokenised as inside a sentence.
 
     Not where the tokenizer puts one there itself, nor where it drops spaces.

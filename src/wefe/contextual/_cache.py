@@ -1,0 +1,182 @@
+"""Vectors that were encoded before: one SQLite file per encoder, shared by all processes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import found
+
+logger = logging.getLogger(__name__)
+
+_FOLDER = "encoders"
+_TIMEOUT_S = 30.0
+# SQLite takes at least 999 parameters per statement.
+_KEYS_AT_ONCE = 900
+# SQLITE_ERROR (a table of another shape), SQLITE_CORRUPT, SQLITE_NOTADB.
+_DAMAGED = {1, 11, 26}
+
+
+def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of the cache: in `cache_dir`, or beside the downloads of the package."""
+    if cache_dir is not None:
+        if not isinstance(cache_dir, str | os.PathLike):
+            raise TypeError(f"cache_dir must be a path or None; got {found(cache_dir)}.")
+        return Path(cache_dir).expanduser() / _FOLDER
+    import pooch
+
+    return Path(pooch.os_cache("wefe")) / _FOLDER
+
+
+def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
+    """Remove all vectors that encoders left in the cache.
+
+    Parameters
+    ----------
+    cache_dir : path, optional
+        The folder given to `load_encoder`; by default the user's cache.
+
+    Returns
+    -------
+    int
+        Bytes that were freed. Models that are open go on working.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clear_cache(folder)
+    0
+    """
+    freed = 0
+    for path in cache_folder(cache_dir).glob("*.sqlite*"):
+        with contextlib.suppress(FileNotFoundError):
+            size = path.stat().st_size
+            path.unlink()
+            freed += size
+    return freed
+
+
+def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
+    """Return the key of a vector: 16 bytes, from which the text cannot be told."""
+    hashed = hashlib.blake2b(settings, digest_size=16)
+    hashed.update(f"\0{start}\0{end}\0{text}".encode())
+    return hashed.digest()
+
+
+class VectorCache:
+    """Vectors by key, in a file that several threads and processes may use at once.
+
+    A cache that cannot be used is none: what goes wrong with the file is logged, and vectors are
+    encoded again. Each vector has a checksum; one that is wrong counts as missing.
+
+    Parameters
+    ----------
+    path : path
+        The SQLite file; made when the first vector is kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = VectorCache(Path(folder) / "toy.sqlite")
+    ...     cache.put({b"she": np.ones(3, dtype=np.float32)})
+    ...     cache.get([b"she", b"he"], dim=3)
+    {b'she': array([1., 1., 1.], dtype=float32)}
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._usable = True
+
+    def get(self, keys: Sequence[bytes], dim: int) -> dict[bytes, npt.NDArray[np.float32]]:
+        """Return those vectors of `dim` numbers that are there."""
+        vectors: dict[bytes, npt.NDArray[np.float32]] = {}
+        broken: set[bytes] = set()
+
+        def read(connection: sqlite3.Connection) -> None:
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                some = keys[start : start + _KEYS_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
+                for key, blob in connection.execute(query, some):
+                    vector = _from_blob(blob, dim)
+                    if vector is None:
+                        broken.add(key)
+                    else:
+                        vectors[key] = vector
+
+        if keys and self.path.is_file():
+            self._use(read)
+        if broken:
+            logger.warning(
+                "%s: %d vectors are damaged; they are encoded again", self.path, len(broken)
+            )
+        return vectors
+
+    def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
+        """Keep vectors; such with NaN or infinity are not kept."""
+        rows = [(key, _to_blob(each)) for key, each in vectors.items() if np.isfinite(each).all()]
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:  # one transaction
+                connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+        if rows:
+            self._use(write)
+
+    def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Open the file for a moment, so that no threads or forks share a connection."""
+        for last in (False, True):
+            if not self._usable:
+                return
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with contextlib.closing(sqlite3.connect(self.path, _TIMEOUT_S)) as connection:
+                    connection.execute("PRAGMA trusted_schema=OFF")
+                    connection.execute("PRAGMA journal_mode=WAL")
+                    connection.execute("PRAGMA synchronous=NORMAL")
+                    connection.execute(
+                        "CREATE TABLE IF NOT EXISTS vectors"
+                        " (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
+                    )
+                    work(connection)
+                return
+            except (sqlite3.Error, OSError) as error:
+                code = getattr(error, "sqlite_errorcode", None)
+                if last or code is None or code & 0xFF not in _DAMAGED:
+                    self._usable = False
+                    logger.warning("%s cannot be used (%s); encoding without it", self.path, error)
+                else:
+                    self._set_aside(error)
+
+    def _set_aside(self, error: Exception) -> None:
+        aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
+        logger.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
+        with contextlib.suppress(FileNotFoundError):  # another process was quicker
+            os.replace(self.path, aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+
+def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
+    data = vector.astype("<f4").tobytes()
+    return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def _from_blob(blob: object, dim: int) -> npt.NDArray[np.float32] | None:
+    if not isinstance(blob, bytes) or len(blob) != 4 * dim + 4:
+        return None
+    if zlib.crc32(blob[:-4]).to_bytes(4, "little") != blob[-4:]:
+        return None
+    return np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)

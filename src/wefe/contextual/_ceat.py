@@ -1,0 +1,459 @@
+"""Contextualized Embedding Association Test (Guo and Caliskan, AIES 2021)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    as_seed,
+    check_bool,
+    check_choice,
+    check_positive_int,
+    check_sequence,
+    found,
+)
+from wefe.contextual._contexts import (
+    FoundContexts,
+    contexts_in,
+    find_contexts,
+    generator_of_word,
+)
+from wefe.contextual._encoder import Context
+from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
+from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
+from wefe.metrics._geometry import Vectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+from wefe.words import check_preprocessors, variants
+
+Variance: TypeAlias = Literal["published", "textbook"]
+#: For each word its sentences, or a corpus in which words are found.
+Corpus: TypeAlias = Mapping[str, Sequence[str | Context]] | Iterable[str]
+
+# Numbers of (samples x dimensions) that are worked on at once.
+_CHUNK_NUMBERS = 1 << 20
+_QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
+
+
+@dataclass(frozen=True)
+class RandomEffects:
+    """Effect sizes combined by :func:`random_effects`.
+
+    Attributes
+    ----------
+    effect_size : float
+        The combined effect size.
+    standard_error : float
+        Its standard error.
+    z : float
+        Their quotient.
+    p_value : float
+        Two-sided: how often a normal variable is as far from 0 as `z`.
+    p_value_one_sided : float
+        How often it is at least `z`.
+    tau_squared : float
+        Variance between the studies, at least 0.
+    Q : float
+        Cochran's measure of heterogeneity.
+    n_studies : int
+        Number of effect sizes.
+    """
+
+    effect_size: float
+    standard_error: float
+    z: float
+    p_value: float
+    p_value_one_sided: float
+    tau_squared: float
+    Q: float
+    n_studies: int
+
+
+def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> RandomEffects:
+    """Combine effect sizes of several studies, as DerSimonian and Laird do.
+
+    Parameters
+    ----------
+    effect_sizes : array-like of shape (n_studies,)
+        One effect size e_i each.
+    variances : array-like of shape (n_studies,)
+        Their variances V_i within the study, above 0.
+
+    Returns
+    -------
+    RandomEffects
+        Combined effect size, standard error, z, p-values, and variance between the studies.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, there is no study, or a number is out of range.
+
+    Notes
+    -----
+    With w_i = 1 / V_i and their mean e of effect sizes so weighted, Q = sum w_i (e_i - e)^2 and
+    tau^2 = max(0, (Q - (n - 1)) / (sum w_i - sum w_i^2 / sum w_i)). The combined effect size is the
+    mean weighted by v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i). Studies are
+    taken for independent.
+
+    References
+    ----------
+    DerSimonian and Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
+
+    Examples
+    --------
+    >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
+    >>> round(combined.effect_size, 6), round(combined.p_value, 6)
+    (0.66403, 0.011861)
+    """
+    e, v = np.asarray(effect_sizes, np.float64), np.asarray(variances, np.float64)
+    if e.ndim != 1 or e.shape != v.shape or not len(e):
+        raise ValueError(
+            "effect_sizes and variances must have the same shape (n_studies,), with one study or "
+            f"more; got {e.shape} and {v.shape}."
+        )
+    if not (np.isfinite(e).all() and np.isfinite(v).all() and (v > 0).all()):
+        raise ValueError(
+            "effect_sizes must be finite, and variances finite and above 0. Leave out studies "
+            "whose effect size is undefined."
+        )
+    w = 1 / v
+    total = float(w.sum())
+    # The same as sum w e^2 - (sum w e)^2 / sum w, without cancellation.
+    heterogeneity = float((w * (e - (w * e).sum() / total) ** 2).sum())
+    excess = heterogeneity - (len(e) - 1)
+    # Of one study there is nothing between studies.
+    tau_squared = excess / (total - float((w**2).sum()) / total) if excess > 0 < len(e) - 1 else 0.0
+    weights = 1 / (v + tau_squared)
+    effect_size = float((weights * e).sum() / weights.sum())
+    standard_error = 1 / math.sqrt(float(weights.sum()))
+    z = effect_size / standard_error
+    return RandomEffects(
+        effect_size,
+        standard_error,
+        z,
+        math.erfc(abs(z) / math.sqrt(2)),
+        math.erfc(z / math.sqrt(2)) / 2,
+        tau_squared,
+        heterogeneity,
+        len(e),
+    )
+
+
+class CEAT(BaseMetric):
+    """Contextualized Embedding Association Test: WEAT over the contexts in which words occur.
+
+    In each of many samples, every word of the query is represented by one of its contexts, drawn
+    at random, and the effect size of WEAT is computed. A random-effects model combines them. It
+    needs an encoder; see :func:`wefe.contextual.load_encoder`. Pooling 'mean' or 'first' measures
+    the word in its sentence, as published; 'cls' and 'sentence' measure the sentence.
+
+    Notes
+    -----
+    The p-values take the samples for independent studies. They are drawn from the same few words
+    and contexts, so that more samples make any p-value as small as one likes, while nothing more is
+    known. Read the spread of the effect sizes instead (`details['quantiles']`).
+
+    References
+    ----------
+    Guo and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
+    Contain a Distribution of Human-like Biases", AIES 2021, section 4.
+    https://doi.org/10.1145/3461702.3462536
+
+    Examples
+    --------
+    .. code-block:: python
+
+        from wefe.contextual import CEAT, find_contexts, load_encoder
+        from wefe.datasets import load_weat_queries
+
+        encoder = load_encoder("google-bert/bert-base-uncased", pooling="mean")
+        flowers_insects = load_weat_queries()[0]
+        with open("sentences.txt", encoding="utf-8") as file:
+            contexts = find_contexts(flowers_insects, file)
+        result = CEAT().run_query(flowers_insects, encoder, contexts)
+        result["result"], result.details["quantiles"]
+    """
+
+    metric_template = (2, 2)
+    metric_name = "Contextualized Embedding Association Test"
+    metric_short_name = "CEAT"
+    nan_values = {  # noqa: RUF012
+        "ceat": math.nan,
+        "p_value": math.nan,
+        "p_value_one_sided": math.nan,
+        "standard_error": math.nan,
+        "tau_squared": math.nan,
+        "Q": math.nan,
+    }
+    # Asks the encoder for its own texts, so that words need not be encoded beforehand.
+    _encodes_texts = True
+
+    def run_query(  # type: ignore[override]
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        contexts: Corpus,
+        n_samples: int = 10_000,
+        variance: Variance = "published",
+        *,
+        max_contexts: int = 100,
+        ignore_case: bool = True,
+        random_state: int | np.random.Generator | None = 0,
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure an encoder with CEAT.
+
+        Parameters
+        ----------
+        query : Query
+            Two target sets and two attribute sets.
+        model : ContextualModel
+            The encoder to be measured.
+        contexts : mapping, or iterable of str
+            For each word its sentences (the first place of the word in each counts) or `Context`:
+            all of them are used. Or a corpus, one sentence each, that can be read more than once
+            (a list, not an open file): it is searched for the words. For several queries or models
+            call :func:`wefe.contextual.find_contexts` once, and pass what it returns.
+        n_samples : int, default=10000
+            Number of samples.
+        variance : {'published', 'textbook'}, default='published'
+            The variance V_i of an effect size d in its sample. 'published': as the authors' code
+            has it, the square of its denominator, the variance of the associations. 'textbook':
+            n / (n_x n_y) + d^2 / (2 n), where n = n_x + n_y words.
+        max_contexts : int, default=100
+            How many contexts of each word are taken from a corpus; a mapping is used as it is.
+        ignore_case : bool, default=True
+            Whether "Nurse" in a sentence counts as "nurse".
+        random_state : int, Generator or None, default=0
+            Draws the contexts.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. A word is lost if the
+            tokenizer does not know it, or if it has no context that the encoder can read (its place
+            may be beyond `max_length`). `normalize` changes nothing here.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result' and 'ceat' (the combined effect size, in about [-2, 2]),
+            'p_value' (two-sided, as in the paper), 'p_value_one_sided' (as in the code),
+            'standard_error', 'tau_squared', 'Q'. `details` has 'effect_sizes' (ndarray of shape
+            (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5, 0.75 and
+            0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
+            many are drawn from), 'n_unreadable' (contexts that the encoder cannot read) and
+            'random_effects'.
+
+        Raises
+        ------
+        TypeError
+            If the model is no encoder, or an argument is of the wrong kind.
+        ValueError
+            If the query or an argument does not fit, or a sentence does not hold its word.
+        """
+        self._check_input(query, model)
+        encoder = check_encoder(model, "CEAT")
+        check_choice("variance", variance, ("published", "textbook"))
+        check_positive_int("n_samples", n_samples)
+        check_positive_int("max_contexts", max_contexts)
+        check_bool("ignore_case", ignore_case)
+        seed = as_seed(random_state)
+        asked = _forms(query, encoder, lookup)
+        own = _contexts_of(asked, contexts, max_contexts, ignore_case, seed)
+        readable, n_unreadable = _readable(encoder, own)
+        return self._run(
+            query,
+            WordsOnly(encoder, readable),
+            lookup,
+            bank=_Bank(encoder, readable),
+            n_samples=int(n_samples),
+            variance=variance,
+            seed=seed,
+            n_unreadable=n_unreadable,
+        )
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
+        """Say how scores are to be read: as effect sizes of WEAT, with the sample deviation."""
+        sizes = None if query is None else distinct_sizes(query.target_sets, params)
+        bound = math.inf
+        if sizes is not None:
+            n = sum(sizes)
+            bound = math.sqrt(n * (n - 1) / math.prod(sizes))
+        return Scale("CEAT", (-bound, bound), 0.0)
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        bank: _Bank,
+        n_samples: int,
+        variance: Variance,
+        seed: int,
+        n_unreadable: int,
+    ) -> Measurement:
+        words = [part.words for part in (*targets, *attributes)]
+        bank.prepare(word for part in words for word in part)
+        pairs = [_effects(*s, variance) for s in _samples(bank, words, n_samples, seed)]
+        effect_sizes, variances = map(np.concatenate, zip(*pairs, strict=True))
+        defined = np.isfinite(effect_sizes)
+        details: dict[str, Any] = {
+            "effect_sizes": effect_sizes,
+            "n_undefined": int((~defined).sum()),
+            "n_contexts": {word: bank.n_contexts(word) for part in words for word in part},
+            "n_unreadable": n_unreadable,
+        }
+        if not defined.any():
+            reason = "in every sample all target words have the same association"
+            return self._undefined(reason, details)
+        combined = random_effects(effect_sizes[defined], variances[defined])
+        details["random_effects"] = combined
+        details["standard_deviation"] = float(effect_sizes[defined].std())
+        quantiles = np.quantile(effect_sizes[defined], _QUANTILES).tolist()
+        details["quantiles"] = dict(zip(_QUANTILES, quantiles, strict=True))
+        return Measurement(
+            {
+                "result": combined.effect_size,
+                "ceat": combined.effect_size,
+                "p_value": combined.p_value,
+                "p_value_one_sided": combined.p_value_one_sided,
+                "standard_error": combined.standard_error,
+                "tau_squared": combined.tau_squared,
+                "Q": combined.Q,
+            },
+            None,
+            details,
+        )
+
+
+class _Bank:
+    """The contexts of words as unit vectors, encoded when they are first needed."""
+
+    def __init__(self, encoder: Any, contexts: Mapping[str, Sequence[Context]]) -> None:
+        self._encoder, self._contexts = encoder, contexts
+        self._encoded: dict[str, Vectors] = {}
+
+    def n_contexts(self, word: str) -> int:
+        return len(self._contexts[word])
+
+    def prepare(self, words: Iterable[str]) -> None:
+        """Encode the contexts of words, all in one call."""
+        missing = [word for word in dict.fromkeys(words) if word not in self._encoded]
+        if not missing:
+            return
+        every = [context for word in missing for context in self._contexts[word]]
+        vectors = self._encoder.encode_contexts(every)
+        texts = [context.text for context in every]
+        unit, start = unit_or_refuse(vectors, texts, self._encoder.name), 0
+        for word in missing:
+            stop = start + self.n_contexts(word)
+            self._encoded[word] = unit[start:stop]
+            start = stop
+
+    def __getitem__(self, word: str) -> Vectors:
+        return self._encoded[word]
+
+
+def _samples(
+    bank: _Bank, words: Sequence[Sequence[str]], n_samples: int, seed: int
+) -> Iterator[tuple[Vectors, Vectors]]:
+    """Yield associations s(w, A, B) of both target sets: (n, n_words), some samples at a time.
+
+    A word has one context in a sample, also where it is in several sets. What is drawn for it
+    depends on the seed alone, and not on how many samples are made at once.
+    """
+    generators = {word: generator_of_word(seed, word) for part in words for word in part}
+    dim = bank[words[0][0]].shape[1]
+    size = max(1, _CHUNK_NUMBERS // dim)
+    for start in range(0, n_samples, size):
+        n = min(size, n_samples - start)
+        drawn = {
+            word: generator.integers(bank.n_contexts(word), size=n)
+            for word, generator in generators.items()
+        }
+        axis = np.zeros((n, dim))
+        for part, sign in zip(words[2:], (1, -1), strict=True):
+            for word in part:
+                axis += bank[word][drawn[word]] * (sign / len(part))
+        yield tuple(  # type: ignore[misc]
+            np.stack(
+                [np.einsum("nd,nd->n", bank[word][drawn[word]], axis) for word in part], axis=1
+            )
+            for part in words[:2]
+        )
+
+
+def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
+    """Return effect sizes of samples, NaN where undefined, and their variances: (n_samples,)."""
+    both = np.concatenate([s_x, s_y], axis=1)
+    spread = both.std(axis=1, ddof=1)
+    # Equal values leave rounding noise where the deviation should be exactly 0.
+    spread[spread <= 1e-14 * np.maximum(1.0, np.abs(both).max(axis=1))] = math.nan
+    effect_sizes = (s_x.mean(axis=1) - s_y.mean(axis=1)) / spread
+    if variance == "published":
+        return effect_sizes, spread**2
+    n_x, n_y = s_x.shape[1], s_y.shape[1]
+    n = n_x + n_y
+    return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)
+
+
+def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
+    """Return the forms under which the words of a query are looked up and that the encoder has."""
+    preprocessors = check_preprocessors(lookup.get("preprocessors"))
+    forms = dict.fromkeys(
+        form
+        for part in query.target_sets + query.attribute_sets
+        for word in part
+        for form in variants(word, preprocessors, encoder.vocab_prefix)
+    )
+    return [form for form in forms if form in encoder]
+
+
+def _contexts_of(
+    words: Sequence[str], contexts: Corpus, max_contexts: int, ignore_case: bool, seed: int
+) -> Mapping[str, Sequence[Context]]:
+    if isinstance(contexts, FoundContexts):
+        return {word: contexts[word] for word in words if word in contexts}
+    if isinstance(contexts, Mapping):
+        return {
+            word: contexts_in(
+                word, check_sequence(f"contexts[{word!r}]", contexts[word]), ignore_case=ignore_case
+            )
+            for word in words
+            if word in contexts
+        }
+    if isinstance(contexts, str) or not isinstance(contexts, Iterable):
+        raise TypeError(
+            "contexts must be a mapping from words to sentences, or an iterable of sentences; got "
+            f"{found(contexts)}."
+        )
+    if isinstance(contexts, Iterator):
+        raise TypeError(
+            f"contexts is a {type(contexts).__name__}, which can be read only once, and the next "
+            "query or model would find nothing. Search it first: contexts=find_contexts(queries, "
+            "file)."
+        )
+    if not words:
+        return {}
+    return find_contexts(words, contexts, max_contexts, ignore_case=ignore_case, random_state=seed)
+
+
+def _readable(
+    encoder: Any, contexts: Mapping[str, Sequence[Context]]
+) -> tuple[dict[str, list[Context]], int]:
+    """Leave out contexts that the encoder cannot read, and words of which none is left."""
+    every = [context for own in contexts.values() for context in own]
+    known = encoder.can_encode(every) if every else ()
+    verdicts = iter(known)
+    readable = {
+        word: [context for context in own if next(verdicts)] for word, own in contexts.items()
+    }
+    left = {word: own for word, own in readable.items() if own}
+    return left, len(every) - sum(map(len, left.values()))

@@ -1,0 +1,234 @@
+"""Words in a corpus: where they stand, and which of these places are drawn."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from wefe._checks import (
+    as_seed,
+    check_bool,
+    check_positive_int,
+    check_word_set,
+    found,
+)
+from wefe.contextual._encoder import Context
+from wefe.query import Query
+
+
+class FoundContexts(dict[str, tuple[Context, ...]]):
+    """The contexts drawn for each word, and how many there are; see :func:`find_contexts`.
+
+    Attributes
+    ----------
+    n_found : dict
+        For each word, the number of times that it stands in the corpus.
+    n_sentences : int
+        Number of sentences read.
+    """
+
+    def __init__(
+        self,
+        contexts: Mapping[str, Sequence[Context]],
+        n_found: Mapping[str, int],
+        n_sentences: int,
+    ) -> None:
+        super().__init__((word, tuple(own)) for word, own in contexts.items())
+        self.n_found = dict(n_found)
+        self.n_sentences = n_sentences
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FoundContexts, (dict(self), self.n_found, self.n_sentences)
+
+    def __repr__(self) -> str:
+        n_drawn = sum(map(len, self.values()))
+        missing = sum(not own for own in self.values())
+        return (
+            f"<FoundContexts: {n_drawn:,} of {sum(self.n_found.values()):,} contexts of "
+            f"{len(self)} words ({missing} without any), from {self.n_sentences:,} sentences>"
+        )
+
+
+def find_contexts(
+    words: Iterable[str | Query] | Query,
+    sentences: Iterable[str],
+    max_contexts: int = 100,
+    *,
+    ignore_case: bool = True,
+    random_state: int | np.random.Generator | None = 0,
+) -> FoundContexts:
+    """Find words in a corpus, in one pass, and draw some of the places for each.
+
+    Parameters
+    ----------
+    words : iterable of str or Query, or Query
+        The words; a query stands for all of its words. Several words in one ("New York") are fine.
+    sentences : iterable of str
+        The corpus: one sentence, or paragraph, each. An open text file will do.
+    max_contexts : int, default=100
+        How many contexts of a word are kept at most; of more, some are drawn, all alike.
+    ignore_case : bool, default=True
+        Whether "Nurse" counts as "nurse". False matches letter for letter.
+    random_state : int, Generator or None, default=0
+        Draws. What is drawn for a word does not depend on the other words that are looked for,
+        unless they overlap with it.
+
+    Returns
+    -------
+    FoundContexts
+        A dictionary: word -> its contexts, in the order of the corpus; empty if the word does not
+        occur. The numbers found are in its attributes `n_found` and `n_sentences`.
+
+    Notes
+    -----
+    A word is found as a whole: no letter, digit or underscore is next to it. It is found in
+    "nurse's" and "self-made". Each place in a sentence is a context of its own, and belongs to the
+    longest word that starts there. The contexts kept are uniformly drawn by Li's algorithm L, so
+    that memory depends on `max_contexts` and not on the corpus.
+
+    References
+    ----------
+    Li, "Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n)))", ACM Transactions on
+    Mathematical Software 20(4), 1994.
+
+    Examples
+    --------
+    >>> corpus = ["A nurse and a pilot.", "The pilots met another pilot.", "Nurse!"]
+    >>> contexts = find_contexts(["nurse", "pilot", "judge"], corpus)
+    >>> contexts
+    <FoundContexts: 4 of 4 contexts of 3 words (1 without any), from 3 sentences>
+    >>> contexts["pilot"][1]
+    Context(text='The pilots met another pilot.', start=23, end=28)
+    """
+    wanted = _words(words)
+    limit = check_positive_int("max_contexts", max_contexts)
+    if isinstance(sentences, str) or not isinstance(sentences, Iterable):
+        raise TypeError(
+            f"sentences must be an iterable of strings, such as an open file; got "
+            f"{found(sentences)}."
+        )
+    matcher = _Matcher(wanted, ignore_case=check_bool("ignore_case", ignore_case))
+    seed = as_seed(random_state)
+    kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
+    n_sentences = 0
+    for sentence in sentences:
+        if not isinstance(sentence, str):
+            raise TypeError(
+                f"sentences: number {n_sentences} must be a string; got {found(sentence)}."
+            )
+        n_sentences += 1
+        for word, start, end in matcher.find(sentence):
+            kept[word].offer(sentence, start, end)
+    return FoundContexts(
+        {word: reservoir.contexts() for word, reservoir in kept.items()},
+        {word: reservoir.n_offered for word, reservoir in kept.items()},
+        n_sentences,
+    )
+
+
+def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) -> list[Context]:
+    """Return the given contexts of a word: of a sentence, the first place where it stands."""
+    matcher = _Matcher([word], ignore_case=ignore_case)
+    contexts = []
+    for position, sentence in enumerate(sentences):
+        if isinstance(sentence, Context):
+            contexts.append(sentence)
+            continue
+        if not isinstance(sentence, str):
+            raise TypeError(
+                f"contexts[{word!r}][{position}] must be a string or Context; got "
+                f"{found(sentence)}."
+            )
+        place = next(matcher.find(sentence), None)
+        if place is None:
+            raise ValueError(
+                f"contexts[{word!r}][{position}] does not hold the word: {found(sentence)}. Leave "
+                "it out, or let find_contexts search."
+            )
+        contexts.append(Context(sentence, *place[1:]))
+    return contexts
+
+
+def generator_of_word(seed: int, word: str) -> np.random.Generator:
+    """Return random numbers that depend on a seed and a word, and on nothing else."""
+    return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
+
+
+def _words(words: Iterable[str | Query] | Query) -> tuple[str, ...]:
+    if isinstance(words, Query):
+        words = [words]
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+    every: list[object] = []
+    for entry in words:
+        if isinstance(entry, Query):
+            every += [word for part in entry.target_sets + entry.attribute_sets for word in part]
+        else:
+            every.append(entry)
+    checked = tuple(dict.fromkeys(check_word_set("words", every)))
+    if "" in checked:
+        raise ValueError("words holds an empty string, which stands everywhere; leave it out.")
+    return checked
+
+
+class _Matcher:
+    """Finds words as whole words, all of them with one expression."""
+
+    def __init__(self, words: Sequence[str], *, ignore_case: bool) -> None:
+        self._fold: Callable[[str], str] = str.lower if ignore_case else str
+        self._words: dict[str, list[str]] = {}
+        for word in words:
+            self._words.setdefault(self._fold(word), []).append(word)
+        flags = re.IGNORECASE if ignore_case else 0
+        self._pattern = re.compile(rf"(?<!\w)(?:{_alternatives(self._words)})(?!\w)", flags)
+
+    def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
+        """Yield words and where they start and end."""
+        for match in self._pattern.finditer(sentence):
+            for word in self._words.get(self._fold(match[0]), ()):
+                yield word, match.start(), match.end()
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    """Write words as one expression, by first letters; of those that start alike, longest first."""
+    parts = []
+    for first, group in groupby(sorted(words), key=lambda word: word[0]):
+        rests = sorted((word[1:] for word in group), key=len, reverse=True)
+        parts.append(f"{re.escape(first)}(?:{'|'.join(map(re.escape, rests))})")
+    return "|".join(parts)
+
+
+class _Reservoir:
+    """Keeps a uniform sample of what is offered; random numbers are drawn only for what is kept."""
+
+    def __init__(self, size: int, generator: np.random.Generator) -> None:
+        self.n_offered = 0
+        self._size, self._generator = size, generator
+        self._kept: list[tuple[int, Context]] = []
+        self._largest = 1.0
+        self._next = 0
+
+    def offer(self, sentence: str, start: int, end: int) -> None:
+        position, self.n_offered = self.n_offered, self.n_offered + 1
+        if position < self._size:
+            self._kept.append((position, Context(sentence, start, end)))
+            if position + 1 == self._size:
+                self._next = position
+                self._skip()
+        elif position == self._next:
+            place = int(self._generator.integers(self._size))
+            self._kept[place] = (position, Context(sentence, start, end))
+            self._skip()
+
+    def _skip(self) -> None:
+        # 1 - random() is in (0, 1], of which there is a logarithm.
+        self._largest *= (1.0 - self._generator.random()) ** (1.0 / self._size)
+        gap = math.log(1.0 - self._generator.random()) / math.log1p(-self._largest)
+        self._next += int(gap) + 1
+
+    def contexts(self) -> list[Context]:
+        return [context for _, context in sorted(self._kept, key=lambda kept: kept[0])]

@@ -1,0 +1,553 @@
+"""The encoder behind a contextual model: tokens, batches, hidden states, and what is cached."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._progress import progress_bar
+from wefe.contextual._cache import VectorCache, vector_key
+from wefe.contextual._pooling import Pooling, pool, token_weights
+from wefe.models.formats._tokens import UNSPACED, marks_spaces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+#: Takes places and, of shape (n_layers, n_places, dim), their vectors.
+Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
+
+# A batch takes more texts than `batch_size` where they are shorter than this.
+_USUAL_LENGTH = 64
+
+# Vectors are written to the cache whenever so many are new.
+_FLUSH_AFTER = 4096
+
+# What a configuration says about libraries and files, and not about the network.
+_IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", "use_cache"}
+
+
+class Context(NamedTuple):
+    """A word as it stands in a text.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    start, end : int
+        The characters of the word: ``text[start:end]``.
+
+    Examples
+    --------
+    >>> Context("She is a nurse.", 9, 14).word
+    'nurse'
+    """
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def word(self) -> str:
+        """The word itself."""
+        return self.text[self.start : self.end]
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether the text is the word and nothing else."""
+        return self.start == 0 and self.end == len(self.text)
+
+
+class Tokens(NamedTuple):
+    """A text as the network reads it."""
+
+    ids: list[int]
+    types: list[int]
+    word: list[int]  # the places of the tokens of the word
+
+
+_ONE_TOKEN = Tokens([0], [0], [0])
+
+
+class Encoder:
+    """A network with its tokenizer.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+        What makes hidden states; of a model with a head, or a decoder, the part that does.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        A fast one. A copy is used, without padding and truncation.
+    pipeline : sentence_transformers.SentenceTransformer, optional
+        The model of which `network` is the first part.
+    label : str
+        How messages name it.
+    batch_size : int
+        Texts that are encoded at once; of short ones more, in the memory of so many of 64 tokens.
+    max_length : int, optional
+        Tokens of a text that are read, special tokens included; by default as many as the
+        tokenizer and the network allow.
+    progress : bool
+        Whether long work shows a bar.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        pipeline: Any = None,
+        label: str,
+        batch_size: int = 32,
+        max_length: int | None = None,
+        progress: bool = True,
+    ) -> None:
+        from tokenizers import Tokenizer, normalizers
+
+        if not getattr(tokenizer, "is_fast", False):
+            raise TypeError(
+                f"{label} has a tokenizer that does not tell where in a text its tokens stand; got "
+                f"{type(tokenizer).__name__}. A fast one is needed (AutoTokenizer.from_pretrained "
+                "makes one where it can; some need the library sentencepiece or tiktoken for it)."
+            )
+        self.network, self.pipeline, self.label = network, pipeline, label
+        self.batch_size, self.progress = batch_size, progress
+        theirs = tokenizer.backend_tokenizer
+        self._tokenizer = Tokenizer.from_str(theirs.to_str())
+        self._tokenizer.encode_special_tokens = theirs.encode_special_tokens
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        if getattr(self._tokenizer.model, "dropout", None):
+            self._tokenizer.model.dropout = None
+        if pipeline is not None and getattr(pipeline[0], "do_lower_case", False):
+            own = self._tokenizer.normalizer
+            lower = normalizers.Lowercase()
+            self._tokenizer.normalizer = normalizers.Sequence([lower, own] if own else [lower])
+        self._add_space = marks_spaces(self._tokenizer)
+        self._special_ids = frozenset(tokenizer.all_special_ids)
+        pad = tokenizer.pad_token_id
+        pad = getattr(network.config, "pad_token_id", None) if pad is None else pad
+        # Without one any token will do: it is never attended to.
+        self._pad_id = 0 if pad is None or pad < 0 else pad
+        self._pad_type = getattr(tokenizer, "pad_token_type_id", 0) or 0
+        self._truncation_side = tokenizer.truncation_side
+        accepted = inspect.signature(network.forward).parameters
+        wanted = {*tokenizer.model_input_names} & {*accepted}
+        self._has_types = "token_type_ids" in wanted
+        self._options = {"use_cache": False} if "use_cache" in accepted else {}
+        self._lock = threading.RLock()
+        self._stamp = self._weights_stamp()
+        self.max_length = self._check_max_length(max_length, tokenizer)
+        self.dims = self._probe()
+
+    @property
+    def n_layers(self) -> int:
+        """Number of hidden states, that of the embedding layer included."""
+        return len(self.dims)
+
+    @property
+    def dtype(self) -> str:
+        """Type of the weights."""
+        return str(next(self.network.parameters()).dtype).removeprefix("torch.")
+
+    @cached_property
+    def has_first_token(self) -> bool:
+        """Whether every text begins with a special token."""
+        return bool(self._tokenizer.encode("a").special_tokens_mask[:1] == [1])
+
+    @cached_property
+    def pipeline_dim(self) -> int:
+        """Number of dimensions that the whole SentenceTransformer gives."""
+        vectors: list[Vectors] = []
+        self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: vectors.append(rows))
+        return int(vectors[0].shape[-1])
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on with vectors of weights that were trained meanwhile."""
+        if self._weights_stamp() != self._stamp:
+            raise RuntimeError(
+                f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
+                "earlier are not comparable. Call load_encoder again."
+            )
+
+    def _weights_stamp(self) -> tuple[int, str]:
+        # PyTorch counts the changes of a tensor, but for those made in inference mode.
+        weights = self.network.parameters()
+        return sum(each._version for each in weights if not each.is_inference()), self.dtype
+
+    def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
+        limit = _max_positions(self.network)
+        limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
+        limit = min(limit, *(int(each) for each in limits if each))
+        if wanted is None:
+            return limit
+        if wanted > limit:
+            raise ValueError(f"max_length is at most {limit} for {self.label}; got {wanted}.")
+        if wanted <= self._tokenizer.num_special_tokens_to_add(False):
+            raise ValueError(f"max_length={wanted} leaves no token for a word in {self.label}.")
+        return wanted
+
+    def _probe(self) -> list[int]:
+        """Return the number of dimensions of each hidden state."""
+        try:
+            with self._inference():
+                output = self._run([_ONE_TOKEN], every=True)
+                return [int(states.shape[-1]) for states in _states(output)]
+        except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
+            raise TypeError(
+                f"{self.label} ({type(self.network).__name__}) does not give hidden states of "
+                f"texts, as a transformer for text does: {str(error)[:300]}"
+            ) from error
+
+    def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
+        """Return the tokens of each context; where its word has none, a text that says why."""
+        texts, spans = [], []
+        for text, start, end in contexts:
+            # A word alone is tokenised as inside a sentence, ' he' and not the end of 'the'.
+            alone = start == 0 and end == len(text)
+            shift = int(
+                self._add_space and alone and not text[:1].isspace() and not UNSPACED.match(text)
+            )
+            spans.append((start + shift, end + shift))
+            texts.append(" " * shift + text if _is_text(text) else "")
+        encodings = self._tokenizer.encode_batch(texts) if texts else []
+        result: list[Tokens | str] = []
+        for text, span, encoding in zip(texts, spans, encodings, strict=True):
+            word = _places(encoding, *span)
+            ids = encoding.ids
+            if self._special_ids.issuperset(ids[place] for place in word):
+                result.append(
+                    "the tokenizer has only unknown or special tokens for it"
+                    if word
+                    else "the tokenizer has no token for it"
+                )
+                continue
+            if len(ids) > self.max_length:
+                encoding = self._cutter.encode(text)
+                n_tokens, word, ids = len(word), _places(encoding, *span), encoding.ids
+                if len(word) < n_tokens:
+                    result.append(f"it is cut off, as max_length={self.max_length} tokens are read")
+                    continue
+            result.append(Tokens(ids, encoding.type_ids, word))
+        return result
+
+    @cached_property
+    def _cutter(self) -> Any:
+        from tokenizers import Tokenizer
+
+        cutter = Tokenizer.from_str(self._tokenizer.to_str())
+        cutter.encode_special_tokens = self._tokenizer.encode_special_tokens
+        cutter.enable_truncation(self.max_length, direction=self._truncation_side)
+        return cutter
+
+    def encode(
+        self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, sink: Sink
+    ) -> None:
+        """Encode texts, those of like length together; `sink` takes what is ready."""
+        every = tuple(layers) != (self.n_layers - 1,)
+        with self._inference(), self._bar(len(tokens)) as bar:
+            for places in self._batches(tokens):
+                batch = [tokens[place] for place in places]
+                states = _states(self._run(batch, every=every))
+                weights = token_weights(
+                    pooling, [text.word for text in batch], [len(text.ids) for text in batch]
+                )
+                chosen = [states[layer] for layer in layers] if every else states[-1:]
+                sink(places, np.stack([pool(each, weights) for each in chosen]))
+                bar.update(len(places))
+
+    def encode_whole(self, texts: Sequence[str], tokens: Sequence[Tokens], sink: Sink) -> None:
+        """Encode texts as the SentenceTransformer does itself."""
+        with self._inference(self.pipeline), self._bar(len(texts)) as bar:
+            for places in self._batches(tokens):
+                vectors = self.pipeline.encode(
+                    [texts[place] for place in places],
+                    batch_size=len(places),
+                    convert_to_tensor=True,
+                    show_progress_bar=False,
+                )
+                sink(places, vectors.float().cpu().numpy()[None])
+                bar.update(len(places))
+
+    def _batches(self, tokens: Sequence[Tokens]) -> Iterator[list[int]]:
+        """Hand out places of texts of like length, the longest first."""
+        order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place].ids))
+        start = 0
+        while start < len(order):
+            longest = len(tokens[order[start]].ids)
+            stop = start + self.batch_size * max(1, _USUAL_LENGTH // longest)
+            yield order[start:stop]
+            start = stop
+
+    def _bar(self, n_texts: int) -> progress_bar:
+        return progress_bar(n_texts, f"encoding with {self.label}", "text", self.progress)
+
+    @contextlib.contextmanager
+    def _inference(self, network: Any = None) -> Iterator[None]:
+        """Leave the network in the mode in which the caller has it."""
+        import torch
+
+        network = self.network if network is None else network
+        with self._lock, torch.inference_mode():
+            training = [module for module in network.modules() if module.training]
+            network.eval()
+            try:
+                yield
+            finally:
+                for module in training:
+                    module.training = True
+
+    def _run(self, batch: Sequence[Tokens], *, every: bool) -> Any:
+        import torch
+
+        shape = len(batch), max(len(text.ids) for text in batch)
+        inputs = {
+            "input_ids": np.full(shape, self._pad_id, dtype=np.int64),
+            "attention_mask": np.zeros(shape, dtype=np.int64),
+        }
+        if self._has_types:
+            inputs["token_type_ids"] = np.full(shape, self._pad_type, dtype=np.int64)
+        # At the right, whatever the tokenizer does: positions are those of the text alone.
+        for row, text in enumerate(batch):
+            inputs["input_ids"][row, : len(text.ids)] = text.ids
+            inputs["attention_mask"][row, : len(text.ids)] = 1
+            if self._has_types:
+                inputs["token_type_ids"][row, : len(text.ids)] = text.types
+        n_known = self.network.get_input_embeddings().weight.shape[0]
+        if inputs["input_ids"].max() >= n_known:
+            raise ValueError(
+                f"the tokenizer has tokens beyond the {n_known:,} that {self.label} knows; do "
+                "tokenizer and model belong together?"
+            )
+        device = next(self.network.parameters()).device
+        return self.network(
+            **{name: torch.from_numpy(each).to(device) for name, each in inputs.items()},
+            output_hidden_states=every,
+            return_dict=True,
+            **self._options,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
+
+        It does not depend on the place of the files or the version of a library. A pooler is left
+        out: hidden states do not depend on it, and it may be random.
+        """
+        network = self.network if self.pipeline is None else self.pipeline
+        tensors = [
+            (name, each)
+            for name, each in network.state_dict().items()
+            if "pooler" not in name.split(".")
+        ]
+        # Hashing runs in threads, as it takes about as long as reading the file.
+        with ThreadPoolExecutor(4) as pool_of_threads:
+            digests = list(pool_of_threads.map(lambda item: _tensor_digest(item[1]), tensors))
+        hashed = hashlib.blake2b(digest_size=16)
+        for (name, tensor), digest in zip(tensors, digests, strict=True):
+            hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+            hashed.update(digest)
+        hashed.update(_as_json(_relevant(self.network.config.to_dict())))
+        hashed.update(self._tokenizer.to_str().encode())
+        return hashed.hexdigest()
+
+    def settings(self, layer: int, pooling: Pooling) -> bytes:
+        """Return what else a vector depends on, as bytes."""
+        state: dict[str, Any] = {"pooling": pooling, "dtype": self.dtype}
+        if pooling == "auto":
+            state["pipeline"] = _describe(self.pipeline)
+        else:
+            state |= {"layer": layer, "max_length": self.max_length, "space": self._add_space}
+        return _as_json(state)
+
+
+class CachedEncoder:
+    """An encoder that looks into the cache first.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder.
+    folder : Path or None
+        Where files of vectors are kept; None for nowhere.
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path | None) -> None:
+        self.encoder, self._folder = encoder, folder
+
+    @cached_property
+    def cache(self) -> VectorCache | None:
+        """The file of vectors of this encoder."""
+        if self._folder is None:
+            return None
+        return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
+
+    def vectors(
+        self,
+        contexts: Sequence[Context],
+        tokens: Sequence[Tokens],
+        layers: Sequence[int],
+        pooling: Pooling,
+    ) -> Vectors:
+        """Return the vectors of at least one context, of shape (n_layers, n_contexts, dim).
+
+        With 'auto' texts that are one word go through the whole SentenceTransformer, and words
+        within a text are pooled by 'mean'.
+        """
+        encoder = self.encoder
+        encoder.check_unchanged()
+        dims = {encoder.dims[layer] for layer in layers}
+        if len(dims) > 1:
+            raise ValueError(
+                f"the layers of {encoder.label} have vectors of different numbers of dimensions, "
+                f"{sorted(dims)}; ask for layers that have the same."
+            )
+        dim = dims.pop()
+        if pooling != "auto":
+            return self._vectors(contexts, tokens, layers, pooling, dim)
+        alone = np.array([context.is_isolated for context in contexts])
+        if alone.all():
+            return self._vectors(contexts, tokens, layers, "auto", encoder.pipeline_dim)
+        if not alone.any():
+            return self._vectors(contexts, tokens, layers, "mean", dim)
+        if encoder.pipeline_dim != dim:
+            raise ValueError(
+                f"pooling='auto' of {encoder.label} gives words alone {encoder.pipeline_dim} "
+                f"dimensions and words within a text {dim}; choose another pooling."
+            )
+        result = np.empty((len(layers), len(contexts), dim), dtype=np.float32)
+        for chosen in (np.flatnonzero(alone).tolist(), np.flatnonzero(~alone).tolist()):
+            some, theirs = [contexts[i] for i in chosen], [tokens[i] for i in chosen]
+            result[:, chosen] = self.vectors(some, theirs, layers, pooling)
+        return result
+
+    def _vectors(
+        self,
+        contexts: Sequence[Context],
+        tokens: Sequence[Tokens],
+        layers: Sequence[int],
+        pooling: Pooling,
+        dim: int,
+    ) -> Vectors:
+        distinct: dict[Context, int] = {}
+        places = [distinct.setdefault(context, len(distinct)) for context in contexts]
+        tokens_of = dict(zip(contexts, tokens, strict=True))
+        result = np.empty((len(layers), len(distinct), dim), dtype=np.float32)
+        cache = self.cache
+        keys: list[list[bytes]] = []
+        missing = list(distinct)
+        if cache is not None:
+            for layer in layers:
+                settings = self.encoder.settings(layer, pooling)
+                keys.append([vector_key(settings, *context) for context in distinct])
+            kept = cache.get([key for row in keys for key in row], dim)
+            missing = []
+            for context, place in distinct.items():
+                rows = [kept.get(row[place]) for row in keys]
+                if any(row is None for row in rows):
+                    missing.append(context)
+                else:
+                    result[:, place] = rows
+        new: dict[bytes, Vectors] = {}
+
+        def flush() -> None:
+            if cache is not None:
+                cache.put(new)
+            new.clear()
+
+        def take(of_missing: Sequence[int], vectors: Vectors) -> None:
+            for number, of_context in zip(of_missing, vectors.swapaxes(0, 1), strict=True):
+                place = distinct[missing[number]]
+                result[:, place] = of_context
+                for row, vector in zip(keys, of_context, strict=False):
+                    new[row[place]] = vector
+            if len(new) >= _FLUSH_AFTER:
+                flush()
+
+        try:
+            theirs = [tokens_of[context] for context in missing]
+            if pooling == "auto":
+                self.encoder.encode_whole([context.text for context in missing], theirs, take)
+            else:
+                self.encoder.encode(theirs, layers, pooling, take)
+        finally:
+            flush()  # also what was done before Ctrl-C
+        return result[:, places]
+
+
+def _states(output: Any) -> list[torch.Tensor]:
+    """Return the hidden states; the last one is what the network puts out."""
+    earlier = output.hidden_states
+    return [*(earlier[:-1] if earlier is not None else ()), output.last_hidden_state]
+
+
+def _places(encoding: Any, start: int, end: int) -> list[int]:
+    """Return the places of the tokens that share a character with a span."""
+    return [
+        place
+        for place, ((first, last), special) in enumerate(
+            zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+        )
+        if first < end and last > start and not special
+    ]
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a string can be written as UTF-8: half a letter, as JSON has it, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _max_positions(network: Any) -> int:
+    for name, module in network.named_modules():
+        # RoBERTa and its kin count positions from behind the one of padding.
+        if (
+            name.endswith("position_embeddings")
+            and getattr(module, "padding_idx", None) is not None
+        ):
+            return int(module.num_embeddings) - int(module.padding_idx) - 1
+    limit = getattr(network.config, "max_position_embeddings", None)
+    return limit if isinstance(limit, int) and limit > 0 else 2**31
+
+
+def _tensor_digest(tensor: torch.Tensor) -> bytes:
+    import torch
+
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return hashlib.blake2b(flat.view(torch.uint8).numpy().data, digest_size=16).digest()
+
+
+def _relevant(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _relevant(value) if isinstance(value, dict) else value
+        for name, value in config.items()
+        if not str(name).startswith("_") and name not in _IRRELEVANT
+    }
+
+
+def _describe(pipeline: Any) -> dict[str, Any]:
+    """Return the settings of a SentenceTransformer on which its vectors depend."""
+    modules: list[tuple[str, Any]] = [
+        (type(module).__name__, getattr(module, "get_config_dict", dict)()) for module in pipeline
+    ]
+    names = ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim")
+    return {"modules": modules, **{name: getattr(pipeline, name, None) for name in names}}
+
+
+def _as_json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, default=str).encode()

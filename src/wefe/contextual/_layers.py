@@ -1,0 +1,335 @@
+"""Scores over the depth of an encoder: any metric, at every layer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._answers import run_all
+from wefe._bootstrap import Resampling
+from wefe._checks import as_seed, check_sequence, found
+from wefe.contextual._encoder import Context
+from wefe.contextual._lookup import check_encoder
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._registry import as_metric
+from wefe.models._keyed_vectors import FloatArray
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query, check_query, unique_queries
+from wefe.words import check_preprocessors, variants
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+    from wefe.contextual._model import ContextualModel
+
+
+@dataclass(frozen=True)
+class LayerScore:
+    """The score of one query at one layer of one model.
+
+    Attributes
+    ----------
+    model_name, query_name : str
+        Of what.
+    layer : int
+        The layer; 0 is the output of the embedding layer.
+    depth : float
+        The layer as a share of the last one, between 0 and 1.
+    score, score_lower, score_upper : float
+        The score and, if asked for, its bootstrap interval over words; else NaN.
+    p_value : float
+        NaN unless asked for.
+    nan_reason : str or None
+        Why the score is NaN.
+    """
+
+    model_name: str
+    query_name: str
+    layer: int
+    depth: float
+    score: float
+    score_lower: float = math.nan
+    score_upper: float = math.nan
+    p_value: float = math.nan
+    nan_reason: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class LayerScores:
+    """What :func:`layer_scores` returns.
+
+    Attributes
+    ----------
+    metric : str
+        Label of the score, such as 'WEAT-ES'.
+    no_bias_value : float
+        The score that means that no bias was measured.
+    scores : tuple of LayerScore
+        Model by model, query by query, layer by layer.
+    """
+
+    metric: str
+    no_bias_value: float
+    scores: tuple[LayerScore, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: one row per model, query and layer, with the metric and its score."""
+        import pandas as pd
+
+        table = pd.DataFrame([asdict(score) for score in self.scores])
+        table.insert(4, "metric", self.metric)
+        return table
+
+    def to_json(self) -> str:
+        """Return everything as JSON, in which null stands for NaN."""
+        scores = [
+            {key: None if value != value else value for key, value in asdict(score).items()}
+            for score in self.scores
+        ]
+        return json.dumps(
+            {"metric": self.metric, "no_bias_value": self.no_bias_value, "scores": scores}
+        )
+
+    def plot(self, *, relative: bool = False) -> Figure:
+        """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`."""
+        from wefe.plotting import plot_layer_scores
+
+        return plot_layer_scores(self, relative=relative)
+
+    def __repr__(self) -> str:
+        models, queries, layers = (
+            len({getattr(score, key) for score in self.scores})
+            for key in ("model_name", "query_name", "layer")
+        )
+        undefined = sum(math.isnan(score.score) for score in self.scores)
+        return (
+            f"<LayerScores of {self.metric}: {models} models, {queries} queries, {layers} layers"
+            + (f", {undefined} of {len(self.scores)} scores undefined>" if undefined else ">")
+        )
+
+
+def layer_scores(
+    metric: type[BaseMetric] | BaseMetric | str,
+    queries: Query | Sequence[Query],
+    models: ContextualModel | Sequence[ContextualModel],
+    layers: Sequence[int] | None = None,
+    metric_params: Mapping[str, Any] | None = None,
+    *,
+    n_bootstrap: int = 0,
+    confidence: float = 0.95,
+    bootstrap_random_state: int | np.random.Generator | None = 0,
+    progress: bool = True,
+) -> LayerScores:
+    """Score queries at every layer of an encoder.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
+    queries : Query or sequence of Query
+        What is measured; each must have the shape that the metric asks for.
+    models : ContextualModel or sequence of ContextualModel
+        The encoders. At which layer they are opened does not matter.
+    layers : sequence of int, optional
+        Which layers; by default all, from 0, the output of the embedding layer. Negative ones count
+        from the last.
+    metric_params : mapping, optional
+        What `run_query` is called with. A random metric draws the same at every layer if
+        `random_state` is given.
+    n_bootstrap, confidence, bootstrap_random_state
+        As in :func:`wefe.run_queries`: with 40 resamples or more, each score has an interval.
+    progress : bool, default=True
+        Whether long work shows a bar.
+
+    Returns
+    -------
+    LayerScores
+        The scores, a table of them (`to_frame`) and a figure (`plot`).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, a layer does not exist, or a query does not fit.
+
+    Notes
+    -----
+    Each text goes through the encoder once, whatever the number of layers: the words of all queries
+    in one batch, and so the sentences of each query for SEAT and CEAT. The vectors of all layers
+    are kept meanwhile: n_texts * n_layers * dim * 4 bytes. Layers are pooled alike; where the
+    model's pooling is 'auto' (the whole pipeline of a SentenceTransformer), that is the mean, so
+    that the last layer may score otherwise than the model as it is.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        from wefe.contextual import layer_scores, load_encoder
+        from wefe.datasets import load_weat_queries
+
+        encoder = load_encoder("google-bert/bert-base-uncased")
+        curves = layer_scores(
+            "weat", load_weat_queries()[:3], encoder, metric_params={"return_effect_size": True}
+        )
+        curves.plot()
+    """
+    from wefe.running import unique_labels
+
+    instance = as_metric(metric)
+    asked = [queries] if isinstance(queries, Query) else list(check_sequence("queries", queries))
+    encoders = (
+        [models]
+        if isinstance(models, WordEmbeddingModel)
+        else list(check_sequence("models", models))
+    )
+    if not asked or not encoders:
+        raise ValueError("layer_scores needs at least one query and one model.")
+    for query in asked:
+        check_query(query)
+    asked = unique_queries(asked)
+    if metric_params is not None and not isinstance(metric_params, Mapping):
+        raise TypeError(f"metric_params must be a dict; got {found(metric_params)}.")
+    params = dict(metric_params or {})
+    if isinstance(params.get("random_state"), np.random.Generator):
+        params["random_state"] = as_seed(params["random_state"])
+    wanted = None
+    if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
+        wanted = Resampling.make(n_bootstrap, confidence, bootstrap_random_state)
+    views = []
+    for encoder in encoders:
+        checked = check_encoder(encoder, "layer_scores")
+        for query in asked:
+            instance._check_input(query, checked)
+        store = _Store(checked, _check_layers(layers, checked))
+        if not getattr(instance, "_encodes_texts", False):
+            store.encode(_forms(asked, checked, params))
+        views.append([_AtLayer(store, position) for position in range(len(store.layers))])
+    scores: list[LayerScore] = []
+    labels = unique_labels([encoder.name for encoder in encoders], "models")
+    names = unique_labels([query.query_name for query in asked], "queries")
+    every = [view for own in views for view in own]
+    answers = iter(run_all(instance, asked, every, params, 1, progress, wanted))
+    for label, own in zip(labels, views, strict=True):
+        by_layer = [next(answers) for _ in own]
+        for position, name in enumerate(names):
+            for view, row in zip(own, by_layer, strict=True):
+                answer = row[position]
+                scores.append(
+                    LayerScore(
+                        label,
+                        name,
+                        view.layer,
+                        view.depth,
+                        answer.score,
+                        answer.score_lower,
+                        answer.score_upper,
+                        answer.p_value,
+                        answer.nan_reason,
+                    )
+                )
+    scale = instance.scale(None, **params)
+    return LayerScores(scale.label, scale.no_bias_value, tuple(scores))
+
+
+class _Store:
+    """What an encoder makes of texts at several layers, each text encoded once."""
+
+    def __init__(self, encoder: ContextualModel, layers: list[int]) -> None:
+        self.encoder, self.layers = encoder, layers
+        self._encoded: dict[str | Context, FloatArray] = {}
+        self.dim = encoder.dim
+
+    def encode(self, texts: Sequence[str] | Sequence[Context]) -> None:
+        """Encode those that are missing at all layers, in one pass."""
+        missing: Any = [text for text in dict.fromkeys(texts) if text not in self._encoded]
+        if missing:
+            block = self.encoder.encode_layers(missing, self.layers)
+            self._encoded.update(zip(missing, np.swapaxes(block, 0, 1), strict=True))
+
+    def at(self, texts: Sequence[str] | Sequence[Context], position: int) -> FloatArray:
+        """Return the vectors of texts at one of the layers: (n_texts, dim)."""
+        self.encode(texts)
+        if not len(texts):
+            return np.empty((0, self.dim), dtype=np.float32)
+        return np.stack([self._encoded[text][position] for text in texts])
+
+
+class _AtLayer(WordEmbeddingModel):
+    """An encoder read at one layer, from what is stored of all of them."""
+
+    def __init__(self, store: _Store, position: int) -> None:
+        encoder = store.encoder
+        # Words are those of the encoder, vectors those of the store: nothing else is asked for.
+        self.wv = encoder.wv
+        self.name = encoder.name
+        self.vocab_prefix = encoder.vocab_prefix
+        self.use_subwords = False
+        self.layer = store.layers[position]
+        self.depth = self.layer / max(1, encoder.n_layers - 1)
+        self._store, self._position = store, position
+
+    def encode_contexts(self, contexts: Sequence[Context]) -> FloatArray:
+        """Return the vectors of words in texts."""
+        return self._store.at(contexts, self._position)
+
+    def can_encode(self, contexts: Sequence[Context]) -> Any:
+        """Tell which contexts have a vector."""
+        return self._store.encoder.can_encode(contexts)
+
+    def get_vectors(self, words: Sequence[str]) -> FloatArray:
+        """Return the vectors of words."""
+        return self._store.at(words, self._position)
+
+    def __getitem__(self, word: str) -> FloatArray:
+        return self._store.at([word], self._position)[0]  # type: ignore[no-any-return]
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return self._store.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return np.dtype(np.float32)
+
+
+def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> list[int]:
+    n_layers = encoder.n_layers
+    if layers is None:
+        return list(range(n_layers))
+    chosen: list[int] = []
+    for layer in check_sequence("layers", layers):
+        if not isinstance(layer, int | np.integer) or isinstance(layer, bool):
+            raise TypeError(f"layers must hold integers; got {found(layer)}.")
+        if not -n_layers <= layer < n_layers:
+            raise ValueError(
+                f"{encoder.name} has no layer {layer}: it has {n_layers}, from 0 (the output of "
+                f"the embedding layer) to {n_layers - 1}."
+            )
+        chosen.append(int(layer) % n_layers)
+    if not chosen:
+        raise ValueError("layers is empty; leave it out for all layers.")
+    return sorted(set(chosen))
+
+
+def _forms(
+    queries: Sequence[Query], encoder: WordEmbeddingModel, params: Mapping[str, Any]
+) -> list[str]:
+    """Return what looking up these queries will ask for."""
+    preprocessors = check_preprocessors(params.get("preprocessors"))
+    every = params.get("strategy") == "all"
+
+    def hits() -> Iterator[str]:
+        for query in queries:
+            for word in (w for part in query.target_sets + query.attribute_sets for w in part):
+                forms = variants(word, preprocessors, encoder.vocab_prefix)
+                known = [form for form in forms if form in encoder]
+                yield from known if every else known[:1]
+
+    return list(dict.fromkeys(hits()))

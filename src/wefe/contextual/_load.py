@@ -1,0 +1,405 @@
+"""Open an encoder as a model."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe.contextual._cache import cache_folder
+from wefe.contextual._encoder import CachedEncoder, Encoder
+from wefe.contextual._model import ContextualModel, check_layer
+from wefe.contextual._pooling import POOLINGS, Pooling
+from wefe.contextual._templates import Templates, check_templates
+
+logger = logging.getLogger(__name__)
+
+_DTYPES = ("float16", "bfloat16", "float32")
+
+# Parts of a SentenceTransformer that hold numbers and nothing else. Others may name, in a file,
+# any Python function of any library.
+_MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+
+# What describes a model and its tokenizer; weights are chosen by name.
+_SMALL_FILES = (".json", ".txt", ".model", ".tiktoken", ".jinja")
+
+
+def load_encoder(
+    source: Any,
+    name: str | None = None,
+    *,
+    layer: int = -1,
+    pooling: Pooling = "auto",
+    templates: Templates | None = None,
+    batch_size: int = 32,
+    device: str | None = None,
+    dtype: str | None = None,
+    tokenizer: Any = None,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    cache: bool = True,
+    cache_dir: str | os.PathLike[str] | None = None,
+    max_length: int | None = None,
+    progress: bool = True,
+) -> ContextualModel:
+    """Open a contextual or sentence encoder as a model that every metric accepts.
+
+    Parameters
+    ----------
+    source : SentenceTransformer, transformers model, pipeline, (model, tokenizer), str or path
+        An object of `sentence_transformers` or `transformers`, a folder that one of them saved, or
+        a model on Hugging Face, 'org/name' or 'org/name@revision'. What has a modules.json is a
+        SentenceTransformer where that library is installed. A model with a head is read without
+        it; of an encoder-decoder model the encoder is taken. Code that comes with a model is
+        never run.
+    name : str, optional
+        Name of the model; by default that of the source.
+    layer : int, default=-1
+        The hidden state that is read: 0 is the output of the embedding layer, -1 the last one.
+    pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
+        How the vectors of tokens become one.
+
+        - 'mean': the mean over the subwords of the word itself, also where it stands in a text.
+        - 'first': its first subword.
+        - 'cls': the first token of the text, where that is a special token.
+        - 'sentence': the mean over all tokens of the text, special ones included.
+        - 'auto': what a SentenceTransformer itself makes of a word, with all its parts (scaling to
+          unit length, say), for words in isolation at the last layer. 'mean' otherwise: for other
+          models, for other layers, and for words in templates and contexts.
+    templates : sequence of str, or str, optional
+        Texts with one '{}' each, for example ``["This is {}.", "That is {}."]``, or a kind of
+        `SEAT_TEMPLATES`. The vector of a word is the mean over the templates of its pooled
+        vectors, each as it is, without scaling. None encodes words in isolation.
+    batch_size : int, default=32
+        Texts that are encoded at once; of texts with few tokens more, in the memory that so many
+        of 64 tokens take. Up to rounding it has no influence on the vectors.
+    device : str, optional
+        For example 'cuda:1'. By default an object stays where it is, and what is loaded goes to
+        'cuda' if there is one, else 'cpu'.
+    dtype : {'float16', 'bfloat16', 'float32'}, optional
+        Type of the weights; by default the model's. Vectors are float32 always.
+    tokenizer : transformers tokenizer, optional
+        That of a `transformers` model given as an object.
+    revision, token : str, optional
+        Of a model on Hugging Face; passed to huggingface_hub.
+    cache : bool, default=True
+        Whether vectors are kept on disk, under a hash of the weights and these settings, for the
+        next session. The words themselves are not kept; see :func:`clear_cache`.
+    cache_dir : path, optional
+        Where; by default in the user's cache folder.
+    max_length : int, optional
+        Tokens of a text that are read, special tokens included; by default as many as the model
+        allows. A word that is cut off is not pooled: alone it is not in the model.
+    progress : bool, default=True
+        Whether long work shows a bar.
+
+    Returns
+    -------
+    ContextualModel
+        The model. It uses an object as it is and leaves it in the mode (training or not) in which
+        it was. If `device` or `dtype` are not the object's, a copy is used.
+
+    Raises
+    ------
+    TypeError
+        If the source is no text encoder, or has no fast tokenizer.
+    ValueError
+        If an option is none of those above or the files cannot be read.
+    FileNotFoundError, PermissionError, ConnectionError
+        If there is no such folder or model, or it cannot be fetched.
+    ImportError
+        If torch and transformers are not installed: ``pip install "wefe[transformers]"``.
+
+    Notes
+    -----
+    A word in isolation is tokenised as in running text: where the tokenizer marks the space before
+    a word (RoBERTa, GPT-2), a space is put before it, so that 'he' is not the end of 'the'. With
+    the pooling 'auto' a SentenceTransformer gets the bare word, as from its own users. A text of
+    which the word is a part is taken as it is.
+
+    GPT-2 and other decoders read from left to right: the vector of a word depends on what stands
+    before it only.
+
+    Examples
+    --------
+    >>> name = "google-bert/bert-base-uncased"
+    >>> model = load_encoder(name, templates=["This is {}."])  # doctest: +SKIP
+    >>> "nurse" in model  # doctest: +SKIP
+    True
+    """
+    check_choice("pooling", pooling, POOLINGS)
+    check_positive_int("batch_size", batch_size)
+    check_bool("cache", cache)
+    check_bool("progress", progress)
+    if dtype is not None:
+        check_choice("dtype", dtype, _DTYPES)
+    if max_length is not None:
+        check_positive_int("max_length", max_length)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string or None; got {found(name)}.")
+    checked = None if templates is None else check_templates("templates", templates)
+    folder = cache_folder(cache_dir) if cache else None
+    _check_libraries()
+
+    if isinstance(source, str | os.PathLike):
+        if tokenizer is not None:
+            raise TypeError("tokenizer is for a transformers model given as an object.")
+        network, tokenizer, pipeline, own_name = _from_files(source, revision, token, device, dtype)
+    else:
+        network, tokenizer, pipeline, own_name = _from_object(source, tokenizer, device, dtype)
+    own_name = own_name if name is None else name
+    if max_length is not None and pipeline is not None and pooling == "auto":
+        raise ValueError(
+            "with pooling='auto' a SentenceTransformer reads as many tokens as its max_seq_length "
+            "says; set it there, or choose another pooling."
+        )
+    encoder = Encoder(
+        network,
+        tokenizer,
+        pipeline=pipeline,
+        label=own_name,
+        batch_size=batch_size,
+        max_length=max_length,
+        progress=progress,
+    )
+    if pooling == "cls" and not encoder.has_first_token:
+        raise ValueError(
+            f"pooling='cls' takes the special token at the start of a text, and the tokenizer of "
+            f"{own_name} puts none there; choose 'mean', 'first' or 'sentence'."
+        )
+    number = check_layer(layer, encoder.n_layers)
+    return ContextualModel(CachedEncoder(encoder, folder), own_name, number, pooling, checked)
+
+
+def _check_libraries() -> None:
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "encoders need the libraries torch and transformers; install them: "
+            'pip install "wefe[transformers]"'
+        ) from error
+
+
+def _is_a(value: object, library: str, name: str) -> bool:
+    """Tell whether `value` is an object of a library, which it can only be if that is loaded."""
+    kind = getattr(sys.modules.get(library), name, None)
+    return kind is not None and isinstance(value, kind)
+
+
+def _from_object(
+    source: Any, tokenizer: Any, device: str | None, dtype: str | None
+) -> tuple[Any, Any, Any, str]:
+    """Return network, tokenizer, the SentenceTransformer (or None), and a name."""
+    if _is_a(source, "sentence_transformers", "SentenceTransformer"):
+        if tokenizer is not None:
+            raise TypeError("a SentenceTransformer has a tokenizer; leave tokenizer out.")
+        return _parts(_moved(source, device, dtype))
+    if _is_a(source, "transformers", "Pipeline"):
+        source = (source.model, source.tokenizer if tokenizer is None else tokenizer)
+    if isinstance(source, tuple) and len(source) == 2:
+        source, tokenizer = source[0], source[1] if tokenizer is None else tokenizer
+    if not _is_a(source, "transformers", "PreTrainedModel"):
+        raise TypeError(
+            "source must be a SentenceTransformer, a transformers model with its tokenizer, a "
+            f"folder, or a model on Hugging Face; got {found(source)}."
+        )
+    if not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
+        raise TypeError(
+            "a transformers model needs its tokenizer: load_encoder(model, tokenizer=tokenizer); "
+            f"got {found(tokenizer)}."
+        )
+    path = str(getattr(source, "name_or_path", "") or type(source).__name__)
+    return _backbone(_moved(source, device, dtype)), tokenizer, None, PurePosixPath(path).name
+
+
+def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
+    """Return the model on a device and of a type: itself, or a copy."""
+    import torch
+
+    weight = next(model.parameters())
+    wanted_type = weight.dtype if dtype is None else getattr(torch, dtype)
+    wanted_device = weight.device if device is None else torch.device(device)
+    same_place = wanted_device.type == weight.device.type and wanted_device.index in (
+        None,
+        weight.device.index,
+    )
+    if same_place and wanted_type == weight.dtype:
+        return model
+    return copy.deepcopy(model).to(device=wanted_device, dtype=wanted_type)
+
+
+def _backbone(model: Any) -> Any:
+    """Return what makes hidden states: without a head, and without a decoder."""
+    model = model.base_model
+    return model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
+
+
+def _parts(pipeline: Any) -> tuple[Any, Any, Any, str]:
+    network = getattr(pipeline[0], "auto_model", None)
+    if not _is_a(network, "transformers", "PreTrainedModel"):
+        raise TypeError(
+            "source must be a SentenceTransformer that begins with a transformer in PyTorch; got "
+            f"{found(pipeline[0])}. wefe.load opens static embeddings."
+        )
+    path = str(getattr(network, "name_or_path", "") or type(pipeline).__name__)
+    return _backbone(network), pipeline.tokenizer, pipeline, PurePosixPath(path).name
+
+
+def _from_files(
+    source: str | os.PathLike[str],
+    revision: str | None,
+    token: str | bool | None,
+    device: str | None,
+    dtype: str | None,
+) -> tuple[Any, Any, Any, str]:
+    import torch
+    import transformers
+
+    folder, name = _find_folder(source, revision, token)
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    inner = _check_modules(folder)
+    safe: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    weights = {"dtype": dtype or "auto"}
+    try:
+        if inner is not None:
+            try:
+                from sentence_transformers import SentenceTransformer
+            except ImportError:
+                logger.warning(
+                    "%s is a SentenceTransformer, and that library is not installed: its "
+                    "transformer is used alone, and pooling 'auto' is 'mean'",
+                    name,
+                )
+                folder = inner
+            else:
+                with _no_bar():
+                    pipeline = SentenceTransformer(
+                        str(folder), device=device, model_kwargs=weights, **safe
+                    )
+                return *_parts(pipeline)[:3], name
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **safe)
+        with _no_bar():
+            model = transformers.AutoModel.from_pretrained(str(folder), **weights, **safe)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        why = (
+            "it needs code of its own, which is not run; load it yourself, if you trust it, and "
+            "pass the object"
+            if "trust_remote_code" in str(error)
+            else " ".join(str(error).split())[:500]
+        )
+        raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from error
+    return _backbone(model.to(device)), tokenizer, None, name
+
+
+@contextlib.contextmanager
+def _no_bar() -> Iterator[None]:
+    """Keep transformers from showing a bar for the fraction of a second that weights take."""
+    from transformers.utils import logging as untyped
+
+    theirs: Any = untyped
+
+    shown = theirs.is_progress_bar_enabled()
+    theirs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            theirs.enable_progress_bar()
+
+
+def _find_folder(
+    source: str | os.PathLike[str], revision: str | None, token: str | bool | None
+) -> tuple[Path, str]:
+    """Return the folder of a model, fetched if need be, and its name."""
+    from wefe.models.formats._hub import looks_like_repo_id
+
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return path, path.resolve().name
+    if path.exists():
+        raise ValueError(f"{source} is a file; expected the folder that transformers saved.")
+    if not isinstance(source, str) or not looks_like_repo_id(source):
+        raise FileNotFoundError(
+            f"there is no folder {os.fspath(source)!r}. A model on Hugging Face is named "
+            "'org/name', such as 'google-bert/bert-base-uncased'."
+        )
+    repo, _, at = source.removeprefix("hf://").partition("@")
+    if at and revision not in (None, at):
+        raise ValueError(f"{source!r} names one revision, and revision={revision!r} another.")
+    return _fetch(repo, revision or at or None, token), PurePosixPath(repo).name
+
+
+def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
+    """Fetch what an encoder is made of, and no pickle where there are safetensors."""
+    from wefe.models.formats._hub import Repository
+
+    repository = Repository(repo, revision, token)
+    names = set(repository.names)
+    folders = {""}
+    if "modules.json" in names:
+        modules = json.loads(repository.fetch("modules.json").read_text(encoding="utf-8"))
+        folders |= {str(each.get("path", "")).strip("/") for each in modules}
+    path = None
+    for name in sorted(names):
+        folder, _, file = name.rpartition("/")
+        if folder in folders and (file.endswith(_SMALL_FILES) or _is_weights(file, folder, names)):
+            path = repository.fetch(name).parents[len(PurePosixPath(name).parts) - 1]
+    if path is None or not any(PurePosixPath(name).name == "config.json" for name in names):
+        raise ValueError(f"{repo} has no config.json, so it is no model that transformers opens.")
+    return path
+
+
+def _is_weights(file: str, folder: str, names: set[str]) -> bool:
+    """Tell whether a file holds weights that are read: one format only, without its variants."""
+    prefix = f"{folder}/" if folder else ""
+    safe = {f"{prefix}model.safetensors", f"{prefix}model.safetensors.index.json"} & names
+    if safe:
+        return file == "model.safetensors" or (
+            file.startswith("model-") and file.endswith(".safetensors")
+        )
+    return file.startswith("pytorch_model") and file.endswith(".bin")
+
+
+def _check_modules(folder: Path) -> Path | None:
+    """Return the folder of the transformer of a SentenceTransformer; None if it is none.
+
+    What its files name, outside of the modules known to hold numbers only, is refused: older
+    versions of the library import and call it.
+    """
+    path = folder / "modules.json"
+    if not path.is_file():
+        return None
+    try:
+        modules = json.loads(path.read_text(encoding="utf-8"))
+        parts = [(str(each["type"]), folder / str(each["path"])) for each in modules]
+        first, inner = parts[0]
+        activations = [
+            str(json.loads((at / "config.json").read_text("utf-8")).get("activation_function", ""))
+            for kind, at in parts
+            if kind.endswith(".Dense")
+        ]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged, or what it lists ({error!r}).") from error
+    refused = [
+        kind
+        for kind, _ in parts
+        if not kind.startswith("sentence_transformers.") or kind.rpartition(".")[2] not in _MODULES
+    ] + [each for each in activations if each and not each.startswith("torch.nn.")]
+    if refused:
+        raise ValueError(
+            f"{path} makes use of {refused[0]!r}; only {', '.join(_MODULES)} of "
+            "sentence_transformers are opened, with functions of torch.nn. Load the model "
+            "yourself, if you trust it, and pass the object."
+        )
+    if not first.endswith(".Transformer"):
+        raise ValueError(f"{path}: the first module must be a Transformer; found {first!r}.")
+    return inner

@@ -1,0 +1,612 @@
+"""ContextualModel: an encoder with the face of a word embedding model."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_sequence, found
+from wefe.contextual._encoder import CachedEncoder, Context, Tokens, Vectors
+from wefe.contextual._pooling import DESCRIPTIONS, Pooling
+from wefe.contextual._templates import fill_template
+from wefe.models._keyed_vectors import (
+    FloatArray,
+    Held,
+    SelectedIndex,
+    StoredVectors,
+    UnreadWordError,
+)
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.words import Preprocessors, check_preprocessors, variants
+
+# What stands for the word in a template.
+SLOT = "{}"
+
+
+class ContextualModel(WordEmbeddingModel):
+    """An encoder that gives a word its vector when it is asked for; `load_encoder` makes one.
+
+    Every metric takes it as it takes a static model. A word is in the model if the tokenizer can
+    represent it: not if it is empty, has only unknown or special tokens, or more tokens than
+    `max_length`. Words are encoded when they are looked up, those of a query in one batch;
+    iteration, ``len``, `vectors` and `save` cover the words looked up so far.
+
+    The vectors cannot be changed. What copies the model (`copy`, pickling, a worker process, the
+    ``transform`` of a mitigation method) makes a static model of the words so far, since a word
+    that is encoded later would not be mitigated. Looking up another word there is an
+    `UnreadWordError`, so call :meth:`prepare` or :meth:`snapshot` first.
+
+    Examples
+    --------
+    >>> from wefe import WEAT
+    >>> from wefe.contextual import load_encoder
+    >>> from wefe.datasets import load_weat
+    >>> model = load_encoder("sentence-transformers/all-MiniLM-L6-v2")  # doctest: +SKIP
+    >>> model.prepare(queries)  # doctest: +SKIP
+    >>> WEAT().run_query(queries[0], model)  # doctest: +SKIP
+    """
+
+    wv: EncodedVectors
+
+    def __init__(
+        self,
+        source: CachedEncoder,
+        name: str,
+        layer: int,
+        asked_pooling: Pooling,
+        templates: tuple[str, ...] | None,
+    ) -> None:
+        self._source, self._asked_pooling = source, asked_pooling
+        super().__init__(EncodedVectors(source, layer, asked_pooling, templates, name), name)
+
+    @property
+    def layer(self) -> int:
+        """The hidden state that is read, from 0, the output of the embedding layer."""
+        return self.wv.layer
+
+    @property
+    def n_layers(self) -> int:
+        """Number of hidden states, that of the embedding layer included."""
+        return self._source.encoder.n_layers
+
+    @property
+    def pooling(self) -> Pooling:
+        """How the vectors of tokens become one.
+
+        'auto' stands for the whole pipeline of a SentenceTransformer, and is 'mean' for words
+        within a text; where there is no such pipeline, 'auto' has become 'mean'.
+        """
+        return self.wv.pooling
+
+    @property
+    def templates(self) -> tuple[str, ...] | None:
+        """The templates; None for words in isolation."""
+        return self.wv.templates
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of a text that are read at most, special tokens included."""
+        return self._source.encoder.max_length
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
+        return self._source.encoder.fingerprint
+
+    def encode_words(self, words: Sequence[str]) -> Vectors:
+        """Encode words in isolation, or through the templates.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim), float32
+            Through templates: the mean over the templates of the pooled vectors, each as it is.
+
+        Raises
+        ------
+        KeyError
+            If a word is not in the model; the error says why.
+        """
+        return self.get_vectors(_check_words(words))
+
+    def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
+        """Encode words as they stand in texts; templates play no part.
+
+        Parameters
+        ----------
+        contexts : sequence of Context
+            Texts, each with the span of its word.
+
+        Returns
+        -------
+        ndarray of shape (n_contexts, dim), float32
+            Pooled by `pooling`.
+
+        Raises
+        ------
+        ValueError
+            If a span is none of its text, or its word has no vector, as it is made of unknown
+            tokens or stands beyond `max_length`. :meth:`can_encode` tells beforehand.
+        """
+        return self._encode_contexts(contexts, [self.layer], self.pooling)[0]  # type: ignore[no-any-return]
+
+    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
+        """Tell which contexts have a vector.
+
+        Parameters
+        ----------
+        contexts : sequence of Context
+            Texts, each with the span of its word.
+
+        Returns
+        -------
+        ndarray of shape (n_contexts,), bool
+            False where the word is made of unknown tokens or stands beyond `max_length`.
+        """
+        tokens = self._source.encoder.tokenize(_check_contexts(contexts))
+        return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
+
+    def encode_layers(
+        self, items: Sequence[str] | Sequence[Context], layers: Sequence[int] | None = None
+    ) -> Vectors:
+        """Encode words or contexts at several layers, in one pass over the encoder.
+
+        Parameters
+        ----------
+        items : sequence of str, or of Context
+            Words of the model, encoded in isolation or through the templates; or contexts.
+        layers : sequence of int, optional
+            Which layers; by default all `n_layers`, that of the embeddings first.
+
+        Returns
+        -------
+        ndarray of shape (n_layers, n_items, dim), float32
+            With pooling 'auto' all layers are pooled by 'mean', so that they can be compared. The
+            last is then not what the whole SentenceTransformer gives.
+
+        Raises
+        ------
+        KeyError, ValueError
+            As :meth:`encode_words` and :meth:`encode_contexts`.
+        """
+        wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
+        chosen = [check_layer(layer, self.n_layers) for layer in wanted]
+        if not chosen:
+            raise ValueError("layers is empty; name at least one, or leave it out for all.")
+        pooling: Pooling = "mean" if self.pooling == "auto" else self.pooling
+        items = check_sequence("items", items)
+        if len(items) and isinstance(items[0], str):
+            return self.wv.encode(_check_words(items), chosen, pooling)
+        return self._encode_contexts(items, chosen, pooling)  # type: ignore[arg-type]
+
+    def _encode_contexts(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> Vectors:
+        contexts, encoder = _check_contexts(contexts), self._source.encoder
+        if not contexts:
+            return np.empty((len(layers), 0, encoder.dims[layers[0]]), dtype=np.float32)
+        tokens: list[Tokens] = []
+        for place, each in enumerate(encoder.tokenize(contexts)):
+            if isinstance(each, str):
+                raise ValueError(
+                    f"contexts[{place}]: {self.name} has no vector for "
+                    f"{shortened(contexts[place].word)} in {shortened(contexts[place].text)}: "
+                    f"{each}. Leave out those of which can_encode is False."
+                )
+            tokens.append(each)
+        return self._source.vectors(contexts, tokens, layers, pooling)
+
+    def prepare(
+        self,
+        words: Iterable[str | Query] | Query,
+        preprocessors: Preprocessors | None = None,
+    ) -> None:
+        """Encode what is missing of words and queries, in one batched pass.
+
+        Parameters
+        ----------
+        words : iterable of str or Query, or Query
+            Strings are taken as they are; a query stands for its words. What is not in the model
+            is passed over.
+        preprocessors : list of dict, optional
+            How the words of queries will be varied when they are looked up: every form is
+            encoded. By default words as they are written.
+        """
+        self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
+
+    def snapshot(
+        self,
+        words: Iterable[str | Query] | Query | None = None,
+        name: str | None = None,
+        preprocessors: Preprocessors | None = None,
+    ) -> WordEmbeddingModel:
+        """Return a static model of some words: for mitigation, neighbours and files.
+
+        Parameters
+        ----------
+        words : iterable of str or Query, or Query, optional
+            As for :meth:`prepare`; by default the words looked up so far.
+        name : str, optional
+            Name of the model; by default that of this one.
+        preprocessors : list of dict, optional
+            As for :meth:`prepare`.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            Of those words that the encoder can represent. The others count as lost, and words
+            that were not asked for are an `UnreadWordError`.
+        """
+        name = self.name if name is None else name
+        if words is None:
+            return WordEmbeddingModel(self.wv.still(), name)
+        asked = self._forms(words, preprocessors)
+        known = [form for form in asked if form in self]
+        return WordEmbeddingModel(
+            SnapshotVectors(known, self.get_vectors(known), asked, self.name), name
+        )
+
+    def _forms(
+        self, words: Iterable[str | Query] | Query, preprocessors: Preprocessors | None
+    ) -> list[str]:
+        """Return every string that is meant, once."""
+        checked = check_preprocessors(preprocessors)
+        if isinstance(words, Query):
+            words = [words]
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+        forms: dict[str, None] = {}
+        for entry in words:
+            if isinstance(entry, Query):
+                for part in (*entry.target_sets, *entry.attribute_sets):
+                    for word in part:
+                        forms |= dict.fromkeys(variants(word, checked))
+            elif isinstance(entry, str):
+                forms[str(entry)] = None
+            else:
+                raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+        return list(forms)
+
+    def at_layer(self, layer: int, name: str | None = None) -> ContextualModel:
+        """Return the same encoder, read at another layer.
+
+        Parameters
+        ----------
+        layer : int
+            From 0, the output of the embedding layer, to ``n_layers - 1``; negative numbers count
+            from the last one, -1.
+        name : str, optional
+            Its name; by default that of this model and the layer.
+
+        Returns
+        -------
+        ContextualModel
+            A model that shares weights and cache with this one. Where this one has the pooling
+            'auto', another layer has 'mean'.
+        """
+        layer = check_layer(layer, self.n_layers)
+        name = f"{self.name}, layer {layer}" if name is None else name
+        return ContextualModel(self._source, name, layer, self._asked_pooling, self.templates)
+
+    def get_vectors(self, words: Sequence[str]) -> FloatArray:
+        """Return the vectors of words, as :meth:`encode_words` does."""
+        with self.wv.lock:
+            # All are checked, and given their rows, before any is encoded: one batch, or none.
+            self.wv.check_known([word for word in words if isinstance(word, str)])
+            return self.wv.rows([self.vocab[word] for word in words])
+
+    def __getitem__(self, word: str) -> FloatArray:
+        vector: FloatArray = self.get_vectors([word])[0]
+        vector.flags.writeable = False
+        return vector
+
+    def __reduce__(self) -> Any:
+        return WordEmbeddingModel, (self.wv.still(), self.name)
+
+    def __repr__(self) -> str:
+        through = f" through {len(self.templates)} templates" if self.templates else ""
+        return (
+            f"<ContextualModel named {self.name!r}, layer {self.layer} of {self.n_layers - 1}, "
+            f"{DESCRIPTIONS[self.pooling]}, {len(self)} words encoded{through}>"
+        )
+
+
+class EncodedVectors(StoredVectors):
+    """Vectors that are made when they are asked for, and kept.
+
+    A word is given the next free row when it is looked up; what has a row is encoded once the
+    vector of any row is needed.
+
+    Parameters
+    ----------
+    source : CachedEncoder
+        What encodes.
+    layer : int
+        The hidden state, not negative.
+    pooling : str
+        As asked for: 'auto' is settled here.
+    templates : tuple of str or None
+        Each with one '{}'.
+    label : str
+        How messages name the model.
+    """
+
+    def __init__(
+        self,
+        source: CachedEncoder,
+        layer: int,
+        pooling: Pooling,
+        templates: tuple[str, ...] | None,
+        label: str,
+    ) -> None:
+        encoder = source.encoder
+        alone = templates is None or set(templates) == {SLOT}
+        piped = encoder.pipeline is not None and layer == encoder.n_layers - 1 and alone
+        if pooling == "auto" and not piped:
+            pooling = "mean"
+        self.layer, self.templates, self.label = layer, templates, label
+        self.pooling: Pooling = pooling
+        self.vector_size = encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer]
+        self.key_to_index = _OpenIndex(self)
+        self.lock = threading.RLock()
+        self._source = source
+        # The rows given out; of them the first are encoded, which `_array` has room for.
+        self.row_of: dict[str, int] = {}
+        self._n_encoded = 0
+        self._array = np.empty((0, self.vector_size), dtype=np.float32)
+        # Why a word has no vector; None for one that has.
+        self._reasons: dict[str, str | None] = {}
+
+    def row(self, word: str) -> int:
+        """Return the row of a word, which is given one if it has none.
+
+        Raises
+        ------
+        KeyError
+            If the word is not in the model; the error says why.
+        """
+        with self.lock:
+            if word not in self.row_of:
+                self.check_known([word])
+                self.row_of[word] = len(self.row_of)
+            return self.row_of[word]
+
+    def note(self, words: Iterable[str]) -> None:
+        """Find out which words can be encoded."""
+        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
+        if new:
+            self._tokenize(new)
+
+    def knows(self, word: str) -> bool:
+        """Tell whether a word can be encoded."""
+        self.note([word])
+        return self._reasons[word] is None
+
+    def _tokenize(self, words: Sequence[str]) -> tuple[list[Context], list[Tokens | str]]:
+        """Tokenise words in all templates, and note which of them have no vector."""
+        templates = self.templates or (SLOT,)
+        contexts = [Context(*fill_template(each, word)) for word in words for each in templates]
+        tokens = self._source.encoder.tokenize(contexts)
+        for place, word in enumerate(words):
+            own = tokens[place * len(templates) : (place + 1) * len(templates)]
+            self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
+        return contexts, tokens
+
+    def check_known(self, words: Sequence[str]) -> None:
+        """Refuse words that are not in the model."""
+        self.note(words)
+        for word in words:
+            if self._reasons[word] is not None:
+                raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
+
+    def encode(self, words: Sequence[str], layers: Sequence[int], pooling: Pooling) -> Vectors:
+        """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
+        if not words:
+            return np.empty((len(layers), 0, self._source.encoder.dims[layers[0]]), np.float32)
+        contexts, tokens = self._tokenize(words)
+        self.check_known(words)
+        vectors = self._source.vectors(contexts, tokens, layers, pooling)  # type: ignore[arg-type]
+        if self.templates is None:
+            return vectors
+        shape = (len(layers), len(words), len(self.templates), vectors.shape[-1])
+        mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
+        return mean
+
+    def _fill(self) -> None:
+        """Encode all words that have a row and no vector yet."""
+        with self.lock:
+            self._source.encoder.check_unchanged()
+            words = list(itertools.islice(self.row_of, self._n_encoded, None))
+            if not words:
+                return
+            try:
+                vectors = self.encode(words, [self.layer], self.pooling)[0]
+            except BaseException:
+                for word in words:  # as if it had not been asked for
+                    del self.row_of[word]
+                raise
+            stop = len(self.row_of)
+            if stop > len(self._array):
+                room = np.empty((max(stop, 2 * len(self._array)), self.vector_size), np.float32)
+                room[: self._n_encoded] = self._array[: self._n_encoded]
+                self._array = room
+            self._array[self._n_encoded : stop] = vectors
+            self._n_encoded = stop
+
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word, as tables do that can make one for every word."""
+        vector: FloatArray = self.rows([self.row(word)])[0]
+        return vector
+
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        self._fill()
+        return self._array[rows]
+
+    @property
+    def vectors(self) -> FloatArray:
+        """The vectors of the words looked up so far, not to be changed."""
+        with self.lock:
+            self._fill()
+            view = self._array[: self._n_encoded]
+        view.flags.writeable = False
+        return view
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The words looked up so far."""
+        return self.row_of.keys()
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the vectors so far."""
+        return self._n_encoded * self.vector_size * 4
+
+    @property
+    def stored_held(self) -> Held:
+        """Always 'selected'."""
+        return "selected"
+
+    def still(self) -> SnapshotVectors:
+        """Return the words so far, and their vectors, as a table of their own."""
+        with self.lock:
+            vectors, words = self.vectors, list(self.row_of)
+            lost = [word for word, reason in self._reasons.items() if reason is not None]
+        return SnapshotVectors(words, vectors, [*words, *lost], self.label)
+
+    # Copies, too, are made by this: a copy never encodes.
+    def __reduce__(self) -> Any:
+        still = self.still()
+        return SnapshotVectors, (list(still.key_to_index), still.vectors, still.asked, self.label)
+
+
+class _OpenIndex(Mapping[str, int]):
+    """The rows of words; one that has none is given it."""
+
+    def __init__(self, table: EncodedVectors) -> None:
+        self._table = table
+
+    def __getitem__(self, word: str) -> int:
+        if not isinstance(word, str):
+            raise KeyError(word)
+        return self._table.row(str(word))
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._table.knows(str(word))
+
+    def get(self, word: str, default: Any = None) -> Any:
+        """Return the row of a word that was looked up before; it gives out none.
+
+        Who asks in this way has counted the rows, to change the vectors of some of them.
+        """
+        return self._table.row_of.get(word, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._table.row_of))
+
+    def __len__(self) -> int:
+        return len(self._table.row_of)
+
+
+class SnapshotVectors(StoredVectors):
+    """The vectors of some words of an encoder; looking up another word is an `UnreadWordError`.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+    vectors : ndarray of shape (n_words, dim), float32
+        Their vectors.
+    asked : iterable of str
+        The words, and those which the encoder cannot represent.
+    label : str
+        Name of the encoder.
+    """
+
+    def __init__(
+        self, words: Sequence[str], vectors: FloatArray, asked: Iterable[str], label: str
+    ) -> None:
+        self.asked = frozenset(asked)
+        self.key_to_index = _SnapshotIndex(words, self.asked, label)
+        self.vector_size = int(vectors.shape[1])
+        self._encoded = vectors
+
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        return self._encoded[rows]
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the vectors."""
+        return int(self._encoded.nbytes)
+
+    @property
+    def stored_held(self) -> Held:
+        """Always 'memory'."""
+        return "memory"
+
+
+class _SnapshotIndex(SelectedIndex):
+    """The rows of the words encoded; whether another word could be is not known here."""
+
+    def _check(self, word: object) -> None:
+        if not dict.__contains__(self, word) and isinstance(word, str) and word not in self.asked:
+            raise UnreadWordError(
+                f"{shortened(word)} was not encoded when this static copy of {self.label} was "
+                "made. Have the encoder do it first: prepare(...) or snapshot(...), with the words "
+                "or queries (and the preprocessors) that are needed."
+            )
+
+    def __reduce__(self) -> Any:
+        return _SnapshotIndex, (list(self), self.asked, self.label)
+
+
+def check_layer(layer: object, n_layers: int) -> int:
+    """Return the index of a hidden state, counted from 0."""
+    if isinstance(layer, bool) or not isinstance(layer, int | np.integer):
+        raise TypeError(f"layer must be an integer; got {found(layer)}.")
+    if not -n_layers <= layer < n_layers:
+        raise ValueError(
+            f"layer must be from 0 (the output of the embedding layer) to {n_layers - 1}, or from "
+            f"-1 (the last) down to {-n_layers}, as there are {n_layers} hidden states; "
+            f"got {layer}."
+        )
+    return int(layer) % n_layers
+
+
+def shortened(text: str) -> str:
+    """Return a text in quotes, cut where it is long."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def _check_words(words: object) -> list[str]:
+    for place, word in enumerate(check_sequence("words", words)):
+        if not isinstance(word, str):
+            raise TypeError(f"words: element {place} must be a string; got {found(word)}.")
+    return [str(word) for word in words]  # type: ignore[attr-defined]
+
+
+def _check_contexts(contexts: object) -> list[Context]:
+    checked = []
+    for place, each in enumerate(check_sequence("contexts", contexts)):
+        if not isinstance(each, tuple) or len(each) != 3 or not isinstance(each[0], str):
+            raise TypeError(
+                f"contexts[{place}] must be a Context(text, start, end); got {found(each)}."
+            )
+        text, start, end = each
+        whole = all(isinstance(n, int | np.integer) for n in (start, end))
+        if not whole or not 0 <= start < end <= len(text):
+            raise ValueError(
+                f"contexts[{place}]: start and end must be 0 <= start < end <= {len(text)}, the "
+                f"length of the text; got {start!r} and {end!r}."
+            )
+        checked.append(Context(text, int(start), int(end)))
+    return checked

@@ -1,0 +1,152 @@
+"""Bleached sentences for words: the templates of SEAT, and how a word is put into one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from wefe._checks import check_sequence, found, nearest
+from wefe.query import Query
+
+#: A kind of `SEAT_TEMPLATES`, or templates with one "{}" each.
+Templates: TypeAlias = str | Sequence[str]
+
+#: Templates by kind of word, in the manner of May et al.: sentences that say next to nothing.
+SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "any": (
+            "This is {}.",
+            "That is {}.",
+            "There is {}.",
+            "Here is {}.",
+            "{} is here.",
+            "{} is there.",
+        ),
+        "name": (
+            "This is {}.",
+            "That is {}.",
+            "There is {}.",
+            "Here is {}.",
+            "{} is here.",
+            "{} is there.",
+            "{} is a person.",
+            "The person's name is {}.",
+        ),
+        "noun": (
+            "This is a {}.",
+            "That is a {}.",
+            "There is a {}.",
+            "Here is a {}.",
+            "The {} is here.",
+            "The {} is there.",
+            "It is a {}.",
+        ),
+        "plural": (
+            "These are {}.",
+            "Those are {}.",
+            "They are {}.",
+            "The {} are here.",
+            "The {} are there.",
+        ),
+        "adjective": ("This is {}.", "That is {}.", "They are {}."),
+    }
+)
+
+_GAP = "{}"
+_ARTICLE = re.compile(r"(?<!\w)([Aa]) $")
+# Silent h, and vowels that sound like "you" or "one".
+_AN = re.compile(
+    r"(?:hour|hono|honest|heir|(?!eu|one\b|once|uni(?![nm])|us[eu]|uter|utop)[aeiou])", re.I
+)
+
+
+def fill_template(template: str, word: str) -> tuple[str, int, int]:
+    """Put a word into a template.
+
+    Parameters
+    ----------
+    template : str
+        A text with one ``"{}"``. An article "a" right before it becomes "an" before a vowel; by
+        the first letters, with a few exceptions (an hour, a union).
+    word : str
+        The word, put in as it is.
+
+    Returns
+    -------
+    text : str
+        The sentence.
+    start, end : int
+        Where the word stands in it: ``text[start:end] == word``.
+
+    Examples
+    --------
+    >>> fill_template("This is a {}.", "engineer")
+    ('This is an engineer.', 11, 19)
+    """
+    before, after = template.split(_GAP)
+    if _AN.match(word):
+        before = _ARTICLE.sub(r"\1n ", before)
+    return before + word + after, len(before), len(before) + len(word)
+
+
+def check_templates(name: str, templates: object) -> tuple[str, ...]:
+    """Return the templates of a kind, or the user's own, each with one "{}"."""
+    if isinstance(templates, str):
+        if templates in SEAT_TEMPLATES:
+            return SEAT_TEMPLATES[templates]
+        if _GAP not in templates:
+            kinds = ", ".join(map(repr, SEAT_TEMPLATES))
+            raise ValueError(
+                f"{name} must be one of the kinds {kinds}, or templates such as 'This is {{}}.'; "
+                f"got {found(templates)}.{nearest(templates, SEAT_TEMPLATES)}"
+            )
+        templates = [templates]
+    checked = []
+    for template in check_sequence(name, templates):
+        if not isinstance(template, str):
+            raise TypeError(f"{name}: a template must be a string; got {found(template)}.")
+        if template.count(_GAP) != 1:
+            raise ValueError(
+                f"{name}: a template must hold one '{{}}', where the word goes; got {template!r}."
+            )
+        checked.append(template)
+    if not checked:
+        raise ValueError(f"{name} is empty; use at least one template, '{{}}' for the bare word.")
+    return tuple(checked)
+
+
+def templates_of_sets(
+    query: Query, templates: Templates | Mapping[str, Templates] | None
+) -> tuple[tuple[str, ...], ...]:
+    """Return the templates of each word set of a query, target sets first.
+
+    Parameters
+    ----------
+    query : Query
+        The query.
+    templates : str, sequence of str, mapping or None
+        As in :meth:`SEAT.run_query`.
+
+    Examples
+    --------
+    >>> query = Query([["Ann"], ["Bob"]], [["art"]], ["women", "men"], ["arts"])
+    >>> kinds = {"women": "name", "men": "name", "arts": "{}"}
+    >>> [len(part) for part in templates_of_sets(query, kinds)]
+    [8, 8, 1]
+    """
+    names = (*query.target_sets_names, *query.attribute_sets_names)
+    if templates is None:
+        templates = "any"
+    if not isinstance(templates, Mapping):
+        return (check_templates("templates", templates),) * len(names)
+    for name in names:
+        if name not in templates:
+            given = ", ".join(map(repr, templates)) or "none"
+            raise ValueError(
+                f"templates has no entry for the set {name!r} of {query.query_name!r}; it has "
+                f"{given}.{nearest(name, [str(key) for key in templates])} Use 'any' for words of "
+                "any kind."
+            )
+    return tuple(check_templates(f"templates[{name!r}]", templates[name]) for name in names)

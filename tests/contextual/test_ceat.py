@@ -1,0 +1,536 @@
+"""CEAT: effect sizes over the contexts of words, and how they are combined."""
+
+import importlib.util
+import io
+import math
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from wefe import Query, run_queries
+from wefe.contextual import (
+    CEAT,
+    FoundContexts,
+    _ceat,
+    find_contexts,
+    load_encoder,
+    random_effects,
+)
+from wefe.contextual._encoder import Context
+from wefe.metrics import WEAT, list_metrics, weat_effect_size
+from wefe.running import tidy_results
+
+_spec = importlib.util.spec_from_file_location(
+    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
+)
+_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+FakeEncoder = _module.FakeEncoder
+
+
+@pytest.fixture
+def query():
+    return Query(
+        [["nurse", "clerk"], ["pilot", "judge", "actor"]],
+        [["art", "dance"], ["math", "logic"]],
+        ["X", "Y"],
+        ["A", "B"],
+    )
+
+
+@pytest.fixture
+def contexts(query):
+    """From three to seven sentences for each word."""
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    return {
+        word: [f"Number {i} of the {word} here." for i in range(3 + n % 5)]
+        for n, word in enumerate(words)
+    }
+
+
+# --- combination
+
+
+def literal_random_effects(e, v):
+    """Return what the published formulas say, in plain sums."""
+    w = [1 / each for each in v]
+    q = sum(a * b * b for a, b in zip(w, e, strict=True))
+    q -= sum(a * b for a, b in zip(w, e, strict=True)) ** 2 / sum(w)
+    c = sum(w) - sum(a * a for a in w) / sum(w)
+    tau2 = max(0.0, (q - (len(e) - 1)) / c) if c else 0.0
+    weights = [1 / (each + tau2) for each in v]
+    combined = sum(a * b for a, b in zip(weights, e, strict=True)) / sum(weights)
+    return q, tau2, combined, 1 / math.sqrt(sum(weights))
+
+
+def test_the_worked_example():
+    combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
+    assert pytest.approx(11.690980, abs=5e-7) == combined.Q
+    assert combined.tau_squared == pytest.approx(0.200630, abs=5e-7)
+    assert combined.effect_size == pytest.approx(0.664030, abs=5e-7)
+    assert combined.standard_error == pytest.approx(0.263895, abs=5e-7)
+    assert combined.z == pytest.approx(2.516264, abs=5e-7)
+    assert combined.p_value == pytest.approx(0.011861, abs=5e-7)
+    assert combined.p_value_one_sided == pytest.approx(0.005930, abs=5e-7)
+    assert combined.n_studies == 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_what_the_formulas_say(seed):
+    rng = np.random.default_rng(seed)
+    e, v = rng.normal(size=9), rng.uniform(0.05, 2, size=9)
+    ours = random_effects(e, v)
+    theirs = literal_random_effects(e.tolist(), v.tolist())
+    assert (ours.Q, ours.tau_squared, ours.effect_size, ours.standard_error) == pytest.approx(
+        theirs
+    )
+    z = theirs[2] / theirs[3]
+    assert ours.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-12)
+    assert ours.p_value_one_sided == pytest.approx(stats.norm.sf(z), rel=1e-12)
+
+
+def test_equal_effects_need_no_variance_between_studies():
+    combined = random_effects([0.5] * 8, [0.1, 0.4] * 4)
+    assert combined.tau_squared == 0
+    assert pytest.approx(0, abs=1e-15) == combined.Q
+    assert combined.effect_size == pytest.approx(0.5)
+    assert combined.standard_error == pytest.approx(1 / math.sqrt(4 / 0.1 + 4 / 0.4))
+    single = random_effects([0.5], [0.04])
+    assert (single.effect_size, single.standard_error, single.Q) == pytest.approx((0.5, 0.2, 0))
+
+
+def test_a_single_study_stays_as_it_is():
+    rng = np.random.default_rng(0)
+    for e, v in zip(rng.normal(size=300), rng.uniform(0.01, 2, size=300), strict=True):
+        single = random_effects([e], [v])
+        assert single.tau_squared == 0
+        assert single.effect_size == pytest.approx(e)
+        assert single.standard_error == pytest.approx(math.sqrt(v))
+
+
+def test_signs_and_units():
+    e, v = np.array([0.4, 0.7, 1.3, 0.1]), np.array([0.04, 0.09, 0.05, 0.16])
+    one, mirrored, scaled = (random_effects(*pair) for pair in ((e, v), (-e, v), (3 * e, 9 * v)))
+    assert mirrored.effect_size == pytest.approx(-one.effect_size)
+    assert mirrored.p_value == pytest.approx(one.p_value)
+    assert mirrored.p_value_one_sided == pytest.approx(1 - one.p_value_one_sided)
+    assert scaled.effect_size == pytest.approx(3 * one.effect_size)
+    assert scaled.z == pytest.approx(one.z)
+    # A p-value below what 1 - Phi can tell from 0.
+    assert 0 < random_effects([1.0], [1e-3]).p_value_one_sided < 1e-200
+
+
+@pytest.mark.parametrize(
+    ("e", "v", "message"),
+    [
+        ([], [], "one study or more"),
+        ([1.0], [1.0, 2.0], "same shape"),
+        ([1.0], [0.0], "above 0"),
+        ([math.nan], [1.0], "must be finite"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused(e, v, message):
+    with pytest.raises(ValueError, match=message):
+        random_effects(e, v)
+
+
+# --- the metric
+
+
+def literal_ceat(query, encoder, contexts, drawn):
+    """Return effect sizes and published variances for given draws, sample by sample."""
+    effects, variances = [], []
+    for sample in drawn:
+        vectors = {}
+        for word, i in sample.items():
+            text = contexts[word][i]
+            start = text.index(word)
+            context = Context(text, start, start + len(word))
+            vectors[word] = encoder._encode([context], encoder.layer)[0].astype(float)
+        x, y, a, b = (
+            [vectors[word] for word in part] for part in query.target_sets + query.attribute_sets
+        )
+        effects.append(weat_effect_size(x, y, a, b, ddof=1))
+
+        def s(w, a=a, b=b):
+            return np.mean([w @ v / np.sqrt((w @ w) * (v @ v)) for v in a]) - np.mean(
+                [w @ v / np.sqrt((w @ w) * (v @ v)) for v in b]
+            )
+
+        variances.append(float(np.var([s(w) for w in x + y], ddof=1)))
+    return effects, variances
+
+
+def test_it_is_the_definition_spelt_out(query, contexts):
+    encoder = FakeEncoder()
+    seed, n = 5, 40
+    result = CEAT().run_query(query, encoder, contexts, n, random_state=seed)
+    generators = {
+        word: np.random.default_rng([seed, int.from_bytes(word.encode())]) for word in contexts
+    }
+    columns = {
+        word: generator.integers(len(contexts[word]), size=n)
+        for word, generator in generators.items()
+    }
+    drawn = [{word: int(column[i]) for word, column in columns.items()} for i in range(n)]
+    effects, variances = literal_ceat(query, encoder, contexts, drawn)
+    np.testing.assert_allclose(result.details["effect_sizes"], effects, atol=1e-12)
+    q, tau2, combined, error = literal_random_effects(effects, variances)
+    assert result["result"] == result["ceat"] == pytest.approx(combined, abs=1e-12)
+    assert result["Q"] == pytest.approx(q)
+    assert result["tau_squared"] == pytest.approx(tau2)
+    assert result["standard_error"] == pytest.approx(error)
+    assert result["p_value"] == pytest.approx(2 * stats.norm.sf(abs(combined / error)))
+    assert result["p_value_one_sided"] == pytest.approx(stats.norm.sf(combined / error))
+    assert result.details["quantiles"][0.25] == pytest.approx(np.quantile(effects, 0.25))
+    assert result.details["n_contexts"] == {word: len(own) for word, own in contexts.items()}
+    textbook = CEAT().run_query(query, encoder, contexts, n, "textbook", random_state=seed)
+    v = [5 / 6 + d * d / 10 for d in effects]
+    assert textbook["result"] == pytest.approx(literal_random_effects(effects, v)[2])
+    np.testing.assert_array_equal(textbook.details["effect_sizes"], result.details["effect_sizes"])
+
+
+def test_one_context_per_word_makes_it_weat(query):
+    encoder = FakeEncoder()
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    only = {word: [Context(word, 0, len(word))] for word in words}
+    result = CEAT().run_query(query, encoder, only, 50)
+
+    class InContext(FakeEncoder):
+        def get_vectors(self, words):
+            return self.encode_contexts([Context(word, 0, len(word)) for word in words])
+
+    weat = WEAT().run_query(query, InContext(), ddof=1)
+    assert result["result"] == pytest.approx(weat["effect_size"], abs=1e-12)
+    assert result["tau_squared"] == 0
+    deviations = [s for part in weat.details["associations"].values() for s in part.values()]
+    assert result["standard_error"] == pytest.approx(np.std(deviations, ddof=1) / math.sqrt(50))
+
+
+@pytest.mark.parametrize("chunk", [1, 6 * 7, 6 * 100])
+def test_the_result_does_not_depend_on_how_many_samples_are_made_at_once(
+    query, contexts, chunk, monkeypatch
+):
+    whole = CEAT().run_query(query, FakeEncoder(), contexts, 301)
+    monkeypatch.setattr(_ceat, "_CHUNK_NUMBERS", chunk)
+    parts = CEAT().run_query(query, FakeEncoder(), contexts, 301)
+    np.testing.assert_array_equal(whole.details["effect_sizes"], parts.details["effect_sizes"])
+    assert dict(parts) == dict(whole)
+
+
+def test_the_seed_decides(query, contexts):
+    def sizes(seed):
+        result = CEAT().run_query(query, FakeEncoder(), contexts, 30, random_state=seed)
+        return result.details["effect_sizes"].tolist()
+
+    assert sizes(1) == sizes(1) != sizes(2)
+    assert sizes(np.random.default_rng(3)) == sizes(np.random.default_rng(3))
+
+
+def test_more_samples_shrink_the_error_but_not_the_spread(query, contexts):
+    few, many = (CEAT().run_query(query, FakeEncoder(), contexts, n) for n in (200, 20_000))
+    assert many["standard_error"] == pytest.approx(few["standard_error"] / 10, rel=0.2)
+    spread = many.details["standard_deviation"]
+    assert spread == pytest.approx(few.details["standard_deviation"], rel=0.2)
+    # Draws are independent and alike, so the mean over all combinations is what they estimate.
+    assert many.details["effect_sizes"].mean() == pytest.approx(
+        few.details["effect_sizes"].mean(), abs=4 * spread / math.sqrt(200)
+    )
+
+
+def test_every_context_is_drawn_alike(query, contexts):
+    encoder = FakeEncoder()
+    bank = _ceat._Bank(encoder, {w: find_contexts([w], own)[w] for w, own in contexts.items()})
+    drawn = [_ceat.generator_of_word(0, "nurse").integers(bank.n_contexts("nurse"), size=3000)]
+    assert stats.chisquare(np.bincount(drawn[0])).pvalue > 1e-3
+
+
+def test_a_word_in_two_sets_has_one_context_in_a_sample():
+    twice = Query([["art", "nurse"], ["math", "pilot"]], [["art"], ["math"]])
+    contexts = {w: [f"{w} {i}" for i in range(9)] for w in ("art", "nurse", "math", "pilot")}
+
+    class Near(FakeEncoder):
+        def _vector(self, item, layer):
+            # Another context of the same word is orthogonal to this one.
+            word, number = item[0].split()
+            vector = np.zeros(40)
+            vector[9 * ["art", "nurse", "math", "pilot"].index(word) + int(number)] = 1
+            return vector
+
+    result = CEAT().run_query(twice, Near(dim=40), contexts, 20)
+    # s(art) = 1, s(math) = -1, the others 0: in every sample the same effect size.
+    expected = (0.5 - -0.5) / np.std([1, 0, -1, 0], ddof=1)
+    np.testing.assert_allclose(result.details["effect_sizes"], expected)
+
+
+def test_all_contexts_are_encoded_in_one_call(query, contexts):
+    encoder = FakeEncoder()
+    CEAT().run_query(query, encoder, contexts, 20)
+    assert [len(call) for call in encoder.calls] == [sum(map(len, contexts.values()))]
+
+
+def test_words_without_contexts_are_lost(query, contexts):
+    del contexts["clerk"]
+    contexts["judge"] = []
+    result = CEAT().run_query(query, FakeEncoder(), contexts, 20)
+    assert math.isnan(result["result"])
+    assert math.isnan(result["p_value"])
+    assert "'X' lost 50% of its words (clerk)" in result.nan_reason
+    kept = CEAT().run_query(query, FakeEncoder(), contexts, 20, lost_vocabulary_threshold=0.5)
+    assert math.isfinite(kept["result"])
+    assert kept.targets[1].lost == ("judge",)
+    unknown = Query([["cl#rk"], ["pilot"]], [["art"], ["math"]])
+    result = CEAT().run_query(unknown, FakeEncoder(), {**contexts, "cl#rk": ["a cl#rk"]}, 20)
+    assert "cl#rk" in result.nan_reason
+
+
+def test_contexts_beyond_the_encoder_are_left_out_and_counted(query, contexts):
+    far = "Very far. " * 20
+    contexts["nurse"] = [far + "nurse", "A nurse.", far + "nurse!"]
+    result = CEAT().run_query(query, FakeEncoder(longest=100), contexts, 20)
+    assert result.details["n_contexts"]["nurse"] == 1
+    assert result.details["n_unreadable"] == 2
+    contexts["nurse"] = [far + "nurse"]
+    lost = CEAT().run_query(query, FakeEncoder(longest=100), contexts, 20)
+    assert lost.lost_words == {"X": ["nurse"]}
+
+
+def test_preprocessors_find_the_form_that_has_contexts(query, contexts):
+    contexts["NURSE"] = contexts.pop("nurse")
+    contexts["NURSE"] = [text.upper() for text in contexts["NURSE"]]
+    options = {"preprocessors": [{}, {"uppercase": True}]}
+    result = CEAT().run_query(query, FakeEncoder(), contexts, 20, **options)
+    assert result.targets[0].used == ("NURSE", "clerk")
+
+
+def test_a_corpus_is_searched(query, contexts):
+    corpus = [text for own in contexts.values() for text in own]
+    found = CEAT().run_query(query, FakeEncoder(), corpus, 30)
+    given = CEAT().run_query(query, FakeEncoder(), contexts, 30)
+    assert found.details["effect_sizes"].tolist() == given.details["effect_sizes"].tolist()
+    few = CEAT().run_query(query, FakeEncoder(), corpus, 30, max_contexts=2)
+    assert set(few.details["n_contexts"].values()) == {2}
+    upper = [text.upper() for text in corpus]
+    assert math.isfinite(CEAT().run_query(query, FakeEncoder(), upper, 5)["result"])
+    lost = CEAT().run_query(query, FakeEncoder(), upper, 5, ignore_case=False)
+    assert "lost 100%" in lost.nan_reason
+
+
+def test_what_can_be_read_once_only_is_refused(query):
+    for once in (io.StringIO("A nurse."), iter(["A nurse."]), (s for s in ["A nurse."])):
+        with pytest.raises(TypeError, match=r"read only once.*find_contexts"):
+            CEAT().run_query(query, FakeEncoder(), once)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "error", "message"),
+    [
+        ("A nurse.", TypeError, "must be a mapping from words"),
+        (3, TypeError, "must be a mapping from words"),
+        ({"nurse": "A nurse."}, TypeError, r"contexts\['nurse'\] must be a list.*Put it in a list"),
+        ({"nurse": ["A judge."]}, ValueError, r"\['nurse'\]\[0\] does not hold the word"),
+        ({"nurse": [None]}, TypeError, r"must be a string or Context; got NoneType"),
+    ],
+)
+def test_wrong_contexts_are_refused(query, contexts, error, message):
+    with pytest.raises(error, match=message):
+        CEAT().run_query(query, FakeEncoder(), contexts)
+
+
+def test_wrong_options_are_refused(query, contexts, toy_model):
+    with pytest.raises(ValueError, match="variance must be one of"):
+        CEAT().run_query(query, FakeEncoder(), contexts, variance="sample")
+    with pytest.raises(ValueError, match="n_samples must be"):
+        CEAT().run_query(query, FakeEncoder(), contexts, 0)
+    with pytest.raises(TypeError, match="ignore_case must be"):
+        CEAT().run_query(query, FakeEncoder(), contexts, ignore_case="no")
+    with pytest.raises(TypeError, match="CEAT needs an encoder"):
+        CEAT().run_query(query, toy_model, contexts)
+
+
+def test_equal_associations_are_undefined(query, contexts):
+    class Same(FakeEncoder):
+        def _vector(self, item, layer):
+            # Of one direction, up to the last digit.
+            return np.arange(1, self.dim + 1) * (0.1 + sum(map(ord, item.text)) / 7)
+
+    result = CEAT().run_query(query, Same(), contexts, 20)
+    assert math.isnan(result["result"])
+    assert "all target words have the same association" in result.nan_reason
+    assert result.details["n_undefined"] == 20
+
+
+def test_run_queries_takes_it(query, contexts):
+    swapped = Query(query.target_sets[::-1], query.attribute_sets, ["Y", "X"], ["A", "B"])
+    params = {"contexts": contexts, "n_samples": 50}
+    table = run_queries(CEAT, [query, swapped], [FakeEncoder()], metric_params=params)
+    assert table.attrs["metric"] == "CEAT"
+    # The same contexts are drawn for a word wherever it stands.
+    assert table.iloc[0, 1] == pytest.approx(-table.iloc[0, 0], abs=1e-12)
+    row = tidy_results(table).iloc[0]
+    assert row["p_value"] == CEAT().run_query(query, FakeEncoder(), **params)["p_value"]
+    assert row["words_used"] == 9
+    with_interval = run_queries(
+        CEAT, [query], [FakeEncoder()], metric_params=params, n_bootstrap=40
+    )
+    row = tidy_results(with_interval).iloc[0]
+    assert row["score_lower"] < row["score"] < row["score_upper"]
+
+
+def test_scores_are_within_their_range(query, contexts):
+    low, high = CEAT().scale(query).value_range
+    assert high == pytest.approx(math.sqrt(5 * 4 / 6))
+    sizes = CEAT().run_query(query, FakeEncoder(dim=2), contexts, 500).details["effect_sizes"]
+    assert low <= sizes.min() < sizes.max() <= high
+
+
+def test_it_is_no_metric_of_static_models():
+    assert CEAT not in list_metrics()
+
+
+# --- contexts
+
+
+def test_words_are_found_as_whole_words():
+    corpus = [
+        "A nurse, a NURSE and nurses; the nurse's self-made un-nurse.",
+        "New York is not York. Newer: New!",
+        "nurse_1 nurse1 C++? C++, C",
+    ]
+    words = ["nurse", "York", "New York", "New", "C", "C++", "absent"]
+    found = find_contexts(words, corpus)
+    assert found.n_found == {
+        "nurse": 4, "York": 1, "New York": 1, "New": 1, "C": 1, "C++": 2, "absent": 0,
+    }  # fmt: skip
+    assert found["absent"] == ()
+    assert found.n_sentences == 3
+    assert [c.word for c in found["nurse"]] == ["nurse", "NURSE", "nurse", "nurse"]
+    exact = find_contexts(words, corpus, ignore_case=False)
+    assert [c.word for c in exact["nurse"]] == ["nurse", "nurse", "nurse"]
+
+
+@pytest.mark.parametrize("ignore_case", [True, False])
+def test_it_finds_what_a_search_for_each_word_finds(ignore_case):
+    rng = np.random.default_rng(0)
+    words = ["a", "ab", "abc", "Ab", "b", "ba", "é", "Éa", "ſ", "s", "K", "k"]
+    pieces = [*words, "A", "B", "É", " ", " ", " ", ".", "-", "_"]
+    corpus = ["".join(rng.choice(pieces, size=12)) for _ in range(400)]
+    found = find_contexts(words, corpus, 10_000, ignore_case=ignore_case)
+    flags = re.IGNORECASE if ignore_case else 0
+    for word in words:
+        expected = [
+            (text, match.start(), match.end())
+            for text in corpus
+            for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, flags)
+            if not ignore_case or match[0].lower() == word.lower()
+        ]
+        assert list(found[word]) == expected
+        assert found.n_found[word] == len(expected)
+
+
+def test_words_alike_but_for_case_share_what_is_found():
+    found = find_contexts(["May", "may"], ["In May you may."])
+    assert found.n_found == {"May": 2, "may": 2}
+    assert find_contexts(["May", "may"], ["In May you may."], ignore_case=False).n_found == {
+        "May": 1, "may": 1,
+    }  # fmt: skip
+
+
+def test_contexts_are_drawn_alike_from_all_of_the_corpus():
+    corpus = [f"w {i}" for i in range(20)]
+    counts = Counter(
+        context.text
+        for seed in range(2000)
+        for context in find_contexts(["w"], corpus, 5, random_state=seed)["w"]
+    )
+    # 500 expected each; a draw without replacement varies less than chi-square supposes.
+    assert stats.chisquare([counts[text] for text in corpus]).pvalue > 1e-3
+    pairs = Counter(
+        tuple(c.text for c in find_contexts(["w"], corpus[:5], 2, random_state=seed)["w"])
+        for seed in range(2000)
+    )
+    assert len(pairs) == 10
+    assert stats.chisquare(list(pairs.values())).pvalue > 1e-3
+
+
+def test_drawn_contexts_keep_the_order_and_do_not_depend_on_other_words():
+    corpus = [f"w {i} v" for i in range(200)]
+    alone = find_contexts(["w"], corpus, 10)
+    both = find_contexts(["v", "w"], corpus, 10)
+    assert alone["w"] == both["w"]
+    assert len(alone["w"]) == 10
+    numbers = [int(context.text.split()[1]) for context in alone["w"]]
+    assert numbers == sorted(numbers)
+    assert numbers != [int(context.text.split()[1]) for context in both["v"]]
+    assert alone.n_found == {"w": 200}
+
+
+def test_queries_stand_for_their_words_and_files_for_lines(query):
+    file = io.StringIO("A nurse.\nNo one.\nThe judge and the pilot.\n")
+    found = find_contexts([query, "one"], file)
+    assert set(found) == {
+        "nurse", "clerk", "pilot", "judge", "actor", "art", "dance", "math", "logic", "one",
+    }  # fmt: skip
+    assert [word for word in found if found[word]] == ["nurse", "pilot", "judge", "one"]
+    assert find_contexts(query, []).n_sentences == 0
+
+
+def test_found_contexts_travel():
+    import copy
+    import pickle
+
+    found = find_contexts(["nurse"], ["A nurse.", "Nurse"])
+    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert isinstance(other, FoundContexts)
+        assert other == found
+        assert (other.n_found, other.n_sentences) == (found.n_found, 2)
+    assert "2 of 2 contexts of 1 words" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences", "error", "message"),
+    [
+        ("nurse", ["A nurse."], TypeError, "words must be an iterable"),
+        (["nurse"], "A nurse.", TypeError, "sentences must be an iterable"),
+        (["nurse"], ["A nurse.", None], TypeError, "number 1 must be a string"),
+        (["nurse", ""], ["A nurse."], ValueError, "empty string"),
+        ([], ["A nurse."], ValueError, "words is empty"),
+    ],
+)
+def test_wrong_searches_are_refused(words, sentences, error, message):
+    with pytest.raises(error, match=message):
+        find_contexts(words, sentences)
+
+
+# --- real encoders
+
+
+def test_a_network_scores_as_its_vectors_one_by_one(tiny, query):
+    network, tokenizer = tiny.encoder("bert")
+    encoder = load_encoder((network, tokenizer), "tiny", pooling="mean", cache=False)
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    # The same words around every place would make contexts alike.
+    corpus = [f"{'This was ' * (n % 3)}the {word} here" for n, word in enumerate(words)]
+    result = CEAT().run_query(query, encoder, corpus, 5)
+
+    def vector(word):
+        text = corpus[words.index(word)]
+        start = text.index(word)
+        return tiny.slow(network, tokenizer, text, start, start + len(word)).astype(float)
+
+    vectors = [[vector(word) for word in part] for part in query.target_sets + query.attribute_sets]
+    assert result["result"] == pytest.approx(weat_effect_size(*vectors, ddof=1), abs=1e-4)
+    assert result.details["standard_deviation"] == pytest.approx(0, abs=1e-12)
+
+
+def test_words_beyond_the_end_of_what_a_network_reads_are_left_out(tiny, query, contexts):
+    encoder = load_encoder(tiny.encoder("bert"), "tiny", pooling="mean", cache=False)
+    long = "the " * 40
+    contexts["nurse"].append(f"{long}nurse")
+    result = CEAT().run_query(query, encoder, contexts, 5)
+    assert result.details["n_unreadable"] == 1
+    assert math.isfinite(result["result"])

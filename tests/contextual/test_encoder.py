@@ -1,0 +1,449 @@
+"""Vectors of words and contexts against direct calls of transformers, one text at a time."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from wefe.contextual import Context, load_encoder  # noqa: E402
+
+# First, in the middle and last; capitals and accents; several subwords; two in one text.
+CONTEXTS = [
+    Context("nurse", 0, 5),
+    Context("This is a nurse.", 10, 15),
+    Context("Nursing the kids, she was there", 0, 7),
+    Context("She is a DÓCTOR and the pilot of that boss", 9, 15),
+    Context("She is a DÓCTOR and the pilot of that boss", 24, 29),
+    Context("is that his home", 12, 16),
+]
+KINDS = ("bert", "roberta", "gpt2", "t5")
+OPTIONS = {"cache": False, "progress": False}
+
+
+def network_of(model):
+    return model.get_encoder() if model.config.is_encoder_decoder else model
+
+
+@pytest.mark.parametrize("layer", [0, 2, -1])
+@pytest.mark.parametrize(
+    ("kind", "pooling"),
+    [(kind, pooling) for kind in KINDS for pooling in ("mean", "first", "sentence")]
+    + [("bert", "cls"), ("roberta", "cls")],
+)
+def test_contexts_as_direct_calls_give_them(tiny, kind, pooling, layer):
+    model, tokenizer = tiny.encoder(kind)
+    encoder = load_encoder((model, tokenizer), pooling=pooling, layer=layer, **OPTIONS)
+    vectors = encoder.encode_contexts(CONTEXTS)
+    assert vectors.dtype == np.float32
+    spaced = kind in ("roberta", "gpt2")
+    for (text, start, end), vector in zip(CONTEXTS, vectors, strict=True):
+        if spaced and (start, end) == (0, len(text)):
+            text, start, end = f" {text}", 1, end + 1
+        expected = tiny.slow(network_of(model), tokenizer, text, start, end, pooling, layer)
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+def test_two_words_of_one_text_have_different_vectors(tiny):
+    encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    doctor, pilot = encoder.encode_contexts(CONTEXTS[3:5])
+    assert np.abs(doctor - pilot).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["roberta", "gpt2"])
+def test_a_word_alone_is_tokenised_as_in_running_text(tiny, kind):
+    model, tokenizer = tiny.encoder(kind)
+    assert tokenizer(" he")["input_ids"] != tokenizer("he")["input_ids"]
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    expected = tiny.slow(model, tokenizer, " he", 1, 3)
+    np.testing.assert_allclose(encoder["he"], expected, atol=1e-5)
+    bare = tiny.slow(model, tokenizer, "he", 0, 2)
+    assert np.abs(encoder["he"] - bare).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_templates_give_the_mean_over_contexts(tiny, kind):
+    pair = tiny.encoder(kind)
+    templates = ["This is a {}.", "{} was here", "{}"]
+    encoder = load_encoder(pair, templates=templates, **OPTIONS)
+    alone = load_encoder(pair, **OPTIONS)
+    contexts = [
+        Context("This is a nurse.", 10, 15),
+        Context("nurse was here", 0, 5),
+        Context("nurse", 0, 5),
+    ]
+    expected = alone.encode_contexts(contexts).mean(axis=0)
+    np.testing.assert_allclose(encoder.encode_words(["nurse"])[0], expected, atol=1e-5)
+    # Templates play no part in contexts.
+    np.testing.assert_allclose(
+        encoder.encode_contexts(contexts), alone.encode_contexts(contexts), atol=1e-6
+    )
+    only_slot = load_encoder(pair, templates=["{}"], **OPTIONS)
+    np.testing.assert_allclose(only_slot["nurse"], alone["nurse"], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_of_batches_has_no_influence(tiny, kind):
+    pair = tiny.encoder(kind)
+    texts = [Context("the kids and " * n + "nurse was here", 13 * n, 13 * n + 5) for n in range(5)]
+    together = load_encoder(pair, batch_size=100, **OPTIONS).encode_contexts(texts)
+    for size in (1, 2):
+        few = load_encoder(pair, batch_size=size, **OPTIONS).encode_contexts(texts)
+        np.testing.assert_allclose(few, together, atol=1e-5)
+
+
+def test_layers_are_those_of_one_pass(tiny):
+    encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    words = ["she", "nursing", "boss"]
+    every = encoder.encode_layers(words)
+    assert every.shape == (4, 3, 16)
+    assert encoder.n_layers == 4
+    for layer in range(4):
+        np.testing.assert_allclose(every[layer], encoder.at_layer(layer).encode_words(words))
+    some = encoder.encode_layers(CONTEXTS, [-1, 1])
+    np.testing.assert_allclose(some[0], encoder.encode_contexts(CONTEXTS), atol=1e-6)
+    np.testing.assert_allclose(some[1], encoder.at_layer(1).encode_contexts(CONTEXTS), atol=1e-6)
+    through = load_encoder(tiny.encoder("bert"), templates=["That is {}."], **OPTIONS)
+    np.testing.assert_allclose(
+        through.encode_layers(words)[2], through.at_layer(2).encode_words(words), atol=1e-6
+    )
+
+
+def test_a_head_is_left_out(tiny):
+    pair = tiny.encoder("bert")
+    headed = transformers.BertForMaskedLM(pair[0].config)
+    headed.bert.load_state_dict(pair[0].state_dict(), strict=False)
+    words = ["she", "pilot"]
+    np.testing.assert_allclose(
+        load_encoder(headed, tokenizer=pair[1], **OPTIONS).encode_words(words),
+        load_encoder(pair, **OPTIONS).encode_words(words),
+        atol=1e-6,
+    )
+
+
+def test_a_pipeline_is_taken_apart(tiny):
+    model, tokenizer = tiny.encoder("bert")
+    pipeline = transformers.pipeline("feature-extraction", model=model, tokenizer=tokenizer)
+    np.testing.assert_allclose(
+        load_encoder(pipeline, **OPTIONS)["she"],
+        load_encoder((model, tokenizer), **OPTIONS)["she"],
+        atol=1e-6,
+    )
+
+
+# The caller's model
+
+
+def test_training_goes_on_as_it_was(tiny):
+    model, tokenizer = tiny.encoder("bert")
+    model.train()
+    model.encoder.layer[1].eval()
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    first = encoder.encode_contexts(CONTEXTS)
+    # Dropout would change them.
+    np.testing.assert_array_equal(first, encoder.encode_contexts(CONTEXTS))
+    assert model.training
+    assert model.encoder.layer[0].attention.self.dropout.training
+    assert not model.encoder.layer[1].training
+    assert not model.encoder.layer[1].attention.self.dropout.training
+    assert all(weight.requires_grad for weight in model.parameters())
+
+
+def test_vectors_of_weights_that_were_trained_meanwhile_are_refused(tiny):
+    model, tokenizer = tiny.encoder("bert")
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    encoder.encode_words(["she"])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(**tokenizer("she", return_tensors="pt")).last_hidden_state.sum().backward()
+    optimizer.step()
+    for ask in (lambda: encoder["she"], lambda: encoder.encode_contexts(CONTEXTS)):
+        with pytest.raises(RuntimeError, match="changed after load_encoder"):
+            ask()
+    load_encoder((model, tokenizer), **OPTIONS)["she"]
+
+
+def test_another_type_is_a_copy(tiny):
+    model, tokenizer = tiny.encoder("bert")
+    encoder = load_encoder((model, tokenizer), dtype="bfloat16", **OPTIONS)
+    vectors = encoder.encode_words(["she", "nurse"])
+    assert vectors.dtype == np.float32
+    assert next(model.parameters()).dtype == torch.float32
+    full = load_encoder((model, tokenizer), **OPTIONS).encode_words(["she", "nurse"])
+    np.testing.assert_allclose(vectors, full, atol=0.2)
+    assert np.abs(vectors - full).max() > 0
+
+
+# Words without a vector
+
+
+def test_words_that_the_tokenizer_cannot_represent_are_not_in_the_model(tiny):
+    encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    for word in ("she", "unwritten", "New Yórk", " she", "she ☃"):
+        assert word in encoder, word
+    for word in ("", "  ", "☃", "[MASK]", "[UNK]", "\ud800", "a" * 200, "she " * 40):
+        assert word not in encoder, word
+    assert 3 not in encoder
+    with pytest.raises(KeyError, match="'☃' is not in .*only unknown or special tokens"):
+        encoder.encode_words(["she", "☃"])
+    with pytest.raises(KeyError, match="'' is not in .*no token"):
+        encoder[""]
+    assert len(encoder) == 0
+
+
+def test_bytes_make_every_word_known(tiny):
+    encoder = load_encoder(tiny.encoder("gpt2"), **OPTIONS)
+    assert "☃" in encoder
+    assert "" not in encoder
+    assert "<|endoftext|>" not in encoder
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2"])
+def test_a_word_that_is_cut_off_is_refused_and_one_before_it_is_not(tiny, kind):
+    model, tokenizer = tiny.encoder(kind)
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    assert encoder.max_length == 32
+    text = "a nurse is here" + " the" * 40 + " nursing"
+    early, late = Context(text, 2, 7), Context(text, len(text) - 7, len(text))
+    assert encoder.can_encode([early, late]).tolist() == [True, False]
+    with pytest.raises(ValueError, match=r"contexts\[1\].*'nursing'.*max_length=32.*can_encode"):
+        encoder.encode_contexts([early, late])
+    ids = tokenizer(text, truncation=True, max_length=32)["input_ids"]
+    states = model.eval()(input_ids=torch.tensor([ids])).last_hidden_state[0]
+    full = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+    places = [n for n, (first, last) in enumerate(full) if first < 7 and last > 2]
+    expected = states[places].mean(axis=0).detach().numpy()
+    np.testing.assert_allclose(encoder.encode_contexts([early])[0], expected, atol=1e-5)
+
+
+def test_a_word_of_which_a_part_is_cut_off_is_refused(tiny):
+    encoder = load_encoder(tiny.encoder("bert"), max_length=5, **OPTIONS)
+    # [CLS] the kids nurse ##s [SEP] is one token too long.
+    assert not encoder.can_encode([Context("the kids nurses", 9, 15)])[0]
+    assert encoder.can_encode([Context("the kids nurse", 9, 14)])[0]
+    with pytest.raises(ValueError, match="max_length is at most 32"):
+        load_encoder(tiny.encoder("bert"), max_length=33, **OPTIONS)
+    with pytest.raises(ValueError, match="leaves no token"):
+        load_encoder(tiny.encoder("bert"), max_length=2, **OPTIONS)
+
+
+def test_spans_must_be_of_their_text(tiny):
+    encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    for start, end in ((0, 0), (3, 2), (-1, 2), (0, 99), (0.0, 3)):
+        with pytest.raises(ValueError, match=r"contexts\[0\]: start and end"):
+            encoder.encode_contexts([Context("nurse", start, end)])
+    with pytest.raises(TypeError, match=r"Context\(text, start, end\)"):
+        encoder.encode_contexts(["nurse"])
+    assert encoder.encode_contexts([]).shape == (0, 16)
+
+
+def test_tokenizer_and_model_must_belong_together(tiny):
+    model, tokenizer = tiny.network("bert", 6), tiny.wordpiece()
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    with pytest.raises(ValueError, match="belong together"):
+        encoder["nurse"]
+    assert len(encoder) == 0
+
+
+def test_what_cannot_be_pooled_is_refused(tiny):
+    with pytest.raises(ValueError, match="pooling='cls' takes the special token"):
+        load_encoder(tiny.encoder("gpt2"), pooling="cls", **OPTIONS)
+    with pytest.raises(ValueError, match="pooling must be one of.*Did you mean 'mean'"):
+        load_encoder(tiny.encoder("bert"), pooling="meam", **OPTIONS)
+    with pytest.raises(ValueError, match="layer must be from 0 .* to 3, .* 4 hidden states"):
+        load_encoder(tiny.encoder("bert"), layer=4, **OPTIONS)
+    with pytest.raises(TypeError, match="layer must be an integer"):
+        load_encoder(tiny.encoder("bert"), layer=1.0, **OPTIONS)
+
+
+def test_a_slow_tokenizer_is_refused(tiny):
+    model, tokenizer = tiny.encoder("bert")
+
+    class Slow(type(tokenizer)):
+        is_fast = False
+
+    tokenizer.__class__ = Slow
+    with pytest.raises(TypeError, match="A fast one is needed"):
+        load_encoder((model, tokenizer), **OPTIONS)
+
+
+# Fingerprints
+
+
+def test_the_fingerprint_is_that_of_the_numbers(tiny, tiny_folder):
+    first = load_encoder(tiny.encoder("bert"), **OPTIONS).fingerprint
+    assert len(first) == 32
+    assert load_encoder(tiny_folder, **OPTIONS).fingerprint == first
+    assert load_encoder(tiny.encoder("bert", seed=1), **OPTIONS).fingerprint != first
+    model, tokenizer = tiny.encoder("bert")
+    with torch.no_grad():
+        model.pooler.dense.weight += 1  # hidden states do not depend on it
+    assert load_encoder((model, tokenizer), **OPTIONS).fingerprint == first
+    with torch.no_grad():
+        model.embeddings.word_embeddings.weight[7, 0] += 1e-3
+    assert load_encoder((model, tokenizer), **OPTIONS).fingerprint != first
+    model, tokenizer = tiny.encoder("bert")
+    tokenizer.add_tokens(["kidss"])
+    assert load_encoder((model, tokenizer), **OPTIONS).fingerprint != first
+    model.config.layer_norm_eps = 0.1
+    assert load_encoder((model, tiny.encoder("bert")[1]), **OPTIONS).fingerprint != first
+
+
+# Files
+
+
+def test_a_folder_is_opened(tiny, tiny_folder):
+    encoder = load_encoder(tiny_folder, device="cpu", **OPTIONS)
+    expected = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    assert encoder.name == "tiny-bert"
+    np.testing.assert_allclose(encoder["nurse"], expected["nurse"], atol=1e-6)
+    assert load_encoder(str(tiny_folder), "mine", **OPTIONS).name == "mine"
+
+
+def test_weights_that_would_run_code_do_not(tiny_folder, tmp_path):
+    proof = tmp_path / "proof"
+
+    class Evil:
+        def __reduce__(self):
+            return open, (str(proof), "w")
+
+    (tiny_folder / "model.safetensors").unlink()
+    torch.save({"embeddings.word_embeddings.weight": Evil()}, tiny_folder / "pytorch_model.bin")
+    with pytest.raises(Exception, match=r"(?i)weights|unpickl"):
+        load_encoder(tiny_folder, **OPTIONS)
+    assert not proof.exists()
+
+
+def test_honest_weights_in_bin_are_read(tiny, tiny_folder):
+    (tiny_folder / "model.safetensors").unlink()
+    model, tokenizer = tiny.encoder("bert")
+    torch.save(model.state_dict(), tiny_folder / "pytorch_model.bin")
+    expected = load_encoder((model, tokenizer), **OPTIONS)["nurse"]
+    np.testing.assert_allclose(load_encoder(tiny_folder, **OPTIONS)["nurse"], expected, atol=1e-6)
+
+
+def test_code_that_comes_with_a_model_is_not_run(tiny_folder, tmp_path):
+    proof = tmp_path / "proof"
+    (tiny_folder / "modeling_evil.py").write_text(f"open({str(proof)!r}, 'w')\nclass Evil: pass\n")
+    config = json.loads((tiny_folder / "config.json").read_text())
+    config["model_type"] = "evil"
+    config["auto_map"] = {"AutoConfig": "modeling_evil.Evil", "AutoModel": "modeling_evil.Evil"}
+    (tiny_folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="code of its own, which is not run"):
+        load_encoder(tiny_folder, **OPTIONS)
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    "kind", ["modeling_evil.Transformer", "os.path.join", "sentence_transformers.X"]
+)
+def test_a_list_of_parts_that_names_code_is_refused(tiny_folder, tmp_path, kind):
+    proof = tmp_path / "proof"
+    (tiny_folder / "modeling_evil.py").write_text(
+        f"open({str(proof)!r}, 'w')\nclass Transformer: pass\n"
+    )
+    modules = [{"idx": 0, "name": "0", "path": "", "type": kind}]
+    (tiny_folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ValueError, match=f"makes use of '{kind}'"):
+        load_encoder(tiny_folder, **OPTIONS)
+    assert not proof.exists()
+
+
+def test_an_activation_that_names_code_is_refused(tiny_folder):
+    types = ("Transformer", "Dense")
+    modules = [
+        {"path": path, "type": f"sentence_transformers.models.{kind}"}
+        for path, kind in zip(("", "1_Dense"), types, strict=True)
+    ]
+    (tiny_folder / "modules.json").write_text(json.dumps(modules))
+    (tiny_folder / "1_Dense").mkdir()
+    config = tiny_folder / "1_Dense" / "config.json"
+    config.write_text(json.dumps({"activation_function": "os.getcwd"}))
+    with pytest.raises(ValueError, match="makes use of 'os.getcwd'"):
+        load_encoder(tiny_folder, **OPTIONS)
+    config.unlink()
+    with pytest.raises(ValueError, match="is damaged, or what it lists"):
+        load_encoder(tiny_folder, **OPTIONS)
+    (tiny_folder / "modules.json").write_text("{]")
+    with pytest.raises(ValueError, match="is damaged"):
+        load_encoder(tiny_folder, **OPTIONS)
+
+
+def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
+    with pytest.raises(FileNotFoundError, match="there is no folder 'nothing-here'"):
+        load_encoder("nothing-here", **OPTIONS)
+    with pytest.raises(ValueError, match="is a file; expected the folder"):
+        load_encoder(tiny_folder / "config.json", **OPTIONS)
+    with pytest.raises(ValueError, match="cannot be opened as an encoder"):
+        load_encoder(tmp_path, **OPTIONS)
+    model, tokenizer = tiny.encoder("bert")
+    with pytest.raises(TypeError, match=r"needs its tokenizer: load_encoder\(model, tokenizer="):
+        load_encoder(model, **OPTIONS)
+    with pytest.raises(TypeError, match="source must be a SentenceTransformer"):
+        load_encoder({"she": [1.0]}, **OPTIONS)
+    with pytest.raises(TypeError, match="tokenizer is for a transformers model"):
+        load_encoder(tiny_folder, tokenizer=tokenizer, **OPTIONS)
+    config = transformers.ViTConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
+        image_size=4, patch_size=2,
+    )  # fmt: skip
+    with pytest.raises(TypeError, match="does not give hidden states of texts"):
+        load_encoder((transformers.ViTModel(config), tokenizer), **OPTIONS)
+
+
+@pytest.fixture
+def hub(monkeypatch, tiny_folder, tmp_path):
+    """A Hugging Face with one model, and what was fetched from it."""
+    library = pytest.importorskip("huggingface_hub")
+    fetched = []
+    cache = tmp_path / "snapshots" / "0123"
+    for name in ("onnx/model.onnx", "tf_model.h5", "pytorch_model.bin", "model.fp16.safetensors"):
+        (tiny_folder / name).parent.mkdir(exist_ok=True)
+        (tiny_folder / name).write_bytes(b"large")
+
+    class Api:
+        error = None
+
+        def list_repo_files(self, repo_id, *, revision=None, token=None):
+            if self.error is not None:
+                raise self.error
+            assert (repo_id, revision) == ("org/tiny", "v1")
+            files = (path for path in tiny_folder.rglob("*") if path.is_file())
+            return [path.relative_to(tiny_folder).as_posix() for path in files]
+
+    def download(repo_id, filename, *, revision=None, token=None):
+        fetched.append(filename)
+        target = cache / filename
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tiny_folder / filename, target)
+        return str(target)
+
+    def no_snapshot(*args, **kwargs):
+        raise library.utils.LocalEntryNotFoundError("not there")
+
+    api = Api()
+    api.fetched = fetched
+    monkeypatch.setattr(library, "HfApi", lambda: api)
+    monkeypatch.setattr(library, "hf_hub_download", download)
+    monkeypatch.setattr(library, "snapshot_download", no_snapshot)
+    return api
+
+
+def test_of_a_model_on_hugging_face_only_what_is_needed_is_fetched(hub, tiny):
+    encoder = load_encoder("org/tiny@v1", **OPTIONS)
+    assert encoder.name == "tiny"
+    expected = load_encoder(tiny.encoder("bert"), **OPTIONS)
+    np.testing.assert_allclose(encoder["nurse"], expected["nurse"], atol=1e-6)
+    assert "model.safetensors" in hub.fetched
+    large = {"onnx/model.onnx", "tf_model.h5", "pytorch_model.bin", "model.fp16.safetensors"}
+    assert not large & set(hub.fetched)
+
+
+def test_a_model_that_cannot_be_had_is_one_clear_error(hub):
+    hub.error = OSError("no network")
+    with pytest.raises(ConnectionError, match="org/tiny.*not in the cache.*HF_HUB_OFFLINE"):
+        load_encoder("org/tiny", revision="v1", **OPTIONS)
+    with pytest.raises(ValueError, match="names one revision"):
+        load_encoder("org/tiny@v1", revision="v2", **OPTIONS)

@@ -1,0 +1,132 @@
+"""Encoders in what was made for tables of vectors: runs, workers, audits, mitigation."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from wefe import Query, run_queries, tidy_results
+from wefe.audit import (
+    audit_direction,
+    audit_query,
+    mean_attribute_differences,
+    score_warnings,
+)
+from wefe.contextual import SEAT, load_encoder
+from wefe.contextual._encoder import Encoder
+from wefe.datasets import Criterion
+from wefe.debias import list_debias_methods
+from wefe.metrics import list_metrics
+from wefe.silhouette import bootstrap_interval, word_influence
+
+WORDS = [["she", "woman", "her"], ["he", "man", "his"], ["home", "kids", "nurse"], ["boss", "job"]]
+QUERY = Query(WORDS[:2], WORDS[2:])
+PAIRS = list(zip(*WORDS[:2], strict=True))
+FORMS = [{}, {"lowercase": True}]
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return load_encoder(tiny_bert, "tiny", cache=False, progress=False)
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """The texts that a network read at once."""
+    sizes, run = [], Encoder._run
+
+    def counting(self, batch, **options):
+        sizes.append(len(batch))
+        return run(self, batch, **options)
+
+    monkeypatch.setattr(Encoder, "_run", counting)
+    return sizes
+
+
+def fitting(metric):
+    return QUERY if metric().accepts(QUERY) else Query(WORDS[:2], WORDS[2:3])
+
+
+@pytest.mark.parametrize("metric", list_metrics())
+def test_every_metric_scores_it_as_its_snapshot(encoder, metric):
+    query = fitting(metric)
+    params = {"holdout": False} if metric.__name__ == "RNSB" else {}
+    of_encoder = metric().run_query(query, encoder, **params)["result"]
+    assert np.isfinite(of_encoder)
+    assert metric().run_query(query, encoder.snapshot(query), **params)["result"] == of_encoder
+
+
+def test_the_words_of_all_queries_are_one_batch(encoder, batches):
+    other = Query(WORDS[2:], [["tree", "the"], ["doctor"]])
+    run_queries("weat", [QUERY, other], [encoder], progress=False)
+    assert batches == [11 + 3]
+
+
+def test_words_are_encoded_in_the_form_that_counts(encoder, batches):
+    capitals = Query([["She", "WOMAN"], ["He"]], WORDS[2:])
+    run_queries("weat", [capitals], [encoder], metric_params={"preprocessors": FORMS})
+    assert list(encoder) == ["She", "WOMAN", "He", *WORDS[2], *WORDS[3]]
+    assert batches == [8]
+
+
+@pytest.mark.parametrize("strategy", ["first", "all"])
+def test_workers_score_as_one_process_does(encoder, strategy):
+    capitals = Query([["She", "Woman"], ["He", "xyzzy☃"]], WORDS[2:])
+    options = {
+        "metric_params": {"preprocessors": FORMS, "strategy": strategy},
+        "lost_vocabulary_threshold": 0.5,
+        "progress": False,
+    }
+    alone = run_queries("weat", [QUERY, capitals], [encoder], **options)
+    together = run_queries("weat", [QUERY, capitals], [encoder.at_layer(-1)], n_jobs=2, **options)
+    np.testing.assert_array_equal(together, alone)
+    assert np.isfinite(alone.to_numpy()).all()
+
+
+def test_metrics_of_sentences_stay_where_the_encoder_is(encoder):
+    queries = [QUERY, Query(WORDS[2:], WORDS[:2])]
+    alone = run_queries(SEAT, queries, [encoder], progress=False)
+    together = run_queries(SEAT, queries, [encoder], n_jobs=2, progress=False)
+    np.testing.assert_array_equal(together, alone)
+    assert not list(encoder)  # no word alone was encoded
+
+
+def test_audits_and_intervals_are_those_of_the_snapshot(encoder):
+    still = encoder.snapshot(QUERY)
+    assert audit_query(QUERY, encoder).to_json() == audit_query(QUERY, still).to_json()
+    directions = [audit_direction(PAIRS, model).to_json() for model in (encoder, still)]
+    assert directions[0] == directions[1]
+    differences = mean_attribute_differences(QUERY, [encoder, still])
+    assert differences["mean_attribute_difference"].nunique() == 1
+    for model in (encoder, still):
+        assert score_warnings("weat", QUERY, model) == score_warnings("weat", QUERY, still)
+    influences = [word_influence("weat", QUERY, model) for model in (encoder, still)]
+    assert influences[0].equals(influences[1])
+    intervals = [bootstrap_interval("weat", QUERY, model, 50) for model in (encoder, still)]
+    assert intervals[0].lower == intervals[1].lower
+    table = tidy_results(run_queries("weat", [QUERY], [encoder], audit=True, progress=False))
+    assert table["warnings"].notna().all()
+
+
+QUICK = {"n_words": 8, "n_iterations": 2, "epochs": 5, "n_neighbours": 3}
+
+
+@pytest.mark.parametrize("method", list_debias_methods(), ids=lambda method: method.__name__)
+def test_every_mitigation_method_takes_a_snapshot(encoder, method):
+    sets = [["home", "kids", "nurse"], ["boss", "job", "pilot"]]
+    gender = Criterion(
+        "gender",
+        PAIRS,
+        ("female", "male"),
+        stereotyped_words=dict(zip(("female", "male"), sets, strict=True)),
+    )
+    words = [f"{first}{second}" for first in "abcdefgh" for second in "ilmnorst"]
+    words = [*WORDS[0], *WORDS[1], *sets[0], *sets[1], *words]
+    still = encoder.snapshot(words)
+    known = method().get_params()
+    instance = method(**{name: value for name, value in QUICK.items() if name in known})
+    mitigated = instance.fit(still, criterion=gender).transform(still)
+    assert mitigated.get_vectors(words).shape == (len(words), 16)
+    if method.__name__ != "INLP":  # no classifier tells random vectors apart, and it says so
+        assert not np.allclose(mitigated.get_vectors(words), still.get_vectors(words))

@@ -1,0 +1,215 @@
+"""Scores over the layers of an encoder."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wefe import Query, run_queries
+from wefe.contextual import CEAT, SEAT, LayerScore, LayerScores, layer_scores, load_encoder
+from wefe.metrics import WEAT, BaseMetric, list_metrics
+from wefe.metrics._registry import as_metric
+from wefe.running import tidy_results
+
+_spec = importlib.util.spec_from_file_location(
+    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
+)
+_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+FakeEncoder = _module.FakeEncoder
+
+QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
+OTHER = Query([["Ann", "Eve"], ["Bob", "Max"]], [["art", "poem"], ["math", "logic"]])
+CONTEXTS = {
+    word: [f"{word} is number {i}" for i in range(3)]
+    for query in (QUERY, OTHER)
+    for part in query.target_sets + query.attribute_sets
+    for word in part
+}
+
+
+@pytest.mark.parametrize("metric", list_metrics())
+def test_each_layer_scores_as_the_model_at_that_layer(metric):
+    query = metric().subqueries(QUERY)[0]
+    params = {"random_state": 0, "holdout": False} if metric.__name__ == "RNSB" else {}
+    curves = layer_scores(metric, query, FakeEncoder(), metric_params=params)
+    expected = [
+        metric().run_query(query, FakeEncoder(layer=layer), **params)["result"]
+        for layer in range(4)
+    ]
+    assert [score.score for score in curves.scores] == pytest.approx(expected, nan_ok=True)
+    assert not np.isnan(expected).all()
+    assert curves.metric == metric().scale(None, **params).label
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        (SEAT, {"templates": ["This is {}.", "{}!"], "calculate_p_value": True}),
+        (SEAT, {"level": "word"}),
+        (CEAT, {"contexts": CONTEXTS, "n_samples": 50}),
+    ],
+)
+def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
+    encoder = FakeEncoder()
+    curves = layer_scores(metric, [QUERY, OTHER], encoder, metric_params=params)
+    # One call per query, of the texts that the one before did not have.
+    assert len(encoder.calls) == 2
+    assert not set(encoder.calls[0]) & set(encoder.calls[1])
+    for score in curves.scores:
+        query = QUERY if score.query_name == QUERY.query_name else OTHER
+        direct = metric().run_query(query, FakeEncoder(layer=score.layer), **params)
+        assert score.score == pytest.approx(direct["result"])
+        assert score.p_value == pytest.approx(direct["p_value"], nan_ok=True)
+
+
+def test_words_of_all_queries_go_through_the_encoder_once():
+    encoder = FakeEncoder()
+    layer_scores("weat", [QUERY, OTHER, QUERY], encoder)
+    assert len(encoder.calls) == 1
+    assert sorted(encoder.calls[0]) == sorted(CONTEXTS)
+
+
+def test_only_the_forms_that_count_are_encoded():
+    encoder = FakeEncoder()
+    preprocessors = [{"uppercase": True}, {}]
+    params = {"preprocessors": preprocessors}
+    layer_scores("weat", QUERY, encoder, metric_params=params)
+    assert all(word.isupper() for call in encoder.calls for word in call)
+    encoder = FakeEncoder()
+    layer_scores("weat", QUERY, encoder, metric_params={**params, "strategy": "all"})
+    assert len(encoder.calls) == 1
+    assert len(encoder.calls[0]) == 2 * 8
+
+
+def test_layers_can_be_chosen():
+    encoder = FakeEncoder(n_layers=5)
+    curves = layer_scores("weat", QUERY, encoder, layers=[-1, 0, 4, 2])
+    assert [score.layer for score in curves.scores] == [0, 2, 4]
+    assert [score.depth for score in curves.scores] == [0, 0.5, 1]
+    everything = layer_scores("weat", QUERY, encoder)
+    assert [s.score for s in everything.scores[::2]] == [s.score for s in curves.scores]
+    with pytest.raises(ValueError, match=r"fake has no layer 5: it has 5, from 0 .* to 4"):
+        layer_scores("weat", QUERY, encoder, layers=[5])
+    with pytest.raises(ValueError, match="layers is empty"):
+        layer_scores("weat", QUERY, encoder, layers=[])
+    with pytest.raises(TypeError, match="integers; got float"):
+        layer_scores("weat", QUERY, encoder, layers=[1.0])
+
+
+def test_models_and_queries_keep_their_order_and_their_names():
+    models = [FakeEncoder(n_layers=2), FakeEncoder("deep", n_layers=3), FakeEncoder(n_layers=2)]
+    curves = layer_scores(WEAT, [QUERY, OTHER], models)
+    names = [score.model_name for score in curves.scores]
+    assert names == ["fake"] * 4 + ["deep"] * 6 + ["fake (2)"] * 4
+    assert [score.layer for score in curves.scores] == [0, 1] * 2 + [0, 1, 2] * 2 + [0, 1] * 2
+    deep = [score for score in curves.scores if score.model_name == "deep"]
+    table = run_queries(WEAT, [QUERY, OTHER], [FakeEncoder("deep", n_layers=3)])
+    assert [deep[2].score, deep[5].score] == pytest.approx(table.iloc[0].tolist())
+
+
+def test_p_values_intervals_and_seeds():
+    params = {"calculate_p_value": True, "p_value_iterations": 99}
+    generator = np.random.default_rng(1)
+    curves = layer_scores(
+        WEAT, QUERY, FakeEncoder(), metric_params={**params, "random_state": generator},
+        n_bootstrap=40,
+    )  # fmt: skip
+    seed = int(np.random.default_rng(1).integers(2**32))
+    for score in curves.scores:
+        table = run_queries(
+            WEAT, [QUERY], [FakeEncoder(layer=score.layer)],
+            metric_params={**params, "random_state": seed}, n_bootstrap=40,
+        )  # fmt: skip
+        row = tidy_results(table).iloc[0]
+        assert score.p_value == row["p_value"]
+        assert score.score_lower == pytest.approx(row["score_lower"])
+        assert score.score_upper == pytest.approx(row["score_upper"])
+
+
+def test_what_cannot_be_answered_has_its_reason():
+    lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
+    curves = layer_scores("weat", [lossy], FakeEncoder())
+    assert all(math.isnan(score.score) for score in curves.scores)
+    assert all("lost 50%" in score.nan_reason for score in curves.scores)
+    assert "4 of 4 scores undefined" in repr(curves)
+    assert "NaN" not in curves.to_json()
+
+
+def test_a_metric_of_the_user_may_ask_the_model_itself():
+    class Length(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Length"
+
+        def run_query(self, query, model):
+            vector = model[query.target_sets[0][0]]
+            assert (vector.shape, vector.dtype) == ((model.dim,), model.dtype)
+            return {"result": float(np.linalg.norm(vector))}
+
+    curves = layer_scores(Length, QUERY, FakeEncoder())
+    vectors = FakeEncoder().encode_layers(["nurse"])[:, 0]
+    expected = np.linalg.norm(vectors, axis=1)
+    assert [score.score for score in curves.scores] == pytest.approx(expected.tolist())
+
+
+def test_wrong_calls_are_refused(toy_model):
+    with pytest.raises(TypeError, match="layer_scores needs an encoder"):
+        layer_scores("weat", QUERY, toy_model)
+    with pytest.raises(ValueError, match="at least one query and one model"):
+        layer_scores("weat", QUERY, [])
+    with pytest.raises(TypeError, match="metric_params must be a dict"):
+        layer_scores("weat", QUERY, FakeEncoder(), metric_params=["ddof"])
+    with pytest.raises(ValueError, match="needs 2 target and 1 attribute sets"):
+        layer_scores("rnd", QUERY, FakeEncoder())
+
+
+def test_table_and_json():
+    curves = layer_scores("weat", [QUERY, OTHER], FakeEncoder())
+    table = curves.to_frame()
+    assert list(table.columns) == [
+        "model_name", "query_name", "layer", "depth", "metric", "score", "score_lower",
+        "score_upper", "p_value", "nan_reason",
+    ]  # fmt: skip
+    assert table["score"].tolist() == [score.score for score in curves.scores]
+    assert set(table["metric"]) == {"WEAT"}
+    content = json.loads(curves.to_json())
+    assert content["metric"] == "WEAT"
+    assert content["scores"][3]["score"] == curves.scores[3].score
+    assert content["scores"][3]["p_value"] is None
+    assert repr(curves) == "<LayerScores of WEAT: 1 models, 2 queries, 4 layers>"
+    assert len(curves.plot().data) == 2
+    assert LayerScores("M", 0.0, (LayerScore("m", "q", 0, 0.0, 1.0),)).to_frame().shape == (1, 10)
+
+
+# --- real encoders
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("weat", {"return_effect_size": True}),
+        (SEAT, {"templates": "noun"}),
+        (CEAT, {"contexts": CONTEXTS, "n_samples": 20}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_a_network_scores_as_it_does_at_each_layer(tiny, metric, params, kind):
+    encoder = load_encoder(tiny.encoder(kind), "tiny", pooling="mean", cache=False)
+    curves = layer_scores(metric, QUERY, encoder, metric_params=params)
+    assert [score.layer for score in curves.scores] == [0, 1, 2, 3]
+    for score in curves.scores:
+        at_layer = encoder.at_layer(score.layer)
+        direct = as_metric(metric).run_query(QUERY, at_layer, **params)
+        assert score.score == pytest.approx(direct["result"], abs=1e-5)
+    assert len({round(score.score, 3) for score in curves.scores}) > 1
+
+
+def test_the_layers_of_a_real_encoder(minilm):
+    encoder = load_encoder(minilm, "minilm", pooling="mean", cache=False)
+    curves = layer_scores("weat", [QUERY, OTHER], encoder, layers=[0, 3, -1])
+    assert [score.depth for score in curves.scores] == [0, 0.5, 1] * 2
+    last = WEAT().run_query(QUERY, encoder)["result"]
+    assert curves.scores[2].score == pytest.approx(last, abs=1e-5)

@@ -1,0 +1,389 @@
+"""An encoder with the face of a model: metrics, mitigation, copies, workers."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from wefe import ECT, MAC, RND, RNSB, WEAT, Query, WordEmbeddingModel, load, run_queries  # noqa: E402
+from wefe.contextual import Context, ContextualModel, load_encoder  # noqa: E402
+from wefe.contextual._encoder import Encoder  # noqa: E402
+from wefe.debias import HardDebias  # noqa: E402
+from wefe.models import UnreadWordError  # noqa: E402
+from wefe.silhouette import bias_silhouette  # noqa: E402
+
+OPTIONS = {"cache": False, "progress": False}
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return load_encoder(tiny_bert, "tiny", **OPTIONS)
+
+
+@pytest.fixture
+def query():
+    return Query(
+        [["she", "woman", "her"], ["he", "man", "his"]],
+        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
+        ["Female", "Male"],
+        ["Home", "Work"],
+    )
+
+
+@pytest.fixture
+def n_runs(monkeypatch):
+    """The number of texts of each batch that a network read."""
+    sizes, run = [], Encoder._run
+
+    def counting(self, batch, **options):
+        sizes.append(len(batch))
+        return run(self, batch, **options)
+
+    monkeypatch.setattr(Encoder, "_run", counting)
+    return sizes
+
+
+def words_of(query):
+    return [word for part in query.target_sets + query.attribute_sets for word in part]
+
+
+# As a model
+
+
+@pytest.mark.parametrize(
+    ("metric", "shape", "options"),
+    [
+        (WEAT, (2, 2), {"calculate_p_value": True, "p_value_method": "exact"}),
+        (RND, (2, 1), {}),
+        (MAC, (2, 2), {}),
+        (ECT, (2, 1), {}),
+        (RNSB, (2, 2), {"holdout": False, "random_state": 0}),
+    ],
+)
+def test_metrics_take_it_as_a_static_model(encoder, query, metric, shape, options):
+    part = Query(query.target_sets[: shape[0]], query.attribute_sets[: shape[1]])
+    words = words_of(query)
+    static = WordEmbeddingModel.from_arrays(words, encoder.encode_words(words), "tiny")
+    fresh = encoder.at_layer(-1, "tiny")
+    assert len(fresh) == 0
+    first, second = (metric().run_query(part, model, **options) for model in (fresh, static))
+    assert first.keys() == second.keys()
+    # The vectors differ in rounding, as they come from other batches.
+    assert first["result"] == pytest.approx(second["result"], abs=1e-4)
+    assert len(fresh) == len(words_of(part))
+
+
+def test_a_query_is_one_batch_and_prepare_does_several_at_once(encoder, query, n_runs):
+    WEAT().run_query(query, encoder)
+    assert n_runs == [12]
+    WEAT().run_query(query, encoder)
+    assert n_runs == [12]
+    other = encoder.at_layer(1)
+    other.prepare([query, "tree", "☃"])
+    assert n_runs == [12, 13]
+    WEAT().run_query(query, other)
+    other.prepare(query)
+    assert n_runs == [12, 13]
+    assert list(other) == [*words_of(query), "tree"]
+
+
+def test_asking_whether_a_word_is_there_encodes_nothing(encoder, n_runs):
+    assert "nurse" in encoder
+    assert "nurse" in encoder.vocab
+    assert "☃" not in encoder.vocab
+    assert 3 not in encoder
+    assert len(encoder) == 0
+    assert n_runs == []
+    assert encoder.vocab["nurse"] == 0
+    with pytest.raises(KeyError):
+        encoder.vocab["☃"]
+    assert list(encoder) == ["nurse"]
+    assert encoder.vectors.shape == (1, 16)
+    assert n_runs == [1]
+
+
+def test_words_that_it_lacks_are_lost(encoder, query):
+    sets = [[*query.target_sets[0], "☃"], query.target_sets[1]]
+    lossy = Query(sets, query.attribute_sets)
+    result = WEAT().run_query(lossy, encoder)
+    assert np.isnan(result["result"])
+    allowed = WEAT().run_query(lossy, encoder, lost_vocabulary_threshold=0.3)
+    assert allowed["result"] == pytest.approx(WEAT().run_query(query, encoder)["result"], abs=1e-6)
+
+
+def test_silhouettes_and_tables_take_it(encoder, query):
+    silhouette = bias_silhouette(WEAT, query, encoder, n_runs=3, random_state=0, progress=False)
+    assert np.isfinite(silhouette.curves).all()
+    results = run_queries(WEAT, [query], [encoder, encoder.at_layer(0), encoder.at_layer(1)])
+    assert list(results.index) == ["tiny", "tiny, layer 0", "tiny, layer 1"]
+    assert results.iloc[:, 0].nunique() == 3
+
+
+def test_it_describes_itself(encoder, query, tiny_bert):
+    assert repr(encoder) == (
+        "<ContextualModel named 'tiny', layer 3 of 3, mean over subwords, 0 words encoded>"
+    )
+    encoder.prepare(query)
+    assert "12 words encoded" in repr(encoder)
+    assert (encoder.dim, encoder.nbytes, encoder.held) == (16, 12 * 16 * 4, "selected")
+    assert encoder.pooling == "mean"
+    assert (encoder.layer, encoder.n_layers, encoder.templates) == (3, 4, None)
+    through = load_encoder(tiny_bert, pooling="cls", templates="adjective", layer=0, **OPTIONS)
+    assert "layer 0 of 3, first token, 0 words encoded through 3 templates" in repr(through)
+    assert (encoder.name, through.name) == ("tiny", "BertModel")
+
+
+def test_vectors_cannot_be_changed(encoder):
+    encoder.prepare(["she", "he"])
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.update("she", np.zeros(16, dtype=np.float32))
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.normalize()
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.vectors[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        encoder["she"][0] = 0
+    mine = encoder.encode_words(["she"])
+    mine[:] = 0
+    assert np.any(encoder["she"])
+
+
+def test_what_fails_leaves_no_trace(encoder, monkeypatch):
+    before = encoder.encode_words(["she"])
+
+    def breaking(self, batch, **options):
+        raise RuntimeError("out of memory")
+
+    run = Encoder._run
+    monkeypatch.setattr(Encoder, "_run", breaking)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        encoder.encode_words(["he", "man"])
+    assert list(encoder) == ["she"]
+    monkeypatch.setattr(Encoder, "_run", run)
+    expected = encoder.at_layer(-1).encode_words(["kids"])
+    np.testing.assert_allclose(encoder.encode_words(["kids"]), expected)
+    np.testing.assert_array_equal(encoder.encode_words(["she"]), before)
+
+
+def test_many_words_come_in_any_order(encoder):
+    words = [first + second for first in "abcdefgh" for second in "abcdefgh"]
+    expected = dict(zip(words, encoder.encode_words(words), strict=True))
+    other = encoder.at_layer(-1)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        some = rng.choice(words, size=7).tolist()
+        np.testing.assert_allclose(
+            other.encode_words(some), [expected[word] for word in some], atol=1e-5
+        )
+    np.testing.assert_allclose(other.vectors, [expected[word] for word in other], atol=1e-5)
+
+
+def test_threads_share_it(encoder):
+    words = [first + second for first in "abcdef" for second in "abcdef"]
+    expected = encoder.encode_words(words)
+    shared, found = encoder.at_layer(-1), {}
+
+    def ask(number):
+        mine = np.random.default_rng(number).permutation(len(words))
+        vectors = np.empty_like(expected)
+        for part in np.array_split(mine, 9):
+            vectors[part] = shared.encode_words([words[place] for place in part])
+        found[number] = vectors
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    for vectors in found.values():
+        np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    assert sorted(shared) == sorted(words)
+
+
+def test_another_model_over_the_same_table(encoder):
+    opened = load(encoder, "opened")
+    np.testing.assert_array_equal(opened["she"], encoder["she"])
+    np.testing.assert_array_equal(opened.get_vectors(["he"]), encoder.get_vectors(["he"]))
+    static = opened.copy()
+    with pytest.raises(UnreadWordError):
+        static["man"]
+
+
+# Static models
+
+
+def test_a_snapshot_is_a_static_model(encoder, query, tmp_path):
+    static = encoder.snapshot([query, "tree", "☃"], "still")
+    assert type(static) is WordEmbeddingModel
+    assert (static.name, len(static)) == ("still", 13)
+    assert "☃" not in static  # asked for, and not to be had
+    np.testing.assert_array_equal(static["she"], encoder["she"])
+    for ask in (lambda: static["doctor"], lambda: "doctor" in static, lambda: static.vocab["this"]):
+        with pytest.raises(UnreadWordError, match=r"static copy of tiny .*prepare.*snapshot"):
+            ask()
+    assert WEAT().run_query(query, static) == WEAT().run_query(query, encoder)
+    assert len(static.most_similar("she", topn=3)) == 3
+    static.save(tmp_path / "still.txt")
+    saved = load(tmp_path / "still.txt")
+    np.testing.assert_array_equal(saved.get_vectors(list(static)), static.vectors)
+    static.update("she", np.zeros(16, dtype=np.float32))
+    assert np.any(encoder["she"])
+
+
+def test_a_snapshot_has_the_forms_of_preprocessors(encoder):
+    query = Query([["She"], ["He"]], [["Home"]])
+    forms = [{}, {"lowercase": True}]
+    assert sorted(encoder.snapshot(query)) == ["He", "Home", "She"]
+    static = encoder.snapshot(query, preprocessors=forms)
+    assert sorted(static) == ["He", "Home", "She", "he", "home", "she"]
+    RND().run_query(query, static, preprocessors=forms)
+    with pytest.raises(UnreadWordError):
+        RND().run_query(query, encoder.snapshot(query), preprocessors=forms)
+    for wrong in ("she", [3], 3):
+        with pytest.raises(TypeError, match="words must be"):
+            encoder.prepare(wrong)
+
+
+def test_a_mitigated_model_is_static(encoder, query):
+    encoder.prepare(query)
+    pairs = [["she", "he"], ["woman", "man"]]
+    method = HardDebias(verbose=False).fit(encoder, pairs)
+    # A word that was never encoded is not there to be ignored.
+    mitigated = method.transform(encoder, ignore=[*words_of(query)[:6], "doctor"])
+    assert not isinstance(mitigated, ContextualModel)
+    assert len(mitigated) == len(encoder) == 12
+    through_snapshot = method.transform(encoder.snapshot(query), ignore=words_of(query)[:6])
+    np.testing.assert_allclose(mitigated.vectors, through_snapshot.vectors, atol=1e-6)
+    assert np.abs(mitigated["nurse"] - encoder["nurse"]).max() > 1e-3
+    for model in (mitigated, through_snapshot, mitigated.copy()):
+        with pytest.raises(UnreadWordError, match="static copy of tiny"):
+            model["doctor"]
+    assert "doctor" in encoder
+    with pytest.raises(ValueError, match="read-only"):
+        method.transform(encoder, copy=False)
+
+
+def test_copies_and_pickles_are_static_and_carry_no_weights(encoder):
+    encoder.prepare(["she", "he"])
+    assert "☃" not in encoder
+    data = pickle.dumps(encoder)
+    assert len(data) < 2000
+    for other in (pickle.loads(data), encoder.copy(), encoder.snapshot()):
+        assert type(other) is WordEmbeddingModel
+        assert (list(other), other.name) == (["she", "he"], "tiny")
+        np.testing.assert_array_equal(other.vectors, encoder.vectors)
+        assert "☃" not in other
+        with pytest.raises(UnreadWordError):
+            other["man"]
+    again = pickle.loads(pickle.dumps(pickle.loads(data)))
+    with pytest.raises(UnreadWordError):
+        again["man"]
+    encoder.prepare(["man"])
+    assert len(again) == 2
+
+
+def test_workers_get_the_words_so_far(encoder, query):
+    other = Query(query.attribute_sets, query.target_sets)
+    encoder.prepare([query, other])
+    alone = run_queries(WEAT, [query, other], [encoder])
+    np.testing.assert_array_equal(run_queries(WEAT, [query, other], [encoder], n_jobs=2), alone)
+
+
+def test_saving_writes_the_words_so_far(encoder, tmp_path):
+    encoder.prepare(["she", "kids"])
+    for name in ("words.txt", "words.safetensors"):
+        encoder.save(tmp_path / name)
+        saved = load(tmp_path / name)
+        assert list(saved) == ["she", "kids"]
+        np.testing.assert_array_equal(saved.get_vectors(["kids"])[0], encoder["kids"])
+
+
+def test_what_looks_at_a_whole_vocabulary_is_refused(encoder):
+    encoder.prepare(["she", "he", "kids"])
+    with pytest.raises(ValueError, match="3 words only"):
+        encoder.most_similar("she")
+
+
+# SentenceTransformers
+
+
+def test_auto_is_what_the_sentence_transformer_does(tiny_sentence_transformer):
+    library = tiny_sentence_transformer
+    encoder = load_encoder(library, **OPTIONS)
+    words = ["she", "Nursing", "the kids"]
+    np.testing.assert_allclose(encoder.encode_words(words), library.encode(words), atol=1e-6)
+    assert encoder.pooling == "auto"
+    assert "the SentenceTransformer's own pooling" in repr(encoder)
+    network = library[0].auto_model
+    plain = load_encoder((network, library.tokenizer), **OPTIONS)
+    contexts = [Context("This is a nurse.", 10, 15), Context("kids", 0, 4)]
+    got = encoder.encode_contexts(contexts)
+    # Within a text the word itself is pooled; alone it goes through everything.
+    np.testing.assert_allclose(got[0], plain.encode_contexts(contexts)[0], atol=1e-6)
+    np.testing.assert_allclose(got[1], library.encode(["kids"])[0], atol=1e-6)
+    lower = encoder.at_layer(1)
+    assert lower.pooling == "mean"
+    np.testing.assert_allclose(lower["kids"], plain.at_layer(1)["kids"], atol=1e-6)
+    assert lower.at_layer(-1).pooling == "auto"
+    np.testing.assert_allclose(encoder.encode_layers(words), plain.encode_layers(words), atol=1e-6)
+    through = load_encoder(library, templates=["This is {}.", "{}"], **OPTIONS)
+    assert through.pooling == "mean"
+    with pytest.raises(ValueError, match="max_seq_length"):
+        load_encoder(library, max_length=10, **OPTIONS)
+    with pytest.raises(TypeError, match="has a tokenizer; leave tokenizer out"):
+        load_encoder(library, tokenizer=library.tokenizer, **OPTIONS)
+
+
+def test_a_sentence_transformer_of_other_dims(tiny, tiny_sentence_transformer):
+    from sentence_transformers import SentenceTransformer
+
+    dense = tiny.modules().Dense(16, 4)
+    parts = [tiny_sentence_transformer[0], tiny_sentence_transformer[1], dense]
+    library = SentenceTransformer(modules=parts, device="cpu")
+    encoder = load_encoder(library, **OPTIONS)
+    assert encoder.dim == 4
+    np.testing.assert_allclose(encoder["she"], library.encode(["she"])[0], atol=1e-6)
+    contexts = [Context("This is a nurse.", 10, 15), Context("kids", 0, 4)]
+    assert encoder.encode_contexts(contexts[:1]).shape == (1, 16)
+    with pytest.raises(ValueError, match="words alone 4 dimensions and words within a text 16"):
+        encoder.encode_contexts(contexts)
+    assert encoder.at_layer(1).dim == 16
+
+
+def test_a_folder_of_a_sentence_transformer(tiny_sentence_transformer, tmp_path):
+    tiny_sentence_transformer.save(str(tmp_path / "tiny-st"))
+    encoder = load_encoder(tmp_path / "tiny-st", device="cpu", cache_dir=tmp_path)
+    assert encoder.name == "tiny-st"
+    words = ["she", "kids"]
+    expected = tiny_sentence_transformer.encode(words)
+    np.testing.assert_allclose(encoder.encode_words(words), expected, atol=1e-6)
+    again = load_encoder(tiny_sentence_transformer, cache_dir=tmp_path)
+    assert again.fingerprint == encoder.fingerprint
+    np.testing.assert_array_equal(again.encode_words(words), encoder.encode_words(words))
+    assert len(list(tmp_path.glob("encoders/*.sqlite"))) == 1
+
+
+def test_without_that_library_its_transformer_is_used(
+    tiny_sentence_transformer, tmp_path, monkeypatch, caplog
+):
+    tiny_sentence_transformer.save(str(tmp_path / "tiny-st"))
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    encoder = load_encoder(tmp_path / "tiny-st", device="cpu", **OPTIONS)
+    assert encoder.pooling == "mean"
+    assert "'auto' is 'mean'" in caplog.text
+    assert encoder.encode_words(["she"]).shape == (1, 16)
+
+
+def test_the_real_sentence_transformer(minilm):
+    encoder = load_encoder(minilm, **OPTIONS)
+    words = ["she", "he", "nurse", "engineer", "unbelievably", "New York", "naïve", "x" * 20]
+    np.testing.assert_allclose(encoder.encode_words(words), minilm.encode(words), rtol=0, atol=1e-6)
+    assert (encoder.dim, encoder.n_layers, encoder.max_length) == (384, 7, 256)
+    first = load_encoder(minilm, pooling="sentence", **OPTIONS).encode_words(words)
+    unit = first / np.linalg.norm(first, axis=1, keepdims=True)
+    np.testing.assert_allclose(unit, minilm.encode(words), rtol=0, atol=1e-6)

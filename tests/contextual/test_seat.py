@@ -1,0 +1,344 @@
+"""SEAT: WEAT on words in sentences."""
+
+import importlib.util
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wefe import Query, run_queries
+from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
+from wefe.contextual._templates import check_templates, fill_template
+from wefe.metrics import WEAT, list_metrics, weat_effect_size
+from wefe.running import tidy_results
+from wefe.silhouette import bootstrap_interval
+
+_spec = importlib.util.spec_from_file_location(
+    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
+)
+_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+FakeEncoder = _module.FakeEncoder
+
+TWO = ("This is a {}.", "{} is here.")
+OPTIONS = {"calculate_p_value": True, "p_value_method": "exact"}
+
+
+@pytest.fixture
+def query():
+    return Query(
+        [["nurse", "engineer", "clerk"], ["pilot", "judge", "actor"]],
+        [["art", "dance"], ["math", "logic", "algebra"]],
+        ["X", "Y"],
+        ["A", "B"],
+    )
+
+
+def cosine(u, v):
+    return float(u @ v / math.sqrt(u @ u) / math.sqrt(v @ v))
+
+
+def literal_seat(query, vector, templates):
+    """Return per word of X and Y the list of s(sentence, A, B), in plain loops."""
+    filled = [
+        [[vector(t.replace("{}", word)) for t in templates] for word in part]
+        for part in query.target_sets + query.attribute_sets
+    ]
+    x, y, a, b = filled
+    flat_a, flat_b = [v for word in a for v in word], [v for word in b for v in word]
+
+    def s(w):
+        return sum(cosine(w, v) for v in flat_a) / len(flat_a) - sum(
+            cosine(w, v) for v in flat_b
+        ) / len(flat_b)
+
+    return [[[s(v) for v in word] for word in part] for part in (x, y)]
+
+
+def literal_p(x, y):
+    """Return the share of splits whose sum is at least as large, by listing all of them."""
+    pool, observed = [*x, *y], sum(x) - sum(y)
+    splits = list(itertools.combinations(range(len(pool)), len(x)))
+    hits = sum(
+        2 * sum(pool[i] for i in chosen) - sum(pool) >= observed - 1e-12 for chosen in splits
+    )
+    return hits / len(splits)
+
+
+def test_it_is_the_definition_spelt_out(query):
+    encoder, templates = FakeEncoder(), ("It is {}.", "{} is here.")
+    s_x, s_y = literal_seat(
+        query, lambda text: encoder._encode([text], 3)[0].astype(float), templates
+    )
+    flat_x, flat_y = ([s for word in part for s in word] for part in (s_x, s_y))
+    words_x, words_y = ([sum(word) / 2 for word in part] for part in (s_x, s_y))
+    result = SEAT().run_query(query, encoder, templates, **OPTIONS)
+    pool = flat_x + flat_y
+    mean = sum(pool) / 12
+    deviation = math.sqrt(sum((s - mean) ** 2 for s in pool) / 11)
+    effect_size = (sum(flat_x) / 6 - sum(flat_y) / 6) / deviation
+    assert result["seat"] == pytest.approx(sum(flat_x) - sum(flat_y), abs=1e-12)
+    assert result["effect_size"] == result["result"] == pytest.approx(effect_size, abs=1e-12)
+    assert result["p_value"] == pytest.approx(literal_p(words_x, words_y), abs=1e-12)
+    assert result.details["associations"]["X"] == pytest.approx(
+        dict(zip(["nurse", "engineer", "clerk"], words_x, strict=True))
+    )
+    by_sentence = SEAT().run_query(query, encoder, templates, "sentences", **OPTIONS)
+    assert by_sentence["p_value"] == pytest.approx(literal_p(flat_x, flat_y), abs=1e-12)
+    assert by_sentence["result"] == result["result"]
+    word_level = [np.array(part) for part in (words_x, words_y)]
+    both = np.concatenate(word_level)
+    assert result.details["word_effect_size"] == pytest.approx(
+        (word_level[0].mean() - word_level[1].mean()) / both.std(ddof=1)
+    )
+    assert result.details["n_sentences"] == (6, 6, 4, 6)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_the_bare_word_makes_it_weat(query, ddof):
+    encoder = FakeEncoder()
+    options = {"ddof": ddof, **OPTIONS}
+    seat = SEAT().run_query(query, encoder, "{}", **options)
+    weat = WEAT().run_query(query, encoder, **options)
+    for ours, theirs in (("seat", "weat"), ("effect_size", "effect_size"), ("p_value", "p_value")):
+        assert seat[ours] == pytest.approx(weat[theirs], abs=1e-12)
+
+
+def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_words(query):
+    class Apart(FakeEncoder):
+        def _vector(self, item, layer):
+            first = any(word in item.text for word in query.target_sets[0] + ["art", "dance"])
+            return super()._vector(item, layer) + np.eye(self.dim)[0] * (6 if first else -6)
+
+    encoder = Apart()
+    options = {**OPTIONS, "ddof": 0, "p_value_test_type": "two-sided"}
+    once = SEAT().run_query(query, encoder, ["This is {}."], **options)
+    thrice = SEAT().run_query(query, encoder, ["This is {}."] * 3, **options)
+    assert thrice["effect_size"] == pytest.approx(once["effect_size"], abs=1e-12)
+    assert thrice["seat"] == pytest.approx(3 * once["seat"], abs=1e-12)
+    assert thrice["p_value"] == once["p_value"] == pytest.approx(2 / 20)
+    # Which is why words are exchanged: copies of sentences alone make the other one small.
+    copied = SEAT().run_query(query, encoder, ["This is {}."] * 3, "sentences", **options)
+    assert copied["p_value"] < 1e-3
+
+
+def test_exchanged_target_sets_change_the_sign(query):
+    encoder = FakeEncoder()
+    swapped = Query(query.target_sets[::-1], query.attribute_sets)
+    one, other = (SEAT().run_query(q, encoder, TWO) for q in (query, swapped))
+    assert other["result"] == pytest.approx(-one["result"], abs=1e-12)
+
+
+def test_the_level_says_which_vector_stands_for_a_template(query):
+    sentence, word = FakeEncoder(), FakeEncoder()
+    SEAT().run_query(query, sentence, TWO)
+    SEAT().run_query(query, word, TWO, level="word")
+    (texts,), (contexts,) = sentence.calls, word.calls
+    assert ("This is an engineer.", 0, 20) in texts
+    assert ("This is an engineer.", 11, 19) in contexts
+    assert len(texts) == len(contexts) == 11 * 2
+
+
+def test_each_sentence_is_encoded_once_and_words_alone_never(query):
+    encoder = FakeEncoder()
+    shared = Query([["she", "her"], ["he", "her"]], [["she"], ["he"]])
+    SEAT().run_query(shared, encoder, "{} is here.")
+    assert [[text for text, _, _ in call] for call in encoder.calls] == [
+        ["she is here.", "her is here.", "he is here."]
+    ]
+
+
+def test_sets_have_kinds_of_their_own(query):
+    encoder = FakeEncoder()
+    kinds = {"X": "noun", "Y": "noun", "A": "any", "B": ["{}!"], "another query's": "name"}
+    result = SEAT().run_query(query, encoder, kinds)
+    assert [len(own) for own in result.details["templates"]] == [7, 7, 6, 1]
+    texts = [context.text for context in encoder.calls[0]]
+    assert "This is an actor." in texts
+    assert "logic!" in texts
+    with pytest.raises(ValueError, match="no entry for the set 'B'.*it has 'X', 'Y', 'A'"):
+        SEAT().run_query(query, encoder, {"X": "noun", "Y": "noun", "A": "any"})
+
+
+@pytest.mark.parametrize(
+    ("word", "article"),
+    [
+        ("nurse", "a"), ("engineer", "an"), ("Actor", "an"), ("hour", "an"), ("union", "a"),
+        ("unimportant", "an"), ("European", "a"), ("user", "a"), ("house", "a"), ("one", "a"),
+        ("onion", "an"), ("umbrella", "an"), ("", "a"),
+    ],
+)  # fmt: skip
+def test_articles_agree(word, article):
+    text, start, end = fill_template("It is a {}, yes.", word)
+    assert text == f"It is {article} {word}, yes."
+    assert text[start:end] == word
+    assert fill_template("A {}.", word)[0] == f"{article.capitalize()} {word}."
+    assert fill_template("Diana {}.", word)[0] == f"Diana {word}."
+
+
+def test_all_kinds_hold_one_gap_per_template():
+    assert set(SEAT_TEMPLATES) == {"any", "name", "noun", "plural", "adjective"}
+    for kind, templates in SEAT_TEMPLATES.items():
+        assert check_templates("templates", kind) == templates
+        assert len(set(templates)) == len(templates)
+    with pytest.raises(TypeError):
+        SEAT_TEMPLATES["any"] = ()
+
+
+@pytest.mark.parametrize(
+    ("templates", "error", "message"),
+    [
+        ("nouns", ValueError, "Did you mean 'noun'"),
+        (["This is."], ValueError, "must hold one '{}'.*got 'This is.'"),
+        (["{} and {}"], ValueError, "must hold one"),
+        ([], ValueError, "is empty"),
+        ([1], TypeError, "must be a string; got int 1"),
+        (3, TypeError, "must be a list"),
+    ],
+)
+def test_wrong_templates_are_refused(query, templates, error, message):
+    with pytest.raises(error, match=message):
+        SEAT().run_query(query, FakeEncoder(), templates)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"permute": "word"}, {"level": "token"}, {"ddof": 2}, {"p_value_method": "all"}],
+)
+def test_wrong_options_are_refused(query, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        SEAT().run_query(query, FakeEncoder(), **wrong)
+    with pytest.raises(TypeError, match="no parameter 'template'.*Did you mean 'templates'"):
+        SEAT().run_query(query, FakeEncoder(), template="noun")
+
+
+def test_a_static_model_is_refused_with_the_way_out(toy_model, toy_query):
+    with pytest.raises(TypeError, match=r"SEAT needs an encoder.*load_encoder.*WEAT"):
+        SEAT().run_query(toy_query, toy_model)
+
+
+def test_lost_words_count_against_the_threshold(query):
+    lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
+    result = SEAT().run_query(lossy, FakeEncoder(), TWO)
+    assert math.isnan(result["result"])
+    assert "lost 50%" in result.nan_reason
+    kept = SEAT().run_query(lossy, FakeEncoder(), TWO, lost_vocabulary_threshold=0.5)
+    assert math.isfinite(kept["result"])
+    assert kept.targets[0].lost == ("cl#rk",)
+
+
+def test_a_vector_without_direction_is_an_unanswerable_query(query):
+    class Zero(FakeEncoder):
+        def _vector(self, item, layer):
+            return np.zeros(self.dim) if "judge" in item.text else super()._vector(item, layer)
+
+    table = run_queries(SEAT, [query], [Zero(), FakeEncoder("fine")])
+    assert math.isnan(table.iloc[0, 0])
+    assert "'This is judge.'" in table.attrs["nan_reasons"]["fake"][query.query_name]
+    assert math.isfinite(table.iloc[1, 0])
+
+
+def test_equal_associations_have_no_effect_size(query):
+    class Same(FakeEncoder):
+        def _vector(self, item, layer):
+            targets = ("nurse", "pilot")
+            return np.eye(self.dim)[0] if item.text in targets else super()._vector(item, layer)
+
+    small = Query([["nurse"], ["pilot"]], [["art"], ["math"]])
+    result = SEAT().run_query(small, Same(), "{}")
+    assert math.isnan(result["result"])
+    assert "deviation is 0" in result.nan_reason
+    assert SEAT().run_query(small, Same(), "{}", return_effect_size=False)["result"] == 0
+
+
+def test_run_queries_and_intervals_take_it(query):
+    params = {"templates": TWO, **OPTIONS}
+    encoder = FakeEncoder()
+    table = run_queries(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60)
+    assert table.attrs["metric"] == "SEAT-ES"
+    row = tidy_results(table).iloc[0]
+    direct = SEAT().run_query(query, encoder, **params)
+    assert row["score"] == direct["result"]
+    assert row["p_value"] == direct["p_value"]
+    assert row["p_value_method"] == "exact"
+    assert row["score_lower"] < row["score"] < row["score_upper"]
+    interval = bootstrap_interval(SEAT, query, FakeEncoder(), 60, metric_params=params)
+    assert interval.lower == pytest.approx(row["score_lower"])
+
+
+def test_intervals_do_not_encode_again(query):
+    encoder = FakeEncoder()
+    bootstrap_interval(SEAT, query, encoder, 60, metric_params={"templates": TWO})
+    # Once for the score, once for all resamples.
+    assert len(encoder.calls) <= 2
+
+
+def test_scores_are_within_their_range():
+    one = Query([["p"], ["q", "r", "s"]], [["a"], ["b"]])
+    for ddof in (0, 1):
+        for layer in range(4):
+            params = {"templates": TWO, "ddof": ddof}
+            score = SEAT().run_query(one, FakeEncoder(layer=layer), **params)["result"]
+            low, high = SEAT().scale(one, **params).value_range
+            assert low <= score <= high < 2.5
+    assert SEAT().scale().value_range == (-math.inf, math.inf)
+    statistic = SEAT().scale(one, templates=TWO, return_effect_size=False)
+    assert statistic.value_range == (-16, 16)
+    assert statistic.label == "SEAT"
+
+
+def test_it_is_no_metric_of_static_models():
+    assert SEAT not in list_metrics()
+
+
+# --- real encoders
+
+
+@pytest.mark.parametrize(
+    ("pooling", "level"), [("cls", "sentence"), ("mean", "sentence"), ("mean", "word")]
+)
+def test_a_network_scores_as_its_vectors_one_by_one(tiny, query, pooling, level):
+    network, tokenizer = tiny.encoder("bert")
+    encoder = load_encoder((network, tokenizer), "tiny", pooling=pooling, cache=False)
+    templates = ("This is {}.", "{} is here, there!")
+
+    def vector(template, word):
+        text = template.replace("{}", word)
+        start = text.index(word) if level == "word" else 0
+        end = start + len(word) if level == "word" else len(text)
+        return tiny.slow(network, tokenizer, text, start, end, pooling).astype(float)
+
+    filled = [
+        [vector(template, word) for word in part for template in templates]
+        for part in query.target_sets + query.attribute_sets
+    ]
+    result = SEAT().run_query(query, encoder, templates, level=level)
+    assert result["effect_size"] == pytest.approx(weat_effect_size(*filled, ddof=1), abs=1e-4)
+    # Sentences are no words of the model.
+    assert len(encoder) == 0
+
+
+def test_a_sentence_transformer_is_used_as_it_is(minilm, query):
+    encoder = load_encoder(minilm, "minilm", cache=False)
+    filled = [
+        [t.replace("{}", word) for word in part for t in SEAT_TEMPLATES["any"]]
+        for part in query.target_sets + query.attribute_sets
+    ]
+    vectors = [minilm.encode(texts, show_progress_bar=False) for texts in filled]
+    result = SEAT().run_query(query, encoder)
+    assert result["effect_size"] == pytest.approx(weat_effect_size(*vectors, ddof=1), abs=1e-5)
+    bare = SEAT().run_query(query, encoder, "{}", **OPTIONS)
+    weat = WEAT().run_query(query, encoder, ddof=1, **OPTIONS)
+    assert bare["effect_size"] == pytest.approx(weat["effect_size"], abs=1e-12)
+    assert bare["p_value"] == weat["p_value"]
+
+
+def test_templates_of_the_model_play_no_part(tiny, query):
+    source = tiny.encoder("bert")
+    plain, wrapped = (
+        load_encoder(source, "tiny", pooling="mean", templates=templates, cache=False)
+        for templates in (None, ["So, {}."])
+    )
+    assert SEAT().run_query(query, plain)["result"] == SEAT().run_query(query, wrapped)["result"]
