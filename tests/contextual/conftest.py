@@ -22,7 +22,8 @@ def make_wordpiece(**options):
     tokenizers = pytest.importorskip("tokenizers")
     transformers = pytest.importorskip("transformers")
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = {piece: n for n, piece in enumerate([*special, *WORDS, *PIECES])}
+    pieces = dict.fromkeys([*special, *WORDS, *PIECES])
+    vocabulary = {piece: n for n, piece in enumerate(pieces)}
     model = tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]")
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)

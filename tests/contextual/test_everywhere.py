@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from wefe import Query, run_queries, tidy_results
+from wefe import WEAT, Query, load, run_queries, tidy_results
 from wefe.audit import (
     audit_direction,
     audit_query,
@@ -90,6 +90,20 @@ def test_metrics_of_sentences_stay_where_the_encoder_is(encoder):
     together = run_queries(SEAT, queries, [encoder], n_jobs=2, progress=False)
     np.testing.assert_array_equal(together, alone)
     assert not list(encoder)  # no word alone was encoded
+
+
+@pytest.mark.parametrize("subwords", ["refuse", "mean", "first"])
+def test_input_embeddings_are_what_load_makes_of_the_files(tiny_folder, subwords):
+    of_encoder = load_encoder(tiny_folder, cache=False).input_embeddings(subwords)
+    of_files = load(tiny_folder, subwords=subwords)
+    assert list(of_encoder) == list(of_files)
+    np.testing.assert_array_equal(of_encoder.vectors, of_files.vectors)
+    assert ("shes" in of_encoder) == ("shes" in of_files) == (subwords != "refuse")
+    query = Query([["she", "shes"], ["he"]], WORDS[2:])
+    options = {"lost_vocabulary_threshold": 0.5}
+    scores = [WEAT().run_query(query, m, **options)["weat"] for m in (of_encoder, of_files)]
+    assert scores[0] == scores[1]
+    assert of_encoder.name == "tiny-bert, input embeddings"
 
 
 def test_audits_and_intervals_are_those_of_the_snapshot(encoder):

@@ -252,6 +252,13 @@ class Encoder:
         cutter.enable_truncation(self.max_length, direction=self._truncation_side)
         return cutter
 
+    def input_table(self) -> tuple[Vectors, Any]:
+        """Return the input embeddings, of shape (n_tokens, dim), and a tokenizer of one's own."""
+        from tokenizers import Tokenizer
+
+        weight = self.network.get_input_embeddings().weight.detach()
+        return weight.float().cpu().numpy().copy(), Tokenizer.from_str(self._tokenizer.to_str())
+
     def encode(
         self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, sink: Sink
     ) -> None:

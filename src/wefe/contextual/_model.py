@@ -22,6 +22,8 @@ from wefe.models._keyed_vectors import (
     UnreadWordError,
 )
 from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._source import Subwords
+from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
 
@@ -276,6 +278,30 @@ class ContextualModel(WordEmbeddingModel):
             else:
                 raise TypeError(f"words must be strings or queries; got {found(entry)}.")
         return list(forms)
+
+    def input_embeddings(
+        self, subwords: Subwords = "refuse", name: str | None = None
+    ) -> WordEmbeddingModel:
+        """Return the table that the encoder looks its tokens up in, as a static model.
+
+        Parameters
+        ----------
+        subwords : {'refuse', 'mean', 'first'}, default='refuse'
+            The vector of a word of several tokens: none (the word is lost), the mean of theirs, or
+            that of the first.
+        name : str, optional
+            Its name; by default that of this model and 'input embeddings'.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            What `wefe.load` makes of the files of the encoder. Its vocabulary is the words that
+            are one token; layer 0 is another thing, as it knows positions.
+        """
+        table, tokenizer = self._source.encoder.input_table()
+        name = f"{self.name}, input embeddings" if name is None else name
+        vectors = TokenVectors(table, tokenizer, subwords, label=name)
+        return WordEmbeddingModel(vectors, name, use_subwords=subwords != "refuse")
 
     def at_layer(self, layer: int, name: str | None = None) -> ContextualModel:
         """Return the same encoder, read at another layer.
