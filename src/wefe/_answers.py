@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 import os
@@ -17,10 +16,9 @@ from wefe._checks import found
 from wefe._evaluation import Evaluation
 from wefe._progress import progress_bar
 from wefe._same_words import without_logging
+from wefe._workers import parallel, travelling
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
-from wefe.models._keyed_vectors import SelectedVectors, StoredVectors
-from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -214,41 +212,6 @@ def run_all(
             bar.update(len(answers))
     width = len(queries)
     return [flat[start : start + width] for start in range(0, len(flat), width)]
-
-
-def travelling(
-    metric: BaseMetric,
-    queries: Sequence[Query],
-    model: WordEmbeddingModel,
-    options: Mapping[str, Any],
-) -> WordEmbeddingModel:
-    """Return what goes to a worker in place of a model whose vectors are mapped from a file.
-
-    joblib sends a mapped array as the name of its file, so a worker would not see what was changed
-    in memory, or would see the file that took its place meanwhile.
-    """
-    if model.held != "mapped" or isinstance(model.wv, StoredVectors):
-        return model
-    sent = copy.copy(model)
-    if type(metric).__module__.startswith("wefe.metrics.") and not model.use_subwords:
-        # Our metrics look up the words of the query and nothing else.
-        asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
-        words = [word for word in asked if word in model.vocab]
-        sent.wv = SelectedVectors(words, model.get_vectors(words), asked, model.name)
-    else:
-        sent.wv = copy.copy(model.wv)
-        sent.wv.vectors = np.array(model.vectors)
-    return sent
-
-
-def parallel(n_jobs: int | None) -> Any:
-    """Return joblib's `Parallel`, which hands out results as they come if the backend can."""
-    import joblib
-
-    try:
-        return joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    except ValueError:  # a backend that can only return everything at once
-        return joblib.Parallel(n_jobs=n_jobs)
 
 
 def _options_of_calls(

@@ -12,6 +12,7 @@ import numpy as np
 
 from wefe._checks import found
 from wefe._same_words import without_logging
+from wefe._workers import travelling
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric, Scale, picked, without_losses
 from wefe.metrics._geometry import Vectors
@@ -149,8 +150,6 @@ class Evaluation:
         """Return what goes to a worker: a mapped model as it is in memory."""
         if self._model is None:
             return self
-        from wefe._answers import travelling
-
         other = copy.copy(self)
         other._model = travelling(self.metric, [self.query], self._model, self.params)
         return other

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wefe import MAC, RNSB, WEAT, Query, WordEmbeddingModel, convert, load, run_queries
-from wefe._answers import travelling
+from wefe._workers import travelling
 from wefe.embeddings import get_embeddings_from_query
 from wefe.models import UnreadWordError
 from wefe.models._load import words_of

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe._answers import parallel
 from wefe._bootstrap import (
     BootstrapInterval,
     IntervalMethod,
@@ -20,6 +19,7 @@ from wefe._bootstrap import (
 from wefe._checks import check_share, found
 from wefe._evaluation import Evaluation
 from wefe._progress import progress_bar
+from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric

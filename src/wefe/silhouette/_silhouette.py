@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._answers import parallel
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import as_seed, check_choice, check_positive_int, check_sequence, found
 from wefe._evaluation import Evaluation, check_range, finite_range
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
+from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
