@@ -55,7 +55,8 @@ def test_very_many_points_are_thinned_but_not_bounds_and_mean():
     assert (one[0], one[-2]) == (3, 3000)
     assert len(mean.x) == len(sizes)
     assert len(band.x) == 2 * len(sizes)
-    assert len(figure.to_json()) < 500_000
+    # All points would take 2 MB. (Plotly 6 writes them in base64, older releases as text.)
+    assert len(figure.to_json()) < 800_000
 
 
 def test_models_have_panels_with_the_same_axes_and_their_robustness(drawn):
