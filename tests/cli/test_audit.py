@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from wefe import Query
 from wefe.audit import audit_direction, audit_query
 from wefe.datasets import load_criterion, load_query_set
 
@@ -65,6 +66,18 @@ def test_tables_for_programs(packaged_model):
     content = json.loads(wefe("audit", *GENDER, "--format", "json").stdout)
     assert len(content["queries"]) == 6
     assert content["queries"][0]["warnings"][0]["kind"] == "common-lean"
+
+
+def test_words_of_one_attribute_set_are_audited_between_the_targets(tmp_path, packaged_model):
+    query = Query([["she", "her"], ["he", "him"], ["they"]], [["math", "art"]])
+    (tmp_path / "query.json").write_text(query.to_json())
+    call = ["audit", "--model", "demo", "--queries", "query.json", "--format", "json"]
+    found = json.loads(wefe(*call, folder=tmp_path).stdout)["queries"]
+    assert len(found) == 3
+    turned = Query([["math", "art"]], [["she", "her"], ["he", "him"]])
+    assert found[0]["biases"][0] == audit_query(turned, packaged_model).biases[0].tolist()
+    (tmp_path / "query.json").write_text(Query([["she"]], [["math"]]).to_json())
+    assert "no query has two" in wefe(*call, folder=tmp_path, expect=2).stderr
 
 
 def test_requirements_need_no_model():

@@ -113,7 +113,7 @@ def _of_biases(
         wanted = ("ddof", "p_value_method", "p_value_iterations", "random_state")
         own = {key: params[key] for key in wanted if key in params}
         own["alternative"] = params.get("p_value_test_type", "right-sided")
-    for part in _between_two_groups(query):
+    for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
         if isinstance(metric, ECT):
             yield from _shared_lean(audit)
@@ -130,12 +130,15 @@ def _of_biases(
                 yield warning
 
 
-def _between_two_groups(query: Query) -> Iterator[Query]:
-    """Yield queries with two attribute sets: the query, or its words between each two targets."""
-    n_attributes = query.template[1]
-    if n_attributes == 2:
-        yield query
-    elif n_attributes == 1:
+def between_two_groups(query: Query) -> Iterator[Query]:
+    """Yield queries with two attribute sets: between each two of the groups of a query.
+
+    These are its attribute sets; if there is one only, its target sets, between which the words of
+    that attribute set are.
+    """
+    if query.template[1] > 1:
+        yield from [query] if query.template[1] == 2 else query.get_subqueries(("n", 2))
+    else:
         names = query.target_sets_names
         for first, second in itertools.combinations(range(query.template[0]), 2):
             yield Query(

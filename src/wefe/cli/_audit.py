@@ -31,7 +31,8 @@ def audit(
             "--queries",
             "--query",
             help="A published query set ('wefe datasets' lists them) or a JSON file of queries. "
-            "Those with two attribute sets are audited. Repeat for several.",
+            "The target words are audited between two attribute sets, or if there is one only, its "
+            "words between two target sets. Repeat for several.",
         ),
     ] = [],  # noqa: B006
     criterion: Annotated[
@@ -120,6 +121,7 @@ def _audits(
     import logging
 
     from wefe.audit import audit_direction, audit_query
+    from wefe.audit._score import between_two_groups
     from wefe.datasets import load_criterion
     from wefe.embeddings import UnanswerableError
     from wefe.models._load import words_of
@@ -134,8 +136,12 @@ def _audits(
         part
         for query_set in asked
         for query in query_set.queries
-        for part in ([query] if query.template[1] == 2 else query.get_subqueries(("n", 2)))
+        for part in between_two_groups(query)
     ]
+    if asked and not parts:
+        raise ValueError(
+            "no query has two target sets or two attribute sets to audit words between."
+        )
     # The sets that define a direction ship with the package.
     known = [load_criterion(text, offline=True) for text in dict.fromkeys(criteria)]
     words = set(words_of(parts, vocab_prefix, preprocessors))
