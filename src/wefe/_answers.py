@@ -22,6 +22,7 @@ from wefe.metrics._base import BaseMetric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
+from wefe.words import check_preprocessors
 
 logger = logging.getLogger(__name__)
 
@@ -170,14 +171,9 @@ def run_all(
     import joblib
 
     # Weights do not travel to workers.
-    n_workers = 1 if metric._encodes_texts else joblib.effective_n_jobs(n_jobs)
-    if not metric._encodes_texts:
-        # A worker has what was made ready; here, what turns out to be needed can still be made.
-        forms = options.get("preprocessors") or None
-        if n_workers == 1 and options.get("strategy") != "all":
-            forms = forms and forms[:1]
-        for model in models:
-            model.prepare(queries, forms)
+    n_workers = 1 if metric.encodes_texts else joblib.effective_n_jobs(n_jobs)
+    if not metric.encodes_texts:
+        _prepare(models, queries, options, every_form=n_workers > 1)
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
     # the progress bar moves.
     per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))
@@ -212,6 +208,26 @@ def run_all(
             bar.update(len(answers))
     width = len(queries)
     return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _prepare(
+    models: Sequence[WordEmbeddingModel],
+    queries: Sequence[Query],
+    options: Mapping[str, Any],
+    *,
+    every_form: bool,
+) -> None:
+    """Let models that compute their vectors do so at once.
+
+    A worker has what was made ready and nothing else; here, other forms of a word can still be
+    made if the first is not found.
+    """
+    given = options.get("preprocessors")
+    forms = check_preprocessors(given if isinstance(given, list | tuple) else None)
+    if not every_form and options.get("strategy") != "all":
+        forms = forms[:1]
+    for model in models:
+        model.prepare(queries, forms)
 
 
 def _options_of_calls(

@@ -4,7 +4,10 @@ import importlib.util
 import io
 import math
 import re
+import sys
+import unicodedata
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,7 @@ from wefe.contextual import (
     load_encoder,
     random_effects,
 )
+from wefe.contextual._contexts import contexts_in
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT, list_metrics, weat_effect_size
 from wefe.running import tidy_results
@@ -91,6 +95,30 @@ def test_it_is_what_the_formulas_say(seed):
     z = theirs[2] / theirs[3]
     assert ours.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-12)
     assert ours.p_value_one_sided == pytest.approx(stats.norm.sf(z), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("e", "v"),
+    [([0, 3, 3], [1e-17, 1, 1]), ([3, 0, 3, 1], [1, 1e-300, 1e-9, 2]), ([0, 1], [1e-30, 1e30])],
+)
+def test_one_study_may_be_far_more_exact_than_the_others(e, v):
+    exact_e, w = [Fraction(each) for each in e], [1 / Fraction(each) for each in v]
+    mean = sum(a * b for a, b in zip(w, exact_e, strict=True)) / sum(w)
+    q = sum(a * (b - mean) ** 2 for a, b in zip(w, exact_e, strict=True))
+    c = sum(w) - sum(a * a for a in w) / sum(w)
+    tau_squared = float(max(0, (q - (len(e) - 1)) / c))
+    combined = random_effects(e, v)
+    assert pytest.approx(float(q), rel=1e-12) == combined.Q
+    assert combined.tau_squared == pytest.approx(tau_squared, rel=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_p_value_is_zero(sign):
+    combined = random_effects([sign * 1.0], [1e-6])
+    assert combined.z == pytest.approx(sign * 1000)
+    assert combined.p_value == sys.float_info.min
+    assert combined.p_value_one_sided == (sys.float_info.min if sign > 0 else 1)
+    assert random_effects([1.0], [1 / 37**2]).p_value == pytest.approx(2 * stats.norm.sf(37))
 
 
 def test_equal_effects_need_no_variance_between_studies():
@@ -432,6 +460,72 @@ def test_it_finds_what_a_search_for_each_word_finds(ignore_case):
         assert found.n_found[word] == len(expected)
 
 
+def found_at(words, *corpus, **options):
+    """Where words are found: pairs of the number of the sentence and the letters there."""
+    contexts = find_contexts(words, corpus, **options)
+    texts = [unicodedata.normalize("NFC", text) for text in corpus]
+    return {
+        word: [(texts.index(context.text), context.word) for context in own]
+        for word, own in contexts.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("राम", "रामा और रामायण"), ("cafe", "a cafe\u0301"), ("nurse", "x\u0302nurse"),
+        ("می", "می\u200cخواهم"), ("nurse", "nurse\u00ads"), ("한국", "한국어"),
+        ("한", "\u1112\u1161\u11ab\u1100\u116e\u11a8"), ("𑀓", "𑀓𑀼"),
+    ],
+)  # fmt: skip
+def test_marks_belong_to_a_word(word, text):
+    assert found_at([word], text, f"a {word}, b") == {word: [(1, word)]}
+    assert found_at([word], text, f"a {word}, b", ignore_case=False) == {word: [(1, word)]}
+
+
+def test_pictures_end_no_word():
+    text = "\ufeffnurse 1\ufe0f\u20e3nurse ❤\ufe0fnurse❤\ufe0f"
+    assert find_contexts(["nurse"], [text]).n_found == {"nurse": 3}
+
+
+@pytest.mark.parametrize("ignore_case", [True, False])
+def test_accents_are_the_same_however_they_were_typed(ignore_case):
+    composed, decomposed = "un café.", "un cafe\u0301."
+    options = {"ignore_case": ignore_case}
+    for word in ("café", "cafe\u0301"):
+        assert found_at([word], composed, decomposed, **options) == {word: [(0, "café")] * 2}
+        for text in (composed, decomposed):
+            context = Context("un café.", 3, 7)
+            assert contexts_in(word, [text], **options) == [context]
+
+
+def test_scripts_without_spaces():
+    words = ["中国", "人", "AI", "ไทย", "ก", "カタカナ", "東京 AI"]
+    corpus = ["中国人、我爱AI技术", "คนไทย ก่อน ที่AIx", "AIと人", "全カタカナ語", "東京 AI東京 AIs"]
+    assert found_at(words, *corpus) == {
+        "中国": [(0, "中国")],
+        "人": [(0, "人"), (2, "人")],
+        "AI": [(0, "AI"), (2, "AI")],
+        "ไทย": [(1, "ไทย")],
+        "ก": [],
+        "カタカナ": [(3, "カタカナ")],
+        "東京 AI": [(4, "東京 AI")],
+    }
+    assert found_at(["AI"], "ที่AI") == {"AI": [(0, "AI")]}
+
+
+def test_the_capital_i_with_a_dot():
+    corpus = ["İstanbul", "I\u0307stanbul", "i\u0307stanbul", "ISTANBUL", "istanbul", "ıstanbul"]
+    # In this order sentences 0 and 1 are the same once composed.
+    places = [(0, "İstanbul"), (0, "İstanbul"), (2, corpus[2]), (3, corpus[3]), (4, corpus[4])]
+    for word in ("İstanbul", "istanbul", "ISTANBUL"):
+        assert found_at([word], *corpus) == {word: places}
+    assert found_at(["İstanbul"], *corpus, ignore_case=False) == {"İstanbul": places[:2]}
+    assert found_at(["taksi"], "TAKSİ", "TAKSİM", "taksi\u0307")["taksi"] == [
+        (0, "TAKSİ"), (2, "taksi\u0307"),
+    ]  # fmt: skip
+
+
 def test_words_alike_but_for_case_share_what_is_found():
     found = find_contexts(["May", "may"], ["In May you may."])
     assert found.n_found == {"May": 2, "may": 2}
@@ -488,7 +582,7 @@ def test_found_contexts_travel():
         assert isinstance(other, FoundContexts)
         assert other == found
         assert (other.n_found, other.n_sentences) == (found.n_found, 2)
-    assert "2 of 2 contexts of 1 words" in repr(found)
+    assert "2 of 2 contexts of 1 word (" in repr(found)
 
 
 @pytest.mark.parametrize(

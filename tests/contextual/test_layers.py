@@ -3,15 +3,25 @@
 import importlib.util
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wefe import Query, run_queries
-from wefe.contextual import CEAT, SEAT, LayerScore, LayerScores, layer_scores, load_encoder
+from wefe.contextual import (
+    CEAT,
+    SEAT,
+    Context,
+    LayerScore,
+    LayerScores,
+    layer_scores,
+    load_encoder,
+)
 from wefe.metrics import WEAT, BaseMetric, list_metrics
 from wefe.metrics._registry import as_metric
+from wefe.models._keyed_vectors import UnreadWordError
 from wefe.running import tidy_results
 
 _spec = importlib.util.spec_from_file_location(
@@ -155,6 +165,75 @@ def test_a_metric_of_the_user_may_ask_the_model_itself():
     assert [score.score for score in curves.scores] == pytest.approx(expected.tolist())
 
 
+class Asking(BaseMetric):
+    """A user's metric, which asks the model in every way there is, and keeps what it is told."""
+
+    metric_template = (2, 2)
+    metric_name = metric_short_name = "Asking"
+
+    def __init__(self):
+        self.told = {}
+
+    def run_query(self, query, model):
+        row = model.vocab["pilot"]
+        self.told[model.layer] = {
+            "model[]": model["pilot"],
+            "get_vectors": model.get_vectors(["judge", "pilot"])[1],
+            "encode_words": model.encode_words(["pilot"])[0],
+            "wv[]": model.wv["pilot"],
+            "wv.get_vector": model.wv.get_vector("pilot"),
+            "wv.rows": model.wv.rows([row])[0],
+            "vectors": model.vectors[row],
+            "wv.vectors": model.wv.vectors[model.wv.key_to_index["pilot"]],
+            "list": model.vectors[list(model).index("pilot")],
+            "copy": model.copy()["pilot"],
+            "pickle": pickle.loads(pickle.dumps(model))["pilot"],
+        }
+        assert "cl#rk" not in model
+        assert model.vocab.get("cl#rk") is None
+        assert "never seen" in model
+        assert model["never seen"].shape == (model.dim,) == (model.wv.vector_size,)
+        assert len(model) == len(model.vectors) == len(list(model.vocab)) == 9
+        assert model.nbytes == model.vectors.nbytes
+        with pytest.raises(KeyError, match="'cl#rk' is not in"):
+            model["cl#rk"]
+        with pytest.raises(UnreadWordError, match="'another' was not encoded"):
+            model.copy()["another"]
+        with pytest.raises(ValueError, match="read-only"):
+            model.update("pilot", model["pilot"] * 2)
+        return {"result": float(model["pilot"].sum())}
+
+
+def test_whatever_a_metric_asks_is_of_the_layer():
+    encoder, metric = FakeEncoder(), Asking()
+    layer_scores(metric, QUERY, encoder)
+    assert sorted(metric.told) == [0, 1, 2, 3]
+    for layer, told in metric.told.items():
+        expected = FakeEncoder(layer=layer).encode_words(["pilot"])[0]
+        for way, vector in told.items():
+            np.testing.assert_array_equal(vector, expected, err_msg=f"{way} at layer {layer}")
+    # The words of the query, and the one that it asked for, each once for all layers.
+    assert [len(call) for call in encoder.calls if call] == [8, 1]
+
+
+def test_a_metric_of_sentences_of_the_user_has_no_words_encoded():
+    class Sentence(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Sentence"
+        encodes_texts = True
+
+        def run_query(self, query, model):
+            assert len(model.vectors) == 0
+            assert model.dim == model.vectors.shape[1]
+            return {"result": float(model.encode_contexts([Context("a nurse", 2, 7)]).sum())}
+
+    encoder = FakeEncoder()
+    curves = layer_scores(Sentence, QUERY, encoder)
+    assert [list(call) for call in encoder.calls if len(call)] == [[("a nurse", 2, 7)]]
+    vectors = FakeEncoder().encode_layers([Context("a nurse", 2, 7)])[:, 0]
+    assert [score.score for score in curves.scores] == pytest.approx(vectors.sum(axis=1).tolist())
+
+
 def test_wrong_calls_are_refused(toy_model):
     with pytest.raises(TypeError, match="layer_scores needs an encoder"):
         layer_scores("weat", QUERY, toy_model)
@@ -179,9 +258,11 @@ def test_table_and_json():
     assert content["metric"] == "WEAT"
     assert content["scores"][3]["score"] == curves.scores[3].score
     assert content["scores"][3]["p_value"] is None
-    assert repr(curves) == "<LayerScores of WEAT: 1 models, 2 queries, 4 layers>"
+    assert repr(curves) == "<LayerScores of WEAT: 1 model, 2 queries, 4 layers>"
+    one = LayerScores("M", 0.0, (LayerScore("m", "q", 0, 0.0, 1.0),))
+    assert repr(one) == "<LayerScores of M: 1 model, 1 query, 1 layer>"
     assert len(curves.plot().data) == 2
-    assert LayerScores("M", 0.0, (LayerScore("m", "q", 0, 0.0, 1.0),)).to_frame().shape == (1, 10)
+    assert one.to_frame().shape == (1, 10)
 
 
 # --- real encoders
@@ -205,6 +286,26 @@ def test_a_network_scores_as_it_does_at_each_layer(tiny, metric, params, kind):
         direct = as_metric(metric).run_query(QUERY, at_layer, **params)
         assert score.score == pytest.approx(direct["result"], abs=1e-5)
     assert len({round(score.score, 3) for score in curves.scores}) > 1
+
+
+def test_the_last_layer_is_pooled_as_the_others_are(tiny, tiny_sentence_transformer):
+    # A pipeline that scales its vectors: its own are of unit length, hidden states are not.
+    encoder = load_encoder(tiny_sentence_transformer, "tiny", cache=False)
+    assert encoder.pooling == "auto"
+
+    class Lengths(BaseMetric):
+        metric_template = (2, 2)
+        metric_name = metric_short_name = "Lengths"
+
+        def run_query(self, query, model):
+            of_table = np.linalg.norm(model.wv.get_vector("she"))
+            assert of_table == np.linalg.norm(model.encode_words(["she"]))
+            return {"result": float(of_table)}
+
+    curves = layer_scores(Lengths, QUERY, encoder)
+    expected = np.linalg.norm(encoder.encode_layers(["she"])[:, 0], axis=1)
+    assert [score.score for score in curves.scores] == pytest.approx(expected.tolist())
+    assert abs(curves.scores[-1].score - 1) > 0.1
 
 
 def test_the_layers_of_a_real_encoder(minilm):

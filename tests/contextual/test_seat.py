@@ -11,6 +11,7 @@ import pytest
 from wefe import Query, run_queries
 from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
 from wefe.contextual._templates import check_templates, fill_template
+from wefe.embeddings import UnanswerableError
 from wefe.metrics import WEAT, list_metrics, weat_effect_size
 from wefe.running import tidy_results
 from wefe.silhouette import bootstrap_interval
@@ -162,14 +163,31 @@ def test_sets_have_kinds_of_their_own(query):
         SEAT().run_query(query, encoder, {"X": "noun", "Y": "noun", "A": "any"})
 
 
+AN = """
+    actor engineer Asian African-American angry onion onerous umbrella uncle usher urban ugly utter
+    unemployed unidentified unimportant uninformed unintelligent unimaginative uninvited unanswered
+    hour hourglass honest heir heiress honorable honourable élite Übermensch Uzbek Uber Indian
+    8 8-year-old 80-year-old 8,000 11 11th 11-year-old 11,000 18 18-year-old 1848
+    MBA FBI LGBT LGBTQ+ HR HIV-positive X-ray F EU "honest"
+"""
+A = """
+    nurse boss house honeymoon Honduran humanist user useless usual union unionist unicorn unique
+    unit united unilateral unidirectional unimodal universal unisex unanimous ubiquitous European
+    eulogy Ukrainian Ugandan Uruguayan Uighur Utahn utensil utility uterus uranium urologist
+    one one-eyed once oneself ewe ukulele UFO UN US U-turn ñandú yoga writer
+    7 110 118 1180000 NURSE HIT SPY
+"""
+
+
 @pytest.mark.parametrize(
     ("word", "article"),
     [
-        ("nurse", "a"), ("engineer", "an"), ("Actor", "an"), ("hour", "an"), ("union", "a"),
-        ("unimportant", "an"), ("European", "a"), ("user", "a"), ("house", "a"), ("one", "a"),
-        ("onion", "an"), ("umbrella", "an"), ("", "a"),
+        *((word, "an") for word in AN.split()),
+        *((word, "a") for word in A.split()),
+        ("", "a"),
+        ("U.S. citizen", "a"),
     ],
-)  # fmt: skip
+)
 def test_articles_agree(word, article):
     text, start, end = fill_template("It is a {}, yes.", word)
     assert text == f"It is {article} {word}, yes."
@@ -238,6 +256,30 @@ def test_a_vector_without_direction_is_an_unanswerable_query(query):
     assert math.isnan(table.iloc[0, 0])
     assert "'This is judge.'" in table.attrs["nan_reasons"]["fake"][query.query_name]
     assert math.isfinite(table.iloc[1, 0])
+
+
+def test_a_sentence_beyond_the_encoder_is_an_unanswerable_query(query):
+    long = ["This is {}.", "This is, after very many words, {}."]
+    models = [FakeEncoder(longest=20), FakeEncoder("fine")]
+    table = run_queries(SEAT, [query], models, metric_params={"templates": long})
+    assert math.isnan(table.iloc[0, 0])
+    assert math.isfinite(table.iloc[1, 0])
+    reason = table.attrs["nan_reasons"]["fake"][query.query_name]
+    assert "fake cannot read 'This is, after very many words, nurse.' (11 of 22 sent" in reason
+    assert "Use shorter templates" in reason
+    with pytest.raises(UnanswerableError, match="longer than max_length"):
+        SEAT().run_query(query, models[0], long)
+
+
+def test_a_network_says_which_sentence_is_too_long_for_it(tiny, query):
+    encoder = load_encoder(tiny.encoder("bert"), "tiny", pooling="mean", cache=False)
+    for level in ("sentence", "word"):
+        params = {"templates": ["{}", "the " * 40 + "{}"], "level": level}
+        table = run_queries(SEAT, [query], [encoder], metric_params=params)
+        reason = table.attrs["nan_reasons"]["tiny"][query.query_name]
+        assert "tiny cannot read 'the the" in reason
+        assert "(11 of 22 sentences)" in reason
+    assert math.isfinite(SEAT().run_query(query, encoder)["result"])
 
 
 def test_equal_associations_have_no_effect_size(query):

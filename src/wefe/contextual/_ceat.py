@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
@@ -56,9 +57,10 @@ class RandomEffects:
     z : float
         Their quotient.
     p_value : float
-        Two-sided: how often a normal variable is as far from 0 as `z`.
+        Two-sided: how often a normal variable is as far from 0 as `z`. What is smaller than any
+        number of full precision is given as the smallest of these, 2.2e-308; then go by `z`.
     p_value_one_sided : float
-        How often it is at least `z`.
+        How often it is at least `z`; also 2.2e-308 at least.
     tau_squared : float
         Variance between the studies, at least 0.
     Q : float
@@ -127,11 +129,12 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
         )
     w = 1 / v
     total = float(w.sum())
-    # The same as sum w e^2 - (sum w e)^2 / sum w, without cancellation.
+    # The same as sum w e^2 - (sum w e)^2 / sum w and sum w - sum w^2 / sum w, without cancellation.
     heterogeneity = float((w * (e - (w * e).sum() / total) ** 2).sum())
+    spread = 2 * float((w[1:] * (np.cumsum(w)[:-1] / total)).sum())
     excess = heterogeneity - (len(e) - 1)
     # Of one study there is nothing between studies.
-    tau_squared = excess / (total - float((w**2).sum()) / total) if excess > 0 < len(e) - 1 else 0.0
+    tau_squared = excess / spread if excess > 0 < len(e) - 1 else 0.0
     weights = 1 / (v + tau_squared)
     effect_size = float((weights * e).sum() / weights.sum())
     standard_error = 1 / math.sqrt(float(weights.sum()))
@@ -140,8 +143,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
         effect_size,
         standard_error,
         z,
-        math.erfc(abs(z) / math.sqrt(2)),
-        math.erfc(z / math.sqrt(2)) / 2,
+        max(math.erfc(abs(z) / math.sqrt(2)), sys.float_info.min),
+        max(math.erfc(z / math.sqrt(2)) / 2, sys.float_info.min),
         tau_squared,
         heterogeneity,
         len(e),
@@ -195,13 +198,13 @@ class CEAT(BaseMetric):
         "Q": math.nan,
     }
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
-    _encodes_texts = True
+    encodes_texts = True
 
-    def run_query(  # type: ignore[override]
+    def run_query(
         self,
         query: Query,
         model: WordEmbeddingModel,
-        contexts: Corpus,
+        contexts: Corpus | None = None,
         n_samples: int = 10_000,
         variance: Variance = "published",
         *,
@@ -244,7 +247,8 @@ class CEAT(BaseMetric):
         -------
         MetricResult
             'query_name', 'result' and 'ceat' (the combined effect size, in about [-2, 2]),
-            'p_value' (two-sided, as in the paper), 'p_value_one_sided' (as in the code),
+            'p_value' (two-sided, as in the paper), 'p_value_one_sided' (as in the code; neither is
+            ever below 2.2e-308),
             'standard_error', 'tau_squared', 'Q'. `details` has 'effect_sizes' (ndarray of shape
             (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5, 0.75 and
             0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
@@ -417,7 +421,7 @@ def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[st
 
 
 def _contexts_of(
-    words: Sequence[str], contexts: Corpus, max_contexts: int, ignore_case: bool, seed: int
+    words: Sequence[str], contexts: Corpus | None, max_contexts: int, ignore_case: bool, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, FoundContexts):
         return {word: contexts[word] for word in words if word in contexts}

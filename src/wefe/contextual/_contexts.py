@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 
 import numpy as np
@@ -17,7 +19,11 @@ from wefe._checks import (
     found,
 )
 from wefe.contextual._encoder import Context
+from wefe.models.formats._tokens import UNSPACED
 from wefe.query import Query
+
+# What stands within words and is no letter: soft hyphen, zero-width non-joiner and joiner.
+_JOINERS = "\u00ad\u200c\u200d"
 
 
 class FoundContexts(dict[str, tuple[Context, ...]]):
@@ -45,11 +51,11 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
         return FoundContexts, (dict(self), self.n_found, self.n_sentences)
 
     def __repr__(self) -> str:
-        n_drawn = sum(map(len, self.values()))
+        n_drawn, words = sum(map(len, self.values())), "word" if len(self) == 1 else "words"
         missing = sum(not own for own in self.values())
         return (
             f"<FoundContexts: {n_drawn:,} of {sum(self.n_found.values()):,} contexts of "
-            f"{len(self)} words ({missing} without any), from {self.n_sentences:,} sentences>"
+            f"{len(self)} {words} ({missing} without any), from {self.n_sentences:,} sentences>"
         )
 
 
@@ -72,7 +78,8 @@ def find_contexts(
     max_contexts : int, default=100
         How many contexts of a word are kept at most; of more, some are drawn, all alike.
     ignore_case : bool, default=True
-        Whether "Nurse" counts as "nurse". False matches letter for letter.
+        Whether "Nurse" counts as "nurse" (and the Turkish capital with a dot as "i"). False
+        matches letter for letter.
     random_state : int, Generator or None, default=0
         Draws. What is drawn for a word does not depend on the other words that are looked for,
         unless they overlap with it.
@@ -85,10 +92,16 @@ def find_contexts(
 
     Notes
     -----
-    A word is found as a whole: no letter, digit or underscore is next to it. It is found in
-    "nurse's" and "self-made". Each place in a sentence is a context of its own, and belongs to the
-    longest word that starts there. The contexts kept are uniformly drawn by Li's algorithm L, so
-    that memory depends on `max_contexts` and not on the corpus.
+    A word is found as a whole: no letter, digit or underscore is next to it, and no accent, vowel
+    sign or joiner, which would make it another word. It is found in "nurse's" and "self-made". In
+    scripts that put no space between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan)
+    it is found wherever its letters stand, within longer words as well: have the corpus segmented
+    if that matters. Words are not inflected, and Latin letters of full width, ligatures and "ss"
+    for a sharp s are not what they stand for. Each place in a sentence is a context of its own, and
+    belongs to the longest word that starts there; places do not overlap. Sentences are put into
+    Unicode's composed form (NFC), in which accented letters are the same however they were typed,
+    and it is this form that the contexts have. The contexts kept are uniformly drawn by Li's
+    algorithm L, so that memory depends on `max_contexts` and not on the corpus.
 
     References
     ----------
@@ -121,6 +134,7 @@ def find_contexts(
                 f"sentences: number {n_sentences} must be a string; got {found(sentence)}."
             )
         n_sentences += 1
+        sentence = _composed(sentence)
         for word, start, end in matcher.find(sentence):
             kept[word].offer(sentence, start, end)
     return FoundContexts(
@@ -143,13 +157,14 @@ def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) ->
                 f"contexts[{word!r}][{position}] must be a string or Context; got "
                 f"{found(sentence)}."
             )
-        place = next(matcher.find(sentence), None)
+        text = _composed(sentence)
+        place = next(matcher.find(text), None)
         if place is None:
             raise ValueError(
                 f"contexts[{word!r}][{position}] does not hold the word: {found(sentence)}. Leave "
                 "it out, or let find_contexts search."
             )
-        contexts.append(Context(sentence, *place[1:]))
+        contexts.append(Context(text, *place[1:]))
     return contexts
 
 
@@ -179,18 +194,34 @@ class _Matcher:
     """Finds words as whole words, all of them with one expression."""
 
     def __init__(self, words: Sequence[str], *, ignore_case: bool) -> None:
-        self._fold: Callable[[str], str] = str.lower if ignore_case else str
+        self._fold: Callable[[str], str] = _ignoring_case if ignore_case else str
         self._words: dict[str, list[str]] = {}
         for word in words:
-            self._words.setdefault(self._fold(word), []).append(word)
-        flags = re.IGNORECASE if ignore_case else 0
-        self._pattern = re.compile(rf"(?<!\w)(?:{_alternatives(self._words)})(?!\w)", flags)
+            self._words.setdefault(self._fold(_composed(word)), []).append(word)
+        before, after = _borders()
+        words_pattern = _alternatives(self._words)
+        if ignore_case:
+            # In text that was lower-cased, the dot of a Turkish capital is a character of its own.
+            words_pattern = words_pattern.replace("i", "i\u0307?")
+        self._pattern = re.compile(
+            f"{before}(?:{words_pattern}){after}", re.IGNORECASE if ignore_case else 0
+        )
 
     def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
-        """Yield words and where they start and end."""
+        """Yield words and where they start and end in a sentence, which must be composed."""
         for match in self._pattern.finditer(sentence):
             for word in self._words.get(self._fold(match[0]), ()):
                 yield word, match.start(), match.end()
+
+
+def _composed(text: str) -> str:
+    """Write letters and their accents in the one way that they can be compared in."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _ignoring_case(text: str) -> str:
+    # The capital I with a dot becomes two characters.
+    return text.lower().replace("i\u0307", "i")
 
 
 def _alternatives(words: Iterable[str]) -> str:
@@ -200,6 +231,24 @@ def _alternatives(words: Iterable[str]) -> str:
         rests = sorted((word[1:] for word in group), key=len, reverse=True)
         parts.append(f"{re.escape(first)}(?:{'|'.join(map(re.escape, rests))})")
     return "|".join(parts)
+
+
+@cache
+def _borders() -> tuple[str, str]:
+    """Return expressions for what must be so where a word begins, and where it ends."""
+    unspaced = UNSPACED.pattern
+    letter = rf"[^\W{unspaced[1:-1]}]"
+    # Marks belong to the letter before them. A variation selector may stand after a picture.
+    marks = "".join(
+        char
+        for char in map(chr, range(0x300, 0x20000))
+        if unicodedata.category(char) in ("Mn", "Mc") and not "\ufe00" <= char <= "\ufe0f"
+    )
+    # Other characters are seen to be none without a search of that long list.
+    mark = f"(?=[{_JOINERS}\u0300-\U0001ffff])[{marks}{_JOINERS}]"
+    before = rf"(?:(?<!{letter})(?<!(?!{unspaced}){mark})|(?={unspaced}))"
+    after = rf"(?!{mark})(?:(?!{letter})|(?<={unspaced}))"
+    return before, after
 
 
 class _Reservoir:

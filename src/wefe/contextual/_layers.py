@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._answers import run_all
 from wefe._bootstrap import Resampling
 from wefe._checks import as_seed, check_sequence, found
 from wefe.contextual._encoder import Context
 from wefe.contextual._lookup import check_encoder
+from wefe.contextual._model import SnapshotVectors
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._keyed_vectors import FloatArray, Held, StoredVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query, unique_queries
 from wefe.words import check_preprocessors, variants
@@ -103,14 +107,17 @@ class LayerScores:
         return plot_layer_scores(self, relative=relative)
 
     def __repr__(self) -> str:
-        models, queries, layers = (
-            len({getattr(score, key) for score in self.scores})
-            for key in ("model_name", "query_name", "layer")
-        )
+        counts = []
+        for key, one, several in (
+            ("model_name", "model", "models"),
+            ("query_name", "query", "queries"),
+            ("layer", "layer", "layers"),
+        ):
+            n = len({getattr(score, key) for score in self.scores})
+            counts.append(f"{n} {one if n == 1 else several}")
         undefined = sum(math.isnan(score.score) for score in self.scores)
-        return (
-            f"<LayerScores of {self.metric}: {models} models, {queries} queries, {layers} layers"
-            + (f", {undefined} of {len(self.scores)} scores undefined>" if undefined else ">")
+        return f"<LayerScores of {self.metric}: {', '.join(counts)}" + (
+            f", {undefined} of {len(self.scores)} scores undefined>" if undefined else ">"
         )
 
 
@@ -131,7 +138,9 @@ def layer_scores(
     Parameters
     ----------
     metric : metric class, instance or name
-        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. Whatever one of your own asks of the
+        model, its table `wv` and texts (`encode_contexts`) included, is of the layer. If it only
+        asks for texts, let it say so (`BaseMetric.encodes_texts`): no words are encoded then.
     queries : Query or sequence of Query
         What is measured; each must have the shape that the metric asks for.
     models : ContextualModel or sequence of ContextualModel
@@ -206,8 +215,10 @@ def layer_scores(
         for query in asked:
             instance._check_input(query, checked)
         store = _Store(checked, _check_layers(layers, checked))
-        if not getattr(instance, "_encodes_texts", False):
-            store.encode(_forms(asked, checked, params))
+        if not instance.encodes_texts:
+            forms = _forms(asked, checked, params)
+            store.row_of = {form: row for row, form in enumerate(forms)}
+            store.encode(forms)
         views.append([_AtLayer(store, position) for position in range(len(store.layers))])
     scores: list[LayerScore] = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
@@ -241,8 +252,21 @@ class _Store:
 
     def __init__(self, encoder: ContextualModel, layers: list[int]) -> None:
         self.encoder, self.layers = encoder, layers
+        # The words looked up so far, the same at every layer.
+        self.row_of: dict[str, int] = {}
         self._encoded: dict[str | Context, FloatArray] = {}
-        self.dim = encoder.dim
+        self._readable: dict[Context, bool] = {}
+
+    @cached_property
+    def dim(self) -> int:
+        """Number of dimensions of a hidden state; that of the encoder may be of its pipeline."""
+        return int(self.encoder.encode_layers([], self.layers).shape[-1])
+
+    def row(self, word: str) -> int:
+        """Return the row of a word of the encoder, which is given one if it has none."""
+        if word not in self.row_of and word not in self.encoder:
+            raise KeyError(word)
+        return self.row_of.setdefault(word, len(self.row_of))
 
     def encode(self, texts: Sequence[str] | Sequence[Context]) -> None:
         """Encode those that are missing at all layers, in one pass."""
@@ -258,45 +282,100 @@ class _Store:
             return np.empty((0, self.dim), dtype=np.float32)
         return np.stack([self._encoded[text][position] for text in texts])
 
+    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
+        """Tell which contexts have a vector: the same ones at every layer."""
+        new = [context for context in dict.fromkeys(contexts) if context not in self._readable]
+        if new:
+            self._readable.update(zip(new, self.encoder.can_encode(new).tolist(), strict=True))
+        return np.array([self._readable[context] for context in contexts], dtype=bool)
+
 
 class _AtLayer(WordEmbeddingModel):
     """An encoder read at one layer, from what is stored of all of them."""
 
     def __init__(self, store: _Store, position: int) -> None:
         encoder = store.encoder
-        # Words are those of the encoder, vectors those of the store: nothing else is asked for.
-        self.wv = encoder.wv
-        self.name = encoder.name
-        self.vocab_prefix = encoder.vocab_prefix
-        self.use_subwords = False
-        self.layer = store.layers[position]
+        super().__init__(_LayerVectors(store, position), encoder.name, encoder.vocab_prefix)
+        self.layer, self.n_layers = store.layers[position], encoder.n_layers
         self.depth = self.layer / max(1, encoder.n_layers - 1)
         self._store, self._position = store, position
+
+    def encode_words(self, words: Sequence[str]) -> FloatArray:
+        """Return the vectors of words."""
+        return self.get_vectors(words)
 
     def encode_contexts(self, contexts: Sequence[Context]) -> FloatArray:
         """Return the vectors of words in texts."""
         return self._store.at(contexts, self._position)
 
-    def can_encode(self, contexts: Sequence[Context]) -> Any:
+    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
         """Tell which contexts have a vector."""
-        return self._store.encoder.can_encode(contexts)
+        return self._store.can_encode(contexts)
 
-    def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words."""
-        return self._store.at(words, self._position)
+    def __reduce__(self) -> Any:
+        return WordEmbeddingModel, (copy.copy(self.wv), self.name, self.vocab_prefix)
 
-    def __getitem__(self, word: str) -> FloatArray:
-        return self._store.at([word], self._position)[0]  # type: ignore[no-any-return]
+
+class _LayerVectors(StoredVectors):
+    """The vectors of words at one layer; a word gets its row when it is looked up."""
+
+    def __init__(self, store: _Store, position: int) -> None:
+        self._store, self._position = store, position
+        self.key_to_index = _Rows(store)
 
     @property
-    def dim(self) -> int:
+    def vector_size(self) -> int:  # type: ignore[override]
         """Number of dimensions."""
         return self._store.dim
 
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word."""
+        return self[word]
+
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        words = list(self._store.row_of)
+        return self._store.at([words[row] for row in rows], self._position)
+
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        return np.dtype(np.float32)
+    def vectors(self) -> FloatArray:
+        """The vectors of the words looked up so far, not to be changed."""
+        vectors = self._make(np.arange(len(self._store.row_of)))
+        vectors.flags.writeable = False
+        return vectors
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the vectors so far."""
+        return len(self._store.row_of) * self.vector_size * 4
+
+    @property
+    def stored_held(self) -> Held:
+        """Always 'selected'."""
+        return "selected"
+
+    # Copies, too, are made by this: a copy never encodes.
+    def __reduce__(self) -> Any:
+        words = list(self._store.row_of)
+        return SnapshotVectors, (words, self.vectors, words, self._store.encoder.name)
+
+
+class _Rows(Mapping[str, int]):
+    """The rows of words: every word of the encoder has one, those looked up so far are listed."""
+
+    def __init__(self, store: _Store) -> None:
+        self._store = store
+
+    def __getitem__(self, word: str) -> int:
+        return self._store.row(word)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._store.encoder
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._store.row_of))
+
+    def __len__(self) -> int:
+        return len(self._store.row_of)
 
 
 def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> list[int]:

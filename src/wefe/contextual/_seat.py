@@ -12,8 +12,9 @@ import numpy as np
 from wefe._checks import check_bool, check_choice, check_positive_int
 from wefe.contextual._encoder import Context
 from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
+from wefe.contextual._model import shortened
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._permutation import permutation_test
@@ -60,7 +61,7 @@ class SEAT(BaseMetric):
     nan_values = {"seat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     _params_for_subsets = {"return_effect_size": True}  # noqa: RUF012
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
-    _encodes_texts = True
+    encodes_texts = True
 
     def run_query(
         self,
@@ -139,7 +140,8 @@ class SEAT(BaseMetric):
         TypeError
             If the model is no encoder, or an argument is of the wrong kind.
         ValueError
-            If the query or an argument does not fit, or a sentence is too long for the encoder.
+            If the query or an argument does not fit. As `UnanswerableError`, of which `run_queries`
+            makes NaN with a reason: if a sentence is too long for the encoder.
         """
         self._check_input(query, model)
         encoder = check_encoder(model, "SEAT")
@@ -280,6 +282,17 @@ class _Sentences:
         ]
         row = {context: position for position, context in enumerate(dict.fromkeys(contexts))}
         different = list(row)
+        readable = self._encoder.can_encode(different)
+        unreadable = [
+            context.text for context, can in zip(different, readable, strict=True) if not can
+        ]
+        if unreadable:
+            raise UnanswerableError(
+                f"{self._encoder.name} cannot read {shortened(unreadable[0])} "
+                f"({len(unreadable)} of {len(different)} sentences): it is longer than max_length, "
+                "or the word is made of unknown tokens there. Use shorter templates, or leave "
+                "the word out."
+            )
         vectors = self._encoder.encode_contexts(different)
         unit = unit_or_refuse(vectors, [each.text for each in different], self._encoder.name)
         return unit[[row[context] for context in contexts]]

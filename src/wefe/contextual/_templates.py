@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
@@ -56,10 +57,34 @@ SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 _GAP = "{}"
 _ARTICLE = re.compile(r"(?<!\w)([Aa]) $")
-# Silent h, and vowels that sound like "you" or "one".
-_AN = re.compile(
-    r"(?:hour|hono|honest|heir|(?!eu|one\b|once|uni(?![nm])|us[eu]|uter|utop)[aeiou])", re.I
+
+# Which article a word takes, by how it begins; the first line that fits counts. (?-i:...) is for
+# capitals only; accents play no part.
+_ARTICLES: tuple[tuple[str, str], ...] = (
+    # Eight...; eleven and eighteen, also 11,000 and the year 1848.
+    ("an", r"8|1[18](?:\d\d|(?:,?\d{3})*)(?!\d)"),
+    # Said letter by letter: X-ray, FBI, HR, LGBT; U-turn, UN, US, UFO.
+    ("an", r"[fhlmnrsx](?!\w)|(?-i:[FHLMNRSX][B-DF-HJ-NP-TV-XZ]{1,4})(?!\w)"),
+    ("an", r"(?-i:EU|FBI|HIV|LGBTQ?I?A?|MBA|NBA|NGO|RAF|SUV)(?!\w)"),
+    ("a", r"u(?!\w)|(?-i:U[A-Z]{1,2})(?!\w)"),
+    # Silent h.
+    ("an", r"heir|honest|honou?r|hour"),
+    # As "one" and "we": one-eyed, once, ouija, Uighur.
+    ("a", r"one(?![a-z])|oneself|onetime|once|oui|u[iy]g"),
+    # "Un-" and no "uni-": unidentified, unimportant, uninformed.
+    ("an", r"uni(?:deal|dent|ll|m(?!od)|n|rr|ron|ssu)"),
+    # As "you": European, ewe, union, unanimous, ubiquitous, Ukrainian, Ugandan, Uruguayan, user,
+    # utility.
+    ("a", r"eu|ewe|uni|unanim[io]|unesco|u(?:biq|fo|gan|k|lysses|v)"),
+    ("a", r"u(?:ran|re[aty]|rin|rol|rug|s[aeu]|t[aeio])"),
+    ("an", r"[aeiou]"),
 )
+_PATTERNS = [(article, re.compile(rf"\W*(?:{start})", re.I)) for article, start in _ARTICLES]
+
+
+def _needs_an(word: str) -> bool:
+    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    return next((a == "an" for a, pattern in _PATTERNS if pattern.match(plain)), False)
 
 
 def fill_template(template: str, word: str) -> tuple[str, int, int]:
@@ -68,8 +93,8 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
     Parameters
     ----------
     template : str
-        A text with one ``"{}"``. An article "a" right before it becomes "an" before a vowel; by
-        the first letters, with a few exceptions (an hour, a union).
+        A text with one ``"{}"``. An article "a" right before it becomes "an" where the word is said
+        with a vowel first, by rules on its first letters (an engineer, an hour, an MBA, a union).
     word : str
         The word, put in as it is.
 
@@ -86,7 +111,7 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
     ('This is an engineer.', 11, 19)
     """
     before, after = template.split(_GAP)
-    if _AN.match(word):
+    if _needs_an(word):
         before = _ARTICLE.sub(r"\1n ", before)
     return before + word + after, len(before), len(before) + len(word)
 

@@ -113,6 +113,9 @@ class BaseMetric:
         Smallest and largest score; unbounded by default.
     no_bias_value : float
         The score that means that no bias was measured; 0 by default.
+    encodes_texts : bool
+        Asks an encoder for the vectors of texts of its own, as SEAT does, not for those of words;
+        it is then run where the encoder is. False by default.
     nan_values : dict
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
@@ -128,13 +131,11 @@ class BaseMetric:
     metric_template_minimum: ClassVar[tuple[int, int]] = (1, 1)
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     no_bias_value: ClassVar[float] = 0.0
+    encodes_texts: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None
 
     #: Parameters with which scores of subsets of the words can be compared: bounded, not random.
     _params_for_subsets: ClassVar[Mapping[str, Any]] = {}
-
-    #: Asks an encoder for the vectors of texts of its own, not for those of the words.
-    _encodes_texts: ClassVar[bool] = False
 
     #: Computes the score from the target sets and attribute sets and the metric's own parameters.
     _compute: Callable[..., float | Measurement]

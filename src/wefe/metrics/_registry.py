@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TypeVar
 
 from wefe._checks import check_choice, found
 from wefe.metrics._base import BaseMetric
 
+_OF_ENCODERS = ("seat", "ceat")
 _registry: dict[str, type[BaseMetric]] = {}
 
 MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
@@ -71,6 +73,8 @@ def _built_in_first(name: str) -> tuple[bool, str]:
 def get_metric(name: str) -> type[BaseMetric]:
     """Return the metric of that name, long or short; case and punctuation do not matter.
 
+    'seat' and 'ceat' are those of :mod:`wefe.contextual`.
+
     Examples
     --------
     >>> get_metric("direct-bias")
@@ -78,9 +82,15 @@ def get_metric(name: str) -> type[BaseMetric]:
     >>> get_metric("gweat")
     <class 'wefe.metrics._generalized_weat.GeneralizedWEAT'>
     """
+    if _plain(str(name)) in _OF_ENCODERS:
+        # They need an encoder, so they are not among those that any model can be asked.
+        elsewhere = import_module("wefe.contextual")
+        return getattr(elsewhere, _plain(str(name)).upper())  # type: ignore[no-any-return]
     short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
     known = {**short_names, **_registry}
-    return known[check_choice("metric", _plain(str(name)), known)]
+    plain = _plain(str(name))
+    # As it was written, so that the message shows that.
+    return known[plain] if plain in known else known[check_choice("metric", name, known)]
 
 
 def as_metric(metric: object) -> BaseMetric:
