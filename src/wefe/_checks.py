@@ -114,6 +114,8 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     if from_pandas and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
     hint = f" Put it in a list: [{value!r}]." if isinstance(value, str) else ""
+    if type(value).__module__.startswith("wefe."):
+        hint = f" Put it in a list: {name}=[...]."
     raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wefe._files import atomic_file
-from wefe.cli._measure import _open_queries, open_model
+from wefe.cli._measure import (
+    Pooling,
+    Side,
+    _open_queries,
+    check_for_encoders,
+    open_encoders,
+    open_model,
+)
 from wefe.cli._output import Format, as_json, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from wefe.audit import DirectionAudit, QueryAudit
+    from wefe.models import WordEmbeddingModel
 
 
 def audit(
@@ -25,6 +34,12 @@ def audit(
             "name. Repeat for several."
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    encoder: Annotated[
+        list[str],
+        typer.Option(
+            help="A contextual or sentence encoder, as for 'wefe measure'. Repeat for several."
+        ),
+    ] = [],  # noqa: B006
     queries: Annotated[
         list[str],
         typer.Option(
@@ -56,6 +71,9 @@ def audit(
     format: Annotated[  # noqa: A002 - the option is called --format
         Format, typer.Option(help="csv has the biases of all words; json has everything.")
     ] = Format.table,
+    p_value_test: Annotated[
+        Side, typer.Option(help="Which splits count in the permutation test.")
+    ] = Side.right,
     lowercase: Annotated[
         bool,
         typer.Option(help="Look up the lower-case form of words that are not found as they are."),
@@ -73,6 +91,14 @@ def audit(
             help="Open gensim's own files, which can run any code their author put there.",
         ),
     ] = False,
+    layer: Annotated[int, typer.Option(help="Layer of encoders, -1 for the last.")] = -1,
+    pooling: Annotated[
+        Pooling, typer.Option(help="Pooling of encoders, as for 'wefe measure'.")
+    ] = Pooling.auto,
+    template: Annotated[
+        list[str],
+        typer.Option(help="A sentence with a gap in which encoders see the words."),
+    ] = [],  # noqa: B006
 ) -> None:
     """Say whether scores may be believed: individual biases, bias directions, metrics.
 
@@ -85,12 +111,24 @@ def audit(
     """
     if not (requirements or queries or criterion):
         raise ValueError("say what to audit: --queries, --criterion or --requirements.")
-    if (queries or criterion) and not model:
+    if (queries or criterion) and not (model or encoder):
         raise ValueError("--queries and --criterion need a --model, for example --model demo.")
-    if format is Format.csv and not queries:
-        raise ValueError("--format csv has the biases of words; it needs --queries.")
+    check_for_encoders(encoder, layer, pooling, template)
+    if format is Format.csv and (criterion or requirements or not queries):
+        raise ValueError("--format csv has the biases of words, so it takes --queries and no more.")
+    if out is not None and not (queries or criterion):
+        raise ValueError("--out has nothing to draw; it needs --queries or --criterion.")
+    encoders = open_encoders(encoder, layer, pooling, template)
     of_queries, of_directions = _audits(
-        model, queries, criterion, lowercase, vocab_prefix or None, offline, trust_pickle
+        model,
+        encoders,
+        queries,
+        criterion,
+        p_value_test,
+        lowercase,
+        vocab_prefix or None,
+        offline,
+        trust_pickle,
     )
     table = None
     if requirements:
@@ -111,8 +149,10 @@ def audit(
 
 def _audits(
     models: list[str],
+    encoders: list[WordEmbeddingModel],
     queries: list[str],
     criteria: list[str],
+    side: Side,
     lowercase: bool,
     vocab_prefix: str | None,
     offline: bool,
@@ -150,17 +190,23 @@ def _audits(
             words.update((vocab_prefix or "") + word for word in part)
             words.update((vocab_prefix or "") + word.lower() for word in part)
     options = {"vocab_prefix": vocab_prefix, "words": words, "trust_pickle": trust_pickle}
-    opened = [open_model(text, options) for text in models]
+    opened = [open_model(text, options) for text in models] + encoders
     of_queries, of_directions = [], []
     for each in opened:
         for query in parts:
             try:
-                of_queries.append(audit_query(query, each, preprocessors=preprocessors))
+                of_queries.append(
+                    audit_query(query, each, alternative=side.value, preprocessors=preprocessors)
+                )
             except UnanswerableError as error:
                 logger.warning("%s", error)
-        of_directions += [audit_direction(one, each, preprocessors=preprocessors) for one in known]
-    if parts and not of_queries:
-        raise ValueError("no query can be audited with these models; see the messages above.")
+        for one in known:
+            try:
+                of_directions.append(audit_direction(one, each, preprocessors=preprocessors))
+            except ValueError as error:
+                logger.warning("%s, %s: %s", one.name, each.name, error)
+    if (parts or known) and not (of_queries or of_directions):
+        raise ValueError("nothing can be audited with these models; see the messages above.")
     return of_queries, of_directions
 
 
@@ -190,8 +236,10 @@ def _print(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) ->
         print(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
             f"|s| > {of_queries[0].epsilon:g} d. AUC: share of pairs of words in order, 0.5 by "
-            "chance.\n"
+            "chance."
         )
+        sides = {one.comparison.alternative for one in of_queries if one.comparison is not None}
+        print(*(f"p value: {side} permutation test." for side in sides), end="\n\n")
     for one in of_queries:
         if one.warnings:
             print(f"{one.query_name}, {one.model_name}:")
@@ -206,6 +254,13 @@ def _print(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) ->
         print(as_text(direction.to_frame().drop(columns="words").reset_index()))
         print("\n".join(f"- {warning}" for warning in direction.warnings) or "no warnings")
         print()
+    if of_directions:
+        print(
+            "cosine: of the set's own direction with the first component; without: with that of "
+            "the other sets; agreement: with the common direction of the others, each counting "
+            "alike; stability: cosine of the first component with that without the set; variance "
+            "share: the part of its variance that is from this set."
+        )
 
 
 def _print_requirements(table: pd.DataFrame) -> None:
@@ -248,8 +303,6 @@ def _write_figures(
 ) -> None:
     """Write one page of figures, which needs no network."""
     figures = [one.plot() for one in of_queries] + [one.plot() for one in of_directions]
-    if not figures:
-        raise ValueError("--out has nothing to draw; it needs --queries or --criterion.")
     parts = [
         figure.to_html(full_html=False, include_plotlyjs=position == 0)
         for position, figure in enumerate(figures)
@@ -260,4 +313,4 @@ def _write_figures(
     )
     with atomic_file(path) as file:
         file.write(page.encode())
-    print(f"Written to {path}.")
+    print(f"Written to {path}.", file=sys.stderr)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wefe.contextual import FoundContexts
-    from wefe.metrics import BaseMetric
     from wefe.models import WordEmbeddingModel
     from wefe.query import Query
 
@@ -187,9 +186,9 @@ def measure(
     """Measure models with published or own queries.
 
     Prints one row per query, model and metric: the score, the score that would mean no bias, the
-    p-value (WEAT only, by an exact permutation test), the words used and lost, and why a score is
-    missing. With several models a ranking follows: rank 1 has the least bias measured by that
-    metric, on average over the queries that all models could answer.
+    p-value (of WEAT and SEAT, by an exact permutation test), the words used and lost, and why a
+    score is missing. With several models a ranking follows: rank 1 has the least bias measured by
+    that metric, on average over the queries that all models could answer.
 
     Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
     that opens at once.
@@ -213,6 +212,14 @@ def measure(
     names = _check_metrics(metric, ["seat", "ceat"])
     if not model and not encoder:
         raise ValueError("say what to measure: --model or --encoder, for example --model demo.")
+    check_for_encoders(encoder, layer, pooling, template)
+    if contexts is not None and "ceat" not in names:
+        raise ValueError("--contexts is for --metric ceat, which is not asked for.")
+    if not model and (subwords or trust_pickle or vocab_prefix):
+        raise ValueError(
+            "--subwords, --trust-pickle and --vocab-prefix are for --model; --encoder has no use "
+            "for them."
+        )
     of_texts = [name for name in names if name in ("seat", "ceat")]
     if of_texts and model:
         raise ValueError(
@@ -244,11 +251,7 @@ def measure(
         "trust_pickle": trust_pickle,
     }
     models = [open_model(text, options) for text in model]
-    if encoder:
-        from wefe.contextual import load_encoder
-
-        as_encoders = {"layer": layer, "pooling": pooling.value, "templates": template or None}
-        models += [_open_named(text, load_encoder, as_encoders) for text in encoder]
+    models += open_encoders(encoder, layer, pooling, template)
     if contexts is not None and "ceat" in names:
         own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
     rows, scores = [], []
@@ -256,7 +259,7 @@ def measure(
         for name in names:
             defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
             results = run_queries(
-                _metric(name),
+                "weat" if name == "weat-es" else name,
                 asked.queries,
                 models,
                 queries_set_name=asked.name,
@@ -349,7 +352,12 @@ def _print_tables(
         no_bias = group["no_bias_value"].iloc[0]
         print(f"{metric}, {name} (no bias: {no_bias:g})")
         print(as_text(table[_SHOWN].dropna(axis="columns", how="all")), end="\n\n")
-    with_p = tidy[tidy["p_value"].notna()]
+    if (tidy["p_value"].notna() & tidy["p_value_method"].isna()).any():
+        print(
+            "p value of CEAT: two-sided; too small, as samples of the same words are taken for "
+            "independent studies."
+        )
+    with_p = tidy[tidy["p_value"].notna() & tidy["p_value_method"].notna()]
     tests = (
         with_p[["p_value_test", "p_value_method"]]
         .drop_duplicates()
@@ -357,16 +365,18 @@ def _print_tables(
     )
     for side, method in tests.itertuples(index=False):
         how = _METHODS[str(method)]
-        print(f"p value: {side} permutation test ({how}). Other metrics have none.")
+        print(f"p value: {side} permutation test ({how}). Only WEAT and SEAT have one.")
     if tidy["score_lower"].notna().any():
         print(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({n_bootstrap} resamples)."
         )
-    audited = tidy[tidy["warnings"].fillna("") != ""]
-    for columns in audited[["metric", "query_name", "model_name", "warnings"]].to_numpy(str):
-        print(f"\nWarnings of {', '.join(columns[:3])}:")
-        print("\n".join(f"- {text}" for text in columns[3].split(" | ")))
+    for table in scores:
+        for record in table.attrs["records"]:
+            if record["warnings"]:
+                names = (record["metric"], record["query_name"], record["model_name"])
+                print(f"\nWarnings of {', '.join(names)}:")
+                print("\n".join(f"- {text}" for text in record["warnings"]))
     if tidy["model_name"].nunique() > 1:
         print("\nAverage distance from no bias (queries that all models answered, of those asked)")
         print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))
@@ -397,21 +407,20 @@ def _short(scores: Sequence[pd.DataFrame], columns: Sequence[pd.Series]) -> pd.D
     return shown.convert_dtypes() if columns[0].dtype == "Int64" else shown
 
 
-def _metric(name: str) -> str | type[BaseMetric]:
-    """Return what `run_queries` takes for a name of the command line."""
-    if name in ("seat", "ceat"):
-        from wefe.contextual import CEAT, SEAT
-
-        return SEAT if name == "seat" else CEAT
-    return "weat" if name == "weat-es" else name
-
-
 def _find_contexts(query_sets: Iterable[_Asked], path: Path) -> FoundContexts:
     from wefe.contextual import find_contexts
 
     queries = [query for asked in query_sets for query in asked.queries]
-    with path.open(encoding="utf-8") as lines:
-        return find_contexts(queries, (line.strip() for line in lines))
+    if not path.is_file():
+        raise FileNotFoundError(f"--contexts {path}: there is no such file.")
+    try:
+        with path.open(encoding="utf-8") as lines:
+            contexts = find_contexts(queries, (line.strip() for line in lines))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"--contexts {path} is no text in UTF-8: {error}.") from error
+    if not any(contexts.values()):
+        raise ValueError(f"--contexts {path}: none of the words of the queries is in it.")
+    return contexts
 
 
 def _check_metrics(names: Sequence[str], more: Sequence[str] = ()) -> list[str]:
@@ -429,6 +438,33 @@ def open_model(text: str, options: Mapping[str, Any]) -> WordEmbeddingModel:
     from wefe.models import load
 
     return load("demo", **options) if text == "demo" else _open_named(text, load, options)
+
+
+def check_for_encoders(
+    encoders: Sequence[str], layer: int, pooling: Pooling, templates: Sequence[str]
+) -> None:
+    """Refuse options that would change nothing."""
+    if not encoders and (layer != -1 or pooling is not Pooling.auto or templates):
+        raise ValueError("--layer, --pooling and --template are for --encoder, and there is none.")
+
+
+def open_encoders(
+    encoders: Sequence[str], layer: int, pooling: Pooling, templates: Sequence[str]
+) -> list[WordEmbeddingModel]:
+    """Open what --encoder names."""
+    if not encoders:
+        return []
+    from wefe.contextual import load_encoder
+
+    options = {"layer": layer, "pooling": pooling.value, "templates": list(templates) or None}
+    opened = [_open_named(text, load_encoder, options) for text in encoders]
+    # A number without these says little, and tables have no other place for them.
+    said = [f"layer {layer}"] if layer != -1 else []
+    said += [pooling.value] if pooling is not Pooling.auto else []
+    said += ["in templates"] if templates else []
+    for model in opened:
+        model.name = ", ".join([model.name, *said])
+    return opened
 
 
 def _open_named(

@@ -13,12 +13,15 @@ import typer
 from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe.cli._measure import (
+    Pooling,
     Side,
     _Asked,
     _check_metrics,
     _default_params,
     _open_queries,
     _parse_params,
+    check_for_encoders,
+    open_encoders,
     open_model,
 )
 
@@ -52,6 +55,13 @@ def silhouette(
             "concepts. Repeat for several.",
         ),
     ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The folder to write to. Started again with the same folder, the command goes on "
+            "where it ended."
+        ),
+    ],
     models: Annotated[
         list[str],
         typer.Option(
@@ -61,14 +71,13 @@ def silhouette(
             "'wefe measure --model' takes, 'demo' included. NAME=FILE gives a name, which is that "
             "of the file otherwise.",
         ),
-    ],
-    out: Annotated[
-        Path,
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    encoder: Annotated[
+        list[str],
         typer.Option(
-            help="The folder to write to. Started again with the same folder, the command goes on "
-            "where it ended."
+            help="A contextual or sentence encoder, as for 'wefe measure'. Repeat for several."
         ),
-    ],
+    ] = [],  # noqa: B006
     metric: Annotated[
         list[str],
         typer.Option(
@@ -142,6 +151,14 @@ def silhouette(
             help="Open gensim's own files, which can run any code their author put there.",
         ),
     ] = False,
+    layer: Annotated[int, typer.Option(help="Layer of encoders, -1 for the last.")] = -1,
+    pooling: Annotated[
+        Pooling, typer.Option(help="Pooling of encoders, as for 'wefe measure'.")
+    ] = Pooling.auto,
+    template: Annotated[
+        list[str],
+        typer.Option(help="A sentence with a gap in which encoders see the words."),
+    ] = [],  # noqa: B006
 ) -> None:
     """Tell how far metrics and word lists can be trusted (Bias Silhouette Analysis).
 
@@ -169,8 +186,12 @@ def silhouette(
         params[_plain(name)].update(own)
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one per core; got 0.")
+    if not models and not encoder:
+        raise ValueError("say which models: --models or --encoder, for example --models demo.")
+    check_for_encoders(encoder, layer, pooling, template)
     texts = _separate(models)
-    _check_names([_given_name(text) for text in texts], texts, unbiased, biased)
+    every = [*texts, *encoder]
+    _check_names([_given_name(text) for text in every], every, unbiased, biased)
     asked = []
     for text in dict.fromkeys(query):
         asked.append(_open_queries(text, offline))
@@ -183,7 +204,8 @@ def silhouette(
         "trust_pickle": trust_pickle,
     }
     opened = [open_model(text, options) for text in texts]
-    _check_names([model.name for model in opened], texts, unbiased, biased)
+    opened += open_encoders(encoder, layer, pooling, template)
+    _check_names([model.name for model in opened], every, unbiased, biased)
     lists: tuple[Vary, ...] = ("targets", "attributes")
     study = _study_sets(
         asked,

@@ -316,6 +316,14 @@ class _Choice:
         target: Sequence[str] | None,
         ignore: Sequence[str] | None,
     ) -> None:
+        if target is not None:
+            model.prepare(target)
+        elif hasattr(model, "snapshot"):
+            logger.warning(
+                "%s is an encoder: the %d words looked up so far are mitigated, and no others. "
+                "Take a snapshot of all that matter first",
+                *(model.name, len(model)),
+            )
         n_rows = len(model.wv.key_to_index)
         if not isinstance(model.wv, StoredVectors):
             n_rows = len(model.vectors)
@@ -358,10 +366,12 @@ def _rows(
 ) -> npt.NDArray[np.intp]:
     """Return the rows of those words that a model has; missing ones are logged if `called`."""
     vocab = model.vocab
+    # A model that was opened for some words has nothing to be spared of the others.
+    asked = None if called else getattr(model.wv, "asked", None)
     rows: list[int] = []
     lost: list[str] = []
     for word, form in zip(words, forms(model, words), strict=True):
-        row = vocab.get(form)
+        row = vocab.get(form) if asked is None or form in asked else None
         if row is None:
             lost.append(word)
         else:

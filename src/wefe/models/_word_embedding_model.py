@@ -556,10 +556,12 @@ class WordEmbeddingModel:
 def check_model(model: object) -> None:
     """Refuse anything that is not a `WordEmbeddingModel`."""
     if not isinstance(model, WordEmbeddingModel):
-        raise TypeError(
-            f"model must be a WordEmbeddingModel; got {found(model)}. "
-            "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
+        hint = (
+            f"Open it first: wefe.load({model!r})."
+            if isinstance(model, str)
+            else "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
         )
+        raise TypeError(f"model must be a WordEmbeddingModel; got {found(model)}. {hint}")
 
 
 def _knows_subwords(wv: Any) -> bool:

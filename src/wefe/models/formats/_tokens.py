@@ -446,6 +446,13 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         label=str(path),
         **extras,
     )
+    if not static:
+        logger.warning(
+            "%s: these are the input embeddings of a language model, one vector per token; "
+            "wefe.contextual.load_encoder (on the command line --encoder) opens what it makes of "
+            "them",
+            path,
+        )
     logger.info(
         "%s: the vectors are the rows of %r (%d x %d, %s); %d of the tokens are words; words of "
         "several subwords: %r",
