@@ -175,7 +175,7 @@ def run_queries(
     results = _tabulate(answers, checked_queries, checked_models)
     records = _records(answers, results, scale)
     if check_bool("audit", audit):
-        _audit(records, instance, checked_queries, checked_models, params)
+        _audit(records, instance, checked_queries, checked_models, options)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
@@ -297,7 +297,7 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
         logger.warning("nothing is recorded of %s; rename after tidy_results", sorted(unknown))
     tidy = pd.DataFrame(
         [
-            record
+            {**record, "warnings": _joined(record["warnings"])}
             for record in records
             if record["model_name"] in models and (whole or record["query_name"] in queries)
         ],
@@ -357,7 +357,7 @@ def _audit(
     metric: BaseMetric,
     queries: Sequence[Query],
     models: Sequence[WordEmbeddingModel],
-    params: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> None:
     """Add the warnings of an audit to records, which are in the order of models and queries."""
     # It stands on what this module offers, so it is not imported by it.
@@ -365,8 +365,13 @@ def _audit(
 
     asked = ((query, model) for model in models for query in queries)
     for record, (query, model) in zip(records, asked, strict=True):
-        found = score_warnings(metric, query, model, **params) if metric.accepts(query) else ()
-        record["warnings"] = " | ".join(map(str, found))
+        # What has no score has its reason.
+        found = () if record["score"] is None else score_warnings(metric, query, model, **options)
+        record["warnings"] = list(map(str, found))
+
+
+def _joined(texts: Sequence[str] | None) -> str | None:
+    return None if texts is None else " | ".join(texts)
 
 
 def _nan_reasons(records: Iterable[dict[str, Any]]) -> _SharedDict:

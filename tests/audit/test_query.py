@@ -551,3 +551,41 @@ def test_misspelt_options_and_other_objects(toy_model, toy_query):
         audit_query("she", toy_model)
     with pytest.raises(TypeError, match="model"):
         audit_query(toy_query, {"she": [1.0]})
+
+
+def test_without_a_p_value_nothing_is_said_of_it(toy_query, toy_model):
+    with_p, without = (
+        audit_query(toy_query, toy_model, calculate_p_value=wanted) for wanted in (True, False)
+    )
+    assert "few-words" in [warning.kind for warning in with_p.warnings]
+    assert "few-words" not in [warning.kind for warning in without.warnings]
+    assert "p = " in repr(with_p)
+    assert "p = " not in repr(without)
+    assert np.isnan(without.comparison.p_value)
+    assert without.comparison.p_value_method is None
+    assert without.comparison.effect_size == with_p.comparison.effect_size
+    assert json.loads(without.to_json())["comparison"]["p_value"] is None
+
+
+def test_an_order_against_the_effect_size_is_said():
+    positions = np.r_[1, -1, [0.95], np.full(9, -0.05), np.zeros(10)]
+    vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
+    words = ["a", "b", *[f"x{i}" for i in range(10)], *[f"y{i}" for i in range(10)]]
+    query = Query([words[2:12], words[12:]], [["a"], ["b"]])
+    audit = audit_query(query, WordEmbeddingModel((words, vectors)))
+    assert audit.comparison.effect_size > 0
+    assert audit.comparison.auc == pytest.approx(0.1)
+    (warning,) = [each for each in audit.warnings if each.kind == "separation-missed"]
+    assert "says the opposite" in warning.message
+
+
+def test_only_sets_told_apart_without_error_have_an_auc_of_one():
+    from wefe.plotting._labels import auc_text
+
+    assert [auc_text(auc) for auc in (1, 0.9975, 0.994, 0.004, 0)] == [
+        "1.00",
+        ">0.99",
+        "0.99",
+        "<0.01",
+        "0.00",
+    ]

@@ -39,6 +39,7 @@ def test_an_effect_size_of_zero_comes_with_the_biases_that_cancel(cancelling):
     ]
     assert table.iloc[0, 0] == pytest.approx(0)
     assert kinds("weat", query, cancelling, return_effect_size=True).count("cancelling-biases") == 2
+    assert kinds("mac", query, cancelling).count("cancelling-biases") == 2
 
 
 def test_groups_may_be_the_targets(cancelling):
@@ -63,7 +64,7 @@ class Unknown(BaseMetric):
 
 def test_a_metric_of_users_gets_what_does_not_concern_effect_sizes(cancelling):
     assert kinds(Unknown, Query(WORDS, GROUPS), cancelling).count("cancelling-biases") == 2
-    assert "few-words" in kinds("weat", Query(WORDS, GROUPS), cancelling)
+    assert "few-words" in kinds("weat", Query(WORDS, GROUPS), cancelling, calculate_p_value=True)
     assert "few-words" not in kinds(Unknown, Query(WORDS, GROUPS), cancelling)
 
 
@@ -80,11 +81,32 @@ def test_ect_does_not_see_a_shared_lean():
     assert kinds("ect", query, WordEmbeddingModel((["a", "b", "p", "q", "r"], vectors))) == []
 
 
-def test_direct_bias_and_ripa_come_with_the_audit_of_their_direction(cancelling):
-    query = Query([["a", "y1"], ["b", "y2"]], [["x1", "x2"]])
-    for metric in ("direct-bias", "ripa"):
-        assert "few-sets" in kinds(metric, query, cancelling)
-    assert "few-sets" not in kinds("direct-bias", query, cancelling, direction="means")
+def test_what_concerns_effect_sizes_and_p_values_comes_with_these():
+    x, y = np.array([0.5, 0.3, -0.1]), np.array([0.2, -0.3, -0.05])
+    positions = np.r_[1, -1, x, y]
+    vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
+    model = WordEmbeddingModel((list("abpqruvw"), vectors))
+    query = Query([list("pqr"), list("uvw")], [["a"], ["b"]])
+    assert kinds("weat", query, model) == []
+    assert kinds("weat", query, model, return_effect_size=True) == []
+    assert kinds("weat", query, model, calculate_p_value=True) == []
+    both = {"return_effect_size": True, "calculate_p_value": True, "random_state": 0}
+    assert kinds("weat", query, model, **both) == ["large-but-not-significant"]
+
+
+def test_direct_bias_and_ripa_come_with_the_audit_of_their_direction():
+    rng = np.random.default_rng(0)
+    first, second = [f"a{i}" for i in range(8)], [f"b{i}" for i in range(8)]
+    words = ["nurse", "pilot"]
+    model = WordEmbeddingModel(([*first, *second, *words], rng.normal(size=(18, 50))))
+    query = Query([first, second], [words])
+    one = {"weak-first-component", "low-correlation", "unstable"}
+    assert one <= set(kinds("direct-bias", query, model))
+    assert one <= set(kinds("ripa", query, model, relation="pca"))
+    # No first component is taken of pairs as they are, and several need not have one.
+    assert set(kinds("ripa", query, model)) & one == {"low-correlation"}
+    assert not one & set(kinds("direct-bias", query, model, n_components=4))
+    assert not one & set(kinds("direct-bias", query, model, direction="means"))
 
 
 def test_a_small_difference_of_attributes_matters_for_sums_only():
@@ -100,28 +122,52 @@ def test_a_small_difference_of_attributes_matters_for_sums_only():
 def test_they_are_those_of_the_audit_with_the_same_parameters(packaged_model):
     query = load_weat_queries()[9]
     params = {"ddof": 1, "p_value_test_type": "two-sided", "lost_vocabulary_threshold": 0.5}
+    params |= {"return_effect_size": True, "calculate_p_value": True, "p_value_method": "exact"}
     audit = audit_query(query, packaged_model, ddof=1, alternative="two-sided")
     assert audit.warnings
     assert score_warnings("weat", query, packaged_model, **params) == audit.warnings
 
 
 @pytest.mark.parametrize("metric", list_metrics())
-def test_what_cannot_be_answered_has_no_warnings(metric, packaged_model, caplog):
+def test_what_cannot_be_answered_cannot_be_audited(metric, packaged_model, caplog):
     lost = ["xyzzy1", "xyzzy2"]
     sides = [1 if want == 1 else 2 for want in metric.metric_template]
     query = Query([lost] * sides[0], [lost] * sides[1])
-    assert score_warnings(metric, query, packaged_model) == ()
+    (warning,) = score_warnings(metric, query, packaged_model)
+    assert warning.kind == "not-audited"
+    assert "lost 100% of its words" in warning.message
     assert not caplog.records
+
+
+def test_a_score_of_fewer_words_is_audited_with_these(packaged_model):
+    query = Query([["she", "zz1"], ["he", "zz2"]], [["family", "home"], ["office", "job"]])
+    options = {"lost_vocabulary_threshold": 0.6, "audit": True}
+    (silent,) = tidy_results(run_queries("weat", [query], [packaged_model], **options))["warnings"]
+    assert "not-audited" not in silent
+    with_p = run_queries(
+        "weat", [query], [packaged_model], metric_params={"calculate_p_value": True}, **options
+    )
+    assert "few-words" in tidy_results(with_p)["warnings"][0]
+
+
+def test_names_with_the_separator_keep_their_warnings_apart(cancelling):
+    query = Query(WORDS, GROUPS, ["X | x", "Y"])
+    results = run_queries("weat", [query], [cancelling], audit=True)
+    found = results.attrs["records"][0]["warnings"]
+    assert found == [str(warning) for warning in score_warnings("weat", query, cancelling)]
+    assert len(found) == 2
 
 
 def test_run_queries_shows_them_beside_each_score(packaged_model, cancelling):
     queries = load_weat_queries()[8:]
     silent = tidy_results(run_queries("weat", queries, [packaged_model]))
     assert silent["warnings"].isna().all()
-    results = run_queries("weat", [*queries, Query(WORDS, GROUPS)], [packaged_model], audit=True)
+    params = {"return_effect_size": True}
+    every = [*queries, Query(WORDS, GROUPS)]
+    results = run_queries("weat", every, [packaged_model], metric_params=params, audit=True)
     found = tidy_results(results)["warnings"]
     assert found[0] == str(score_warnings("weat", queries[0], packaged_model)[0])
-    assert found[1].startswith("common-lean") or found[1].startswith("large-effect")
+    assert found[1].startswith("large-effect-tiny-biases")
     assert found[2] == ""  # its words are lost
     json.dumps(results.attrs["records"])
 

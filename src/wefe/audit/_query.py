@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import (
+    check_bool,
     check_choice,
     check_known,
     check_positive_int,
@@ -41,6 +42,7 @@ Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 _OPTIONS = (
     "epsilon",
     "ddof",
+    "calculate_p_value",
     "alternative",
     "p_value_method",
     "p_value_iterations",
@@ -88,12 +90,12 @@ class TargetComparison:
         What it can reach for sets of these sizes (theorem 4 with lemma 1): N / sqrt(n_1 n_2) with
         the population deviation, times sqrt((N - 1) / N) with the sample deviation.
     p_value : float
-        Of the permutation test, in (0, 1].
+        Of the permutation test, in (0, 1]; nan if it was not run.
     smallest_p_value : float
         What it can fall to with so few words, if no two biases are equal.
     alternative : {'right-sided', 'left-sided', 'two-sided'}
         Side that counts as extreme.
-    p_value_method : {'exact', 'bounds', 'approximate'}
+    p_value_method : {'exact', 'bounds', 'approximate'} or None
         How the p-value was obtained, see :class:`wefe.metrics.PermutationTest`.
     auc : float
         Probability that a word of the first set has a larger bias than one of the second, ties
@@ -112,7 +114,7 @@ class TargetComparison:
     p_value: float
     smallest_p_value: float
     alternative: Alternative
-    p_value_method: Literal["exact", "bounds", "approximate"]
+    p_value_method: Literal["exact", "bounds", "approximate"] | None
     auc: float
     threshold_accuracy: float
     ranges_overlap: bool
@@ -335,6 +337,7 @@ def audit_query(
     *,
     epsilon: float = DEFAULT_EPSILON,
     ddof: Literal[0, 1] = 0,
+    calculate_p_value: bool = True,
     alternative: Alternative = "right-sided",
     p_value_method: Literal["exact", "approximate"] = "exact",
     p_value_iterations: int = 10_000,
@@ -355,6 +358,8 @@ def audit_query(
         A word counts as biased if abs(s(w, A, B)) exceeds this share of what is attainable, d.
     ddof : {0, 1}, default=0
         Deviation in the effect size, and in the variance: population (0) or sample (1).
+    calculate_p_value : bool, default=True
+        Run the permutation test, where there are two target sets.
     alternative : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Side that counts as extreme in the permutation test.
     p_value_method : {'exact', 'approximate'}, default='exact'
@@ -419,6 +424,7 @@ def audit_query(
     epsilon = check_share("epsilon", epsilon)
     significance = check_share("significance", significance)
     side = _ALTERNATIVES[check_choice("alternative", alternative, _ALTERNATIVES)]
+    check_bool("calculate_p_value", calculate_p_value)
     check_choice("p_value_method", p_value_method, ("exact", "approximate"))
     check_positive_int("p_value_iterations", p_value_iterations)
     check_random_state(random_state)
@@ -438,7 +444,7 @@ def audit_query(
             embedded.targets,
             embedded.attributes,
             return_effect_size=True,
-            calculate_p_value=True,
+            calculate_p_value=calculate_p_value,
             alternative=side,
             p_value_method=p_value_method,
             p_value_iterations=p_value_iterations,
@@ -454,7 +460,9 @@ def audit_query(
             p_value=measured.values["p_value"],
             smallest_p_value=_smallest_p_value(*sizes, alternative),
             alternative=alternative,
-            p_value_method=measured.details["permutation_test"].method,
+            p_value_method=(
+                measured.details["permutation_test"].method if calculate_p_value else None
+            ),
             **_separation(*biases),
         )
     return QueryAudit(
@@ -542,7 +550,10 @@ def _in_short(found: TargetComparison) -> str:
             f"effect size {found.effect_size:.2f} ({found.share_of_largest:.0%} of the attainable "
             f"{found.largest_effect_size:.2f})"
         )
-    return f"{effect}, p = {found.p_value:.2g}, AUC {found.auc:.2f}"
+    from wefe.plotting._labels import auc_text
+
+    p_value = "" if math.isnan(found.p_value) else f"p = {found.p_value:.2g}, "
+    return f"{effect}, {p_value}AUC {auc_text(found.auc)}"
 
 
 def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
@@ -576,9 +587,9 @@ def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Itera
         yield AuditWarning(
             "common-lean",
             f"{names} both lean to {towards!r}: their mean biases are {means[0]:.3g} and "
-            f"{means[1]:.3g}. The effect size sees the difference only, not what they share.",
+            f"{means[1]:.3g}. A score of the difference does not see what they share.",
         )
-    if found.smallest_p_value > audit.significance:
+    if found.smallest_p_value > audit.significance and not math.isnan(found.p_value):
         n_words = [len(s) for s in audit.biases]
         yield AuditWarning(
             "few-words",
@@ -598,10 +609,15 @@ def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Itera
     effect = f"The effect size, {found.effect_size:.2f}, is {abs(share):.0%} of the attainable"
     directed = found.auc if share > 0 else 1 - found.auc
     if found.separability >= HIGH_AUC and share * math.copysign(1, found.auc - 0.5) < MISSED_EFFECT:
+        ordered = (
+            "only, because a few words vary so much"
+            if directed >= 0.5
+            else "and says the opposite, because of a few words that are far out"
+        )
         yield AuditWarning(
             "separation-missed",
             f"The individual biases tell {names} apart in {found.separability:.0%} of all pairs of "
-            f"words. {effect} only, because a few words vary so much.",
+            f"words. {effect} {ordered}.",
         )
     if abs(share) < LARGE_EFFECT:
         return

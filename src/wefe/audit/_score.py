@@ -29,13 +29,24 @@ from wefe.query import Query
 # gets says nothing. Effect sizes and p-values are WEAT's; a mean of absolute values does not let
 # biases cancel (SAME, Direct Bias); an effect size, and a share of d (SAME), do not grow with d.
 _OF_MEANS = {"small-attribute-difference", "cancelling-biases"}
+_OF_P_VALUES = {"few-words"}
+_OF_EFFECT_SIZES = {
+    "undefined-effect-size",
+    "separation-missed",
+    "effect-without-separation",
+    "large-effect-tiny-biases",
+    "large-but-not-significant",
+    "other-direction",
+}
+_SHARED = ("ddof", "p_value_iterations", "random_state")
+# Pairs that are taken as they are, or for several components, need no first one in common.
+_OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "outliers"}
 _RELEVANT: dict[type[BaseMetric], set[str]] = {
     GeneralizedWEAT: _OF_MEANS | {"common-lean"},
     RNSB: {"small-attribute-difference", "common-lean"},
     RND: _OF_MEANS,
     RIPA: _OF_MEANS,
-    # MAC is an average over all sets, which has no opposite sides that could cancel.
-    MAC: set(),
+    MAC: {"cancelling-biases"},
     ECT: set(),
     SAME: set(),
     DirectBias: set(),
@@ -56,7 +67,7 @@ def score_warnings(
         The metric. Warnings are those of :func:`audit_query` that bear on what it computes; of
         :func:`audit_direction` for Direct Bias and RIPA, whose target words are pairs; and for
         ECT, a lean that all words share. For a metric of your own: all that do not concern
-        effect sizes.
+        effect sizes. None for SEAT and CEAT, which measure other vectors than those of the words.
     query : Query
         The query. If the metric takes one attribute set, its words are audited between each two
         target sets.
@@ -68,7 +79,7 @@ def score_warnings(
     Returns
     -------
     tuple of AuditWarning
-        None if nothing was found, or the query cannot be answered.
+        None if nothing was found; 'not-audited' with the reason if the query cannot be answered.
 
     See Also
     --------
@@ -87,6 +98,8 @@ def score_warnings(
     same []
     """
     instance = as_metric(metric)
+    if instance.encodes_texts:
+        return ()
     lookup = {key: params[key] for key in Lookup.__annotations__ if key in params}
     found = itertools.chain(
         _of_biases(instance, query, model, params, lookup),
@@ -96,8 +109,8 @@ def score_warnings(
         # What there is to be logged of the words, the score has logged.
         with without_logging("wefe"):
             return tuple(dict.fromkeys(found))
-    except UnanswerableError:
-        return ()
+    except UnanswerableError as error:
+        return (AuditWarning("not-audited", str(error)),)
 
 
 def _of_biases(
@@ -107,27 +120,22 @@ def _of_biases(
     params: Mapping[str, Any],
     lookup: dict[str, Any],
 ) -> Iterator[AuditWarning]:
-    is_weat = isinstance(metric, WEAT)
-    own: dict[str, Any] = {}
-    if is_weat:
-        wanted = ("ddof", "p_value_method", "p_value_iterations", "random_state")
-        own = {key: params[key] for key in wanted if key in params}
+    relevant = _RELEVANT.get(type(metric), _OF_MEANS | {"common-lean"})
+    own: dict[str, Any] = {"calculate_p_value": False}
+    if isinstance(metric, WEAT):
+        own = {key: params[key] for key in _SHARED if key in params}
+        own["calculate_p_value"] = bool(params.get("calculate_p_value"))
+        own["p_value_method"] = params.get("p_value_method", "approximate")
         own["alternative"] = params.get("p_value_test_type", "right-sided")
+        # An effect size is a share of the deviation; it does not grow with d.
+        is_effect_size = params.get("return_effect_size")
+        relevant = {"cancelling-biases", "common-lean", *_OF_P_VALUES}
+        relevant |= _OF_EFFECT_SIZES if is_effect_size else {"small-attribute-difference"}
     for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
         if isinstance(metric, ECT):
             yield from _shared_lean(audit)
-        for warning in audit.warnings:
-            if is_weat:
-                # The effect size is a share of the deviation; it does not grow with d.
-                relevant = not (
-                    params.get("return_effect_size")
-                    and warning.kind == "small-attribute-difference"
-                )
-            else:
-                relevant = warning.kind in _RELEVANT.get(type(metric), _OF_MEANS | {"common-lean"})
-            if relevant:
-                yield warning
+        yield from (warning for warning in audit.warnings if warning.kind in relevant)
 
 
 def between_two_groups(query: Query) -> Iterator[Query]:
@@ -170,12 +178,16 @@ def _of_directions(
     params: Mapping[str, Any],
     lookup: Mapping[str, Any],
 ) -> Iterator[AuditWarning]:
-    is_direction = isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca"
-    if not (is_direction or isinstance(metric, RIPA)):
+    if isinstance(metric, RIPA):
+        one_direction = params.get("relation", "pairs") == "pca"
+    elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":
+        one_direction = params.get("n_components", 1) == 1
+    else:
         return
     pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
     try:
         audit = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors"))
     except ValueError:  # no pair is complete: the score has its own reason
         return
-    yield from audit.warnings
+    kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(metric, RIPA) else set())
+    yield from (found for found in audit.warnings if one_direction or found.kind in kinds)

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_sequence, found
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import count, escape, wrap
+from wefe.plotting._labels import auc_text, count, escape, wrap
 from wefe.plotting._style import INK, PALETTE, dress, pointed_at, write
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def _numbers(audit: QueryAudit) -> str:
         return f"{audit.n_biased} of {words} beyond {audit.epsilon:.0%} of the attainable"
     compared = audit.comparison
     effect = "undefined" if math.isnan(compared.effect_size) else f"{compared.effect_size:.2f}"
-    return f"effect size {effect}, p = {compared.p_value:.2g}, AUC {compared.auc:.2f}"
+    p_value = "" if math.isnan(compared.p_value) else f"p = {compared.p_value:.2g}, "
+    return f"effect size {effect}, {p_value}AUC {auc_text(compared.auc)}"
 
 
 def _axis_title(audits: Sequence[QueryAudit], relative: bool) -> str:
