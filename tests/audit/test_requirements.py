@@ -17,7 +17,15 @@ from wefe.audit import (
     check_requirements,
     requirements_table,
 )
-from wefe.audit._search import Probe, _extremes, _random_groups, constructed_groups
+from wefe.audit._search import (
+    Case,
+    Probe,
+    _carried,
+    _extremes,
+    _random_groups,
+    _random_words,
+    constructed_groups,
+)
 from wefe.audit._theorems import Design, attainable, groups_of, theorems_of
 from wefe.metrics import (
     ECT,
@@ -31,6 +39,7 @@ from wefe.metrics import (
     DirectBias,
     GeneralizedWEAT,
     association,
+    bias_subspace,
 )
 
 SUM = {"return_effect_size": False}
@@ -222,7 +231,7 @@ def test_search_alone_agrees_with_the_theorems(checked, name):
     expected = tuple(verdict and None for verdict in VERDICTS[name][2])
     assert tuple(found.verdicts.values()) == expected
     if None in expected:
-        assert "no counterexample found in 30 trials" in found.evidence.values()
+        assert any("no counterexample found in 30 trials" in text for text in found.why.values())
     if "comparable" in found.counterexamples:
         assert not found.counterexamples["comparable"].proven
         assert "not a proof" in found.evidence["comparable"]
@@ -367,7 +376,8 @@ def test_counterexample_with_another_metric_and_as_a_table(checked):
     assert frame["bias"].notna().sum() == 4
     assert list(frame["set"].unique()) == ["A1", "A2", "W1"]
     assert len(frame) == len(example.vectors[0])
-    assert "DirectBias is not trustworthy: score 0" in repr(example)
+    # The score as it is: what rounding leaves is not printed as 0.
+    assert f"DirectBias is not trustworthy: score {example.scores[0]:.3g} though" in repr(example)
     two = checked("SAME, 3 groups").counterexamples["comparable"].to_frame()
     assert set(two["model"]) == {1, 2}
 
@@ -567,6 +577,208 @@ def test_metrics_of_users(metric, expected):
     assert found.b_0 == metric.no_bias_value
 
 
+def of_shares(score, **more):
+    """Make a metric of the words' s and d."""
+
+    class Shares(BaseMetric):
+        metric_template = (1, 2)
+        metric_name = metric_short_name = "Shares"
+
+        def _compute(self, targets, attributes):
+            a, b = (part.vectors.mean(axis=0) for part in attributes)
+            return float(score(targets[0].vectors @ (a - b), np.linalg.norm(a - b)))
+
+    return type("Shares", (Shares,), more)
+
+
+def test_tiny_scores_are_not_zero():
+    powers = {"direction": "means", "c": 20.0}
+    for found in (
+        check_requirements(DirectBias, metric_params=powers, theorems=False, n_trials=30),
+        check_requirements(of_shares(lambda s, d: np.mean((s / d) ** 12)), n_trials=30),
+        check_requirements(of_shares(lambda s, d: np.mean((s / d) ** 100)), n_trials=30),
+    ):
+        assert found.trustworthy is None
+        assert 0 < found.score_range[1] <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda s, d: np.mean(s / d) ** 12,
+        lambda s, d: np.var(s) ** 2,
+        lambda s, d: abs(np.mean(s**3)) / d,
+        # 0 on the whole of a region.
+        lambda s, d: np.mean(np.maximum(np.abs(s) - 0.3, 0)),
+        lambda s, d: round(np.mean(np.abs(s)), 1),
+        lambda s, d: np.median(np.abs(s)),
+    ],
+)
+def test_true_zeros_are_found(score):
+    found = check_requirements(of_shares(score), n_trials=30)
+    example = found.counterexamples["trustworthy"]
+    assert abs(example.evaluate()[0]) <= 1e-9
+    assert max(example.biases[0].values()) > 0.1
+
+
+def test_tiny_score_beside_a_distant_b_0():
+    metric = of_shares(lambda s, d: 1 - np.mean((s / d) ** 6), no_bias_value=1.0)
+    assert check_requirements(metric, n_trials=30).trustworthy is None
+
+
+@pytest.mark.parametrize(
+    ("score", "more"),
+    [
+        (lambda s, d: np.mean((np.abs(s) / d > 0.3) & (np.abs(s) / d < 0.4)), {}),
+        (lambda s, d: np.mean((np.abs(s) / d > 0.3) & (np.abs(s) / d < 0.4)), {"n_targets": 6}),
+        (lambda s, d: np.mean((s / d > 0.9) & (s / d < 0.93)), {"random_state": 1}),
+    ],
+)
+def test_comparable_scores_with_steps(score, more):
+    found = check_requirements(of_shares(score), **more)
+    assert found.comparable is None
+    assert found.score_range[1] > 0
+
+
+@pytest.mark.parametrize("name", ["means", "pairs", "principal"])
+def test_words_are_carried_to_other_groups(name):
+    rng = np.random.default_rng(5)
+    design = Design("targets", 2, 4, 6, 6)
+    own, other = (_random_groups(design, rng) for _ in range(2))
+    words = _random_words(design, rng)
+
+    def axis(groups):
+        first, second = groups
+        if name == "means":
+            towards = first.mean(axis=0) - second.mean(axis=0)
+        elif name == "pairs":
+            towards = first - second
+            towards = (towards / np.linalg.norm(towards, axis=1, keepdims=True)).mean(axis=0)
+        else:
+            towards = bias_subspace(list(groups)).directions[0]
+        return towards / np.linalg.norm(towards)
+
+    carried = _carried(Case(own, words, 0.0, ""), other)
+    for moved in carried:
+        np.testing.assert_allclose(moved @ moved.T, words @ words.T, atol=1e-12)
+    expected = words @ axis(own)
+    assert min(np.abs(moved @ axis(other) - expected).max() for moved in carried) < 1e-12
+
+
+class Fussy(BaseMetric):
+    """The mean of |s|; refuses groups of equal words, and raises where no word is biased."""
+
+    metric_template = (1, 2)
+    metric_name = metric_short_name = "Fussy"
+
+    def run_query(self, query, model, error=np.linalg.LinAlgError, least=1e-9):
+        words, a, b = (model.get_vectors(part) for part in query.target_sets + query.attribute_sets)
+        if np.ptp(a, axis=0).max() == 0:
+            raise error("group has no variance")
+        s = np.abs(association(words, a, b))
+        if s.max() < least:
+            raise ZeroDivisionError("nothing to divide by")
+        return {"query_name": query.query_name, "result": s.mean()}
+
+
+def refuse(self, query, model, **params):
+    raise ValueError("no query is good enough")
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError, ValueError, OverflowError])
+def test_metrics_may_raise_where_they_are_undefined(error):
+    found = check_requirements(Fussy, metric_params={"error": error}, n_trials=20)
+    assert tuple(found.verdicts.values()) == (False, None, False)
+    assert found.errors[error.__name__] == "group has no variance"
+    for text in found.evidence.values():
+        assert f"{found.n_undefined} of {found.n_scores} scores were undefined" in text
+        assert f"{error.__name__}: group has no variance" in text
+    example = found.counterexamples["no_false_alarm"]
+    # The groups are not to blame: other words have a score.
+    assert "orthogonal groups" not in example.how
+    assert math.isnan(example.scores[0])
+    assert math.isnan(example.evaluate()[0])
+    assert json.loads(found.to_json())["errors"] == found.errors
+    refusing = type("Refusing", (Fussy,), {"run_query": refuse})
+    with pytest.raises(ValueError, match="no query is good enough"):
+        found.counterexamples["comparable"].evaluate(refusing())
+
+
+def test_errors_of_wrong_parameters_are_raised():
+    with pytest.raises(ZeroDivisionError, match="nothing to divide by"):
+        check_requirements(Fussy, metric_params={"least": 3.0})
+    with pytest.raises(TypeError, match="other"):
+        check_requirements(Fussy, metric_params={"other": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("constant", "verdicts"), [(0.0, (None, False, None)), (3.0, (None, None, False))]
+)
+def test_metrics_that_never_move(constant, verdicts):
+    found = check_requirements(of_shares(lambda s, d: constant), n_trials=5)
+    assert tuple(found.verdicts.values()) == verdicts
+    for text in found.evidence.values():
+        assert f"the score never changed ({constant:.3g} for {found.n_scores} sets" in text
+    assert "it measures nothing" in repr(found)
+    assert "never changed" not in str(check_requirements(MeanShare, n_trials=5).evidence)
+
+
+@pytest.mark.parametrize("c", [0, 0.3])
+def test_direct_bias_with_small_powers(c):
+    found = check_requirements(DirectBias, metric_params={"c": c}, n_trials=20)
+    assert tuple(found.verdicts.values()) == (True, False, False)
+    example = found.counterexamples["trustworthy"]
+    assert abs(example.evaluate()[0]) <= 1e-9
+    # The word of the false alarm is along the direction; it is not what rounding makes of 0.
+    alarm = found.counterexamples["no_false_alarm"]
+    plain = DirectBias().run_query(alarm.query, alarm.models()[0])
+    assert plain["result"] > 0.1
+
+
+@pytest.mark.parametrize("group_size", [2, 5, 8])
+def test_single_word_of_ripa(group_size):
+    found = check_requirements(RIPA, group_size=group_size, n_targets=1, dim=6, n_trials=5)
+    assert set(found.counterexamples) == set(NAMES)
+
+
+def test_more_components_than_the_pairs_span():
+    options = {"metric_params": {"n_components": 3}, "n_trials": 5}
+    found = check_requirements(DirectBias, group_size=2, **options)
+    assert tuple(found.verdicts.values()) == (None, None, None)
+    assert "UnanswerableError: n_components must be between 1 and 2" in found.evidence["comparable"]
+    assert "never changed" not in found.evidence["comparable"]
+    assert found.score_range is None
+    assert check_requirements(DirectBias, group_size=3, **options).comparable
+
+
+@pytest.mark.parametrize("metric", [RIPA, RND])
+def test_raw_vectors_are_refused(metric):
+    with pytest.raises(ValueError, match=r"raw vectors grows .* Leave out normalize=False"):
+        check_requirements(metric, metric_params={"normalize": False})
+
+
+def test_when_a_single_word_escapes_rnd_with_cosines():
+    reason = theorems_of(RND(), {"distance": "cos"}, Design("targets", 2, 2, 1, 4))["trustworthy"]
+    assert "or opposite directions" in reason.reason
+    rng = np.random.default_rng(0)
+    for m_2, biased in (
+        ([-0.5, 0, 0], False),  # opposite
+        ([0, 1.0, 0], False),  # as long
+        ([0, 0.5, 0], True),
+        ([0.5, 0, 0], True),  # parallel
+    ):
+        means = np.array([[1.0, 0, 0], m_2])
+        lengths = np.linalg.norm(means, axis=1)
+        directions = means / lengths[:, None]
+        word = rng.normal(size=3)
+        towards = directions[0] - directions[1]
+        if towards.any():
+            word -= (word @ towards) * towards / (towards @ towards)
+        bias = word @ (means[0] - means[1])
+        assert bias == pytest.approx((word @ directions[0]) * (lengths[0] - lengths[1]))
+        assert (abs(bias) > 1e-9) == biased
+
+
 def test_scores_that_rest_on_rounding_are_no_counterexamples():
     # Three orthogonal groups: the first principal component is any direction of a plane.
     example = check_requirements(DirectBias, n_groups=3).counterexamples["trustworthy"]
@@ -609,13 +821,15 @@ def test_nothing_is_known_of_subclasses():
         (ECT, {}, {"n_targets": 1}, set(NAMES)),
         (DirectBias, {"n_components": 2}, {}, {"trustworthy", "no_false_alarm"}),
         (DirectBias, {"n_components": 4}, {}, set(NAMES)),
-        (DirectBias, {"c": 0}, {}, {"trustworthy", "no_false_alarm"}),
+        (DirectBias, {"n_components": 3}, {}, set(NAMES)),
+        (DirectBias, {"n_components": 3}, {"n_groups": 3}, {"trustworthy", "no_false_alarm"}),
+        (DirectBias, {"c": 0}, {}, set()),
         (MAC, {}, {"groups": "targets"}, set(NAMES)),
     ],
 )
 def test_theorems_are_silent_where_they_do_not_hold(metric, params, options, missing):
-    numbers = {"groups": groups_of(metric()), "n_targets": 4, **options}
-    design = Design(n_groups=2, group_size=2, dim=4, **numbers)
+    numbers = {"groups": groups_of(metric()), "n_targets": 4, "n_groups": 2, **options}
+    design = Design(group_size=2, dim=4, **numbers)
     assert set(NAMES) - set(theorems_of(metric(), params, design)) == missing
 
 

@@ -99,13 +99,22 @@ class Counterexample:
         ]
 
     def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
-        """Compute the scores from the vectors: with the metric, or another with its parameters."""
+        """Compute the scores from the vectors: with the metric, or another with its parameters.
+
+        Where the stored score is undefined, an error of the metric is nan, too.
+        """
         metric = self.metric if metric is None else metric
+        scores = []
         with without_logging("wefe"):
-            return [
-                float(metric.run_query(self.query, model, **self.params)["result"])
-                for model in self.models()
-            ]
+            for model, stored in zip(self.models(), self.scores, strict=True):
+                try:
+                    result = metric.run_query(self.query, model, **self.params)["result"]
+                    scores.append(float(result))
+                except _search.UNDEFINED:
+                    if not math.isnan(stored):
+                        raise
+                    scores.append(math.nan)
+        return scores
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and word: its set, its bias (of neutral words), its vector."""
@@ -153,7 +162,7 @@ class Counterexample:
                 f"{self.extremes[1]:.3g} for another's ({basis})"
             )
         largest = max(self.biases[0].values())
-        score = "undefined" if math.isnan(self.scores[0]) else f"{_rounded(self.scores[0])}"
+        score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
         if self.property == "trustworthy":
             return f"score {score} though a word has a bias of {largest:.3g} ({self.how})"
         return f"score {score} though no word is biased ({self.how})"
@@ -167,7 +176,8 @@ class Requirements:
     """Which requirements a metric meets, and why: one row of table 1.
 
     Verdicts are True (proven), False (proven, or a counterexample is at hand) or None (no
-    counterexample was found, which proves nothing).
+    counterexample was found, which proves nothing). A counterexample to comparability that rests
+    on a search is evidence, not proof: that the other groups reach no more is all that was found.
 
     Attributes
     ----------
@@ -194,6 +204,11 @@ class Requirements:
         How long the search went on; see :func:`check_requirements`.
     n_scores, n_undefined : int
         Scores that were computed, and how many of them were undefined (and left out).
+    score_range : tuple of float or None
+        Smallest and largest score that was computed, if any.
+    errors : dict
+        Name of an exception that the metric raised in the search, where it counts as undefined ->
+        its first message.
     """
 
     metric: str
@@ -211,6 +226,8 @@ class Requirements:
     n_trials: int
     n_scores: int
     n_undefined: int = field(default=0)
+    score_range: tuple[float, float] | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> dict[Property, bool | None]:
@@ -226,8 +243,10 @@ class Requirements:
                 str(each[name]) for each in (self.theorems, self.counterexamples) if name in each
             ]
             if name in self.theorems and not self.theorems[name].verdict and len(parts) == 1:
-                parts.append("none of these sizes was found whose score is b_0 within 1e-9")
+                parts.append("none of these sizes was found")
             result[name] = " Counterexample: ".join(parts) or self._search_in_words
+            if name not in self.theorems:
+                result[name] += self._constant + self._raised
         return result
 
     @property
@@ -240,7 +259,7 @@ class Requirements:
             elif name in self.counterexamples:
                 result[name] = str(self.counterexamples[name])
             else:
-                result[name] = self._search_in_words
+                result[name] = self._search_in_words + self._constant
         return result
 
     @property
@@ -248,6 +267,21 @@ class Requirements:
         if self.n_undefined == self.n_scores:
             return f"the score was undefined for all {self.n_scores} sets of vectors"
         return f"no counterexample found in {self.n_trials} trials"
+
+    @property
+    def _constant(self) -> str:
+        low, high = self.score_range or (0.0, 1.0)
+        if high - low > 1e-12 * max(abs(low), abs(high)):
+            return ""
+        n = self.n_scores - self.n_undefined
+        return f"; the score never changed ({low:.3g} for {n} sets of vectors): it measures nothing"
+
+    @property
+    def _raised(self) -> str:
+        if not self.errors:
+            return ""
+        raised = "; ".join(f"{name}: {message}" for name, message in self.errors.items())
+        return f"; {self.n_undefined} of {self.n_scores} scores were undefined ({raised})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per property: 'property', 'verdict', 'why', 'evidence'."""
@@ -276,7 +310,8 @@ class Requirements:
                 for name, counterexample in self.counterexamples.items()
             },
             "groups": self.groups,
-            **{name: getattr(self, name) for name in (*numbers, "n_undefined")},
+            **{name: getattr(self, name) for name in (*numbers, "n_undefined", "score_range")},
+            "errors": dict(self.errors),
         }
         return json.dumps(content, allow_nan=False)
 
@@ -340,14 +375,16 @@ def check_requirements(
     Returns
     -------
     Requirements
-        Verdicts with their reasons, and a :class:`Counterexample` for each that is negative.
+        Verdicts with their reasons, and a :class:`Counterexample` for each that is negative: for
+        all that the search refutes; for what theorems refute, if one of these sizes was found.
 
     Raises
     ------
     TypeError
         If `metric` is no metric.
     ValueError
-        If the metric is random, or takes no query of that shape.
+        If the metric is random, or takes no query of that shape; for RND and RIPA with
+        ``normalize=False``, as everything is about unit vectors.
 
     Notes
     -----
@@ -356,12 +393,16 @@ def check_requirements(
     approached, not reached. RND and ECT then weigh the words of a group by their length.
 
     A score counts as b_0 if it is within 1e-9 of it (for direct bias with c from 0.5 to 1: within
-    1e-9 to the power of c), and a word as clearly biased if its mean cosines differ by 0.1 or
-    more. The search tries constructed groups and words (those of theorems
-    3 and 6 among them); then paths through random words, on which a score that changes sides
-    crosses b_0; then it minimises abs(score - b_0) over words of which one stays biased. For
-    comparability it optimises the words for several groups, and compares the extremes. Undefined
-    scores are left out, and counted.
+    1e-9 to the power of c) and not just small: near a zero, a step of 1e-5 makes it more than
+    twice as large. A score that is rounded to b_0 exactly counts as b_0. A word counts as clearly
+    biased if its mean cosines differ by 0.1 or more. The search tries constructed groups and words
+    (those of theorems 3 and 6 among them); then paths through random words, on which a score that
+    changes sides crosses b_0; then it minimises abs(score - b_0) over words of which one stays
+    biased. For comparability it optimises the words for several groups, and compares the extremes;
+    before they count as different, words are carried over from the ones to the others.
+
+    Undefined scores are left out, and counted; so are vectors for which a metric that answered
+    others raises a ValueError, ArithmeticError or LinAlgError.
 
     References
     ----------
@@ -386,7 +427,18 @@ def check_requirements(
     instance = as_metric(metric)
     if not hasattr(instance, "metric_template"):
         raise TypeError(f"{type(instance).__name__} must declare metric_template.")
+    if instance.encodes_texts:
+        raise ValueError(
+            f"{instance.metric_short_name} measures texts that an encoder reads, of which there "
+            "are no vectors to choose; its vectors are scored as WEAT does, so see that."
+        )
     params = {**instance._params_for_subsets, **(metric_params or {})}
+    if instance._params_for_subsets.get("normalize") and not params["normalize"]:
+        raise ValueError(
+            f"{instance.metric_short_name} of raw vectors grows with their lengths, without a "
+            "bound that holds in all models; requirements are about unit vectors. Leave out "
+            "normalize=False."
+        )
     check_bool("theorems", theorems)
     design = _design(instance, params, groups, n_groups, group_size, n_targets, dim)
     check_positive_int("n_trials", n_trials)
@@ -422,6 +474,8 @@ def check_requirements(
         n_trials=n_trials,
         n_scores=probe.n_scores,
         n_undefined=probe.n_undefined,
+        score_range=(probe.lowest, probe.highest) if probe.lowest <= probe.highest else None,
+        errors=probe.errors,
     )
 
 
@@ -530,8 +584,8 @@ def requirements_table(
     Returns
     -------
     DataFrame
-        'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven, x: refuted, ?: open),
-        and 'why', a reason for each.
+        'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven; x: proven not to hold,
+        or a counterexample is at hand; ?: open), and 'why', a reason for each.
 
     References
     ----------
@@ -597,7 +651,3 @@ def _built_in() -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else repr(value)
-
-
-def _rounded(score: float) -> str:
-    return f"{score + 0.0:.3g}" if abs(score) >= _search.TOLERANCE else "0"

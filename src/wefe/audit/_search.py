@@ -7,7 +7,7 @@ unit vectors all. What is searched are the words, for a list of constructed and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
-# A score this near to b_0 is b_0, but for rounding.
+# A score this near to b_0 may be b_0, but for rounding; `_is_zero` tells.
 TOLERANCE: Final = 1e-9
 # What counts as clearly biased: a difference of mean cosines.
 CLEAR_BIAS: Final = 0.1
@@ -31,6 +31,9 @@ CLEAR_BIAS: Final = 0.1
 CLEAR_SCORE: Final = 1e-6
 # Extremes that are clearly different: by this share of the range of all scores seen.
 CLEAR_GAP: Final = 0.02
+
+# What a metric may raise where it is undefined (of degenerate vectors, say).
+UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
@@ -57,9 +60,13 @@ class Probe:
     sizes : list of int
         Number of words of each neutral set.
     tolerance : float
-        A score this near to b_0 is b_0.
+        A score this near to b_0 may be b_0.
     n_scores, n_undefined : int
-        Scores computed so far, and how many of them were not finite.
+        Scores computed so far, and how many of them were not finite, or raised an error.
+    lowest, highest : float
+        Extremes of the scores so far.
+    errors : dict of str
+        Name of an exception that the metric raised -> its first message.
     """
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
@@ -70,8 +77,13 @@ class Probe:
         )
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
         self.n_scores = self.n_undefined = 0
+        self.lowest, self.highest = math.inf, -math.inf
+        self.errors: dict[str, str] = {}
+        self._refused: Exception | None = None
+        self._answered = False
         # Direct bias is a mean of cosines to the power of c, which lifts what rounding leaves.
         power = float(params.get("c", 1.0)) if isinstance(metric, DirectBias) else 1.0
+        self._lifts = power < 1
         self.tolerance = TOLERANCE ** min(power, 1.0) if power >= 0.5 else TOLERANCE
 
     def _sides(self) -> tuple[list[list[str]], list[list[str]]]:
@@ -87,20 +99,35 @@ class Probe:
         """Return the largest difference of mean cosines of every neutral word."""
         return dict(zip(self._neutral_words, spreads(groups, words).tolist(), strict=True))
 
-    def score(self, groups: Vectors, words: Vectors) -> float:
+    def steady(self, groups: Vectors, words: Vectors) -> float:
+        """Return the score, of direct bias with a c of at least 1: what rounding hardly moves."""
+        return self.score(groups, words, **({"c": 1.0} if self._lifts else {}))
+
+    def score(self, groups: Vectors, words: Vectors, **changed: Any) -> float:
         """Return the score, b_0 subtracted; nan where it is undefined or infinite."""
         vocabulary = [*self._group_words, *self._neutral_words]
         rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
         model = WordEmbeddingModel.from_arrays(vocabulary, rows, name="counterexample")
         self.n_scores += 1
+        params = {**self.params, **changed}
         try:
-            score = float(self.metric.run_query(self.query, model, **self.params)["result"])
-        except UnanswerableError:
+            score = float(self.metric.run_query(self.query, model, **params)["result"])
+            self._answered = True
+        except UNDEFINED as error:
+            self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])
+            if not isinstance(error, UnanswerableError):
+                self._refused = error
             score = math.nan
         if not math.isfinite(score):
             self.n_undefined += 1
             return math.nan
+        self.lowest, self.highest = min(self.lowest, score), max(self.highest, score)
         return score - self.b_0
+
+    def check_answers(self) -> None:
+        """Raise what the metric raised, if it answered no query: its parameters may be wrong."""
+        if self._refused is not None and not self._answered:
+            raise self._refused
 
 
 def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
@@ -141,6 +168,7 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
                 f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "
                 f"metric_params (an integer random_state, say); got {found(dict(probe.params))}."
             )
+    probe.check_answers()
 
 
 def spreads(groups: Vectors, words: Vectors) -> Vectors:
@@ -177,11 +205,12 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     uneven[:, :, -1] = math.sqrt(0.75) * alternating
     uneven[0] = axes[0]
     yield "one group scatters more", uneven
-    # The first pair differs more than the others, which differ along another axis.
+    # Half of the pairs differ more than the others, which differ along another axis.
+    half = design.group_size // 2
     tilted = np.zeros(shape)
-    tilted[:, 0] = orthogonal[:, 0]
-    tilted[:, 1:, -1] = 1
-    tilted[0, 1:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
+    tilted[:, :half] = orthogonal[:, :half]
+    tilted[:, half:, -1] = 1
+    tilted[0, half:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
     yield "pairs of different length", unit_rows(tilted.reshape(-1, design.dim)).reshape(shape)
     near = 0.1 * orthogonal
     near[:, :, -1] = 1
@@ -238,6 +267,9 @@ def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Ve
     yield "one word against the others", alone * towards
     yield "one word against the others, reversed", -alone * towards
     yield "biases that cancel in pairs", alternating * towards
+    little = np.tile(neither, (n, 1))
+    little[0] += 1.5 * CLEAR_BIAS / max(float(np.linalg.norm(d)), CLEAR_BIAS) * towards
+    yield "one word leans a little", unit_rows(little)
     turns = 2 * np.pi * np.arange(n)[:, None] / n
     ring = np.cos(turns) * neither + np.sin(turns) * other
     yield "different words of equal lean", 0.6 * towards + 0.8 * ring
@@ -248,11 +280,15 @@ def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Ve
         principal = bias_subspace(list(groups)).directions[0]
     except ValueError:  # all tuples are of equal words
         principal = towards
-    # The direction of the means without the principal component of the pairs, if any is left.
-    yield (
-        "across to the principal component",
-        np.tile(_direction(d - (d @ principal) * principal, towards), (n, 1)),
-    )
+    # The direction of the means without another one that scores may be about, if any is left.
+    for what, direction in (
+        ("principal component", principal),
+        ("mean of the pairs' directions", _direction(_unit_differences(groups), towards)),
+    ):
+        rest = d
+        for _ in range(2):  # once more, against rounding
+            rest = _direction(rest - (rest @ direction) * direction, towards)
+        yield f"across to the {what}", np.tile(rest, (n, 1))
     for what, direction in (
         ("along the principal component", principal),
         ("along the mean of the groups", _direction(means.mean(axis=0), neither)),
@@ -264,6 +300,10 @@ def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Ve
     for difference in (renormalised[0] - renormalised[1], d):
         step = np.linspace(-0.1, 0.1, n)[:, None] * _direction(difference, towards)
         yield "small steps from group to group", unit_rows(neither + step)
+
+
+def _unit_differences(groups: Vectors) -> Vectors:
+    return np.asarray(np.nan_to_num(unit_rows(groups[0] - groups[1])).mean(axis=0))
 
 
 def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
@@ -310,22 +350,38 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
     if spreads(groups, words).max() < CLEAR_BIAS:
         return None
     score = probe.score(groups, words)
-    if not abs(score) <= probe.tolerance or not _is_stable(probe, groups, words, score):
+    if not abs(score) <= probe.tolerance or not _is_zero(probe, groups, words, score):
+        return None
+    if not _is_stable(probe, groups, words):
         return None
     return Case(groups, words, score + probe.b_0, how)
 
 
-def _is_stable(
-    probe: Probe, groups: Vectors, words: Vectors, score: float, tolerance: float | None = None
-) -> bool:
+def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:
+    """Whether a tiny score is b_0 but for rounding, not just tiny: a high power of a bias, say.
+
+    A small step away from a zero makes the score many times as large, unless it is constant there.
+    A score that is only tiny hardly changes.
+    """
+    if abs(score) <= 1e-15 * abs(probe.b_0):
+        return True
+    noise = np.random.default_rng(1)
+    near = [
+        probe.score(groups, unit_rows(words + 1e-5 * noise.normal(size=words.shape)))
+        for _ in range(3)
+    ]
+    flat = abs(score) <= 1e-14 and all(other == score for other in near)
+    return flat or np.abs(near).max() > 2 * abs(score)
+
+
+def _is_stable(probe: Probe, groups: Vectors, words: Vectors, tolerance: float = TOLERANCE) -> bool:
     """Whether the score rests on the vectors, not on how they are rounded.
 
     The principal component of symmetric groups, for one, may be any of several directions.
     """
     noise = np.random.default_rng(0)
     moved = [part + 1e-13 * noise.normal(size=part.shape) for part in (groups, words)]
-    tolerance = probe.tolerance if tolerance is None else tolerance
-    return abs(probe.score(*moved) - score) <= tolerance
+    return abs(probe.steady(*moved) - probe.steady(groups, words)) <= tolerance
 
 
 def _great_circles(u: Vectors, v: Vectors) -> Callable[[float], Vectors]:
@@ -438,10 +494,16 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
         score = probe.score(groups, neutral)
         case = Case(groups, neutral, score + probe.b_0, f"{how}, made neutral")
         if math.isnan(score):
-            undefined = undefined or case
+            # With these groups, other words do have a score.
+            if undefined is None and not math.isnan(probe.score(groups, words)):
+                undefined = case
             continue
         least = CLEAR_SCORE if clearest is None else abs(clearest.score - probe.b_0)
-        if abs(score) > least and _is_stable(probe, groups, neutral, score, CLEAR_SCORE):
+        if (
+            abs(score) > least
+            and abs(probe.steady(groups, neutral)) > CLEAR_SCORE
+            and _is_stable(probe, groups, neutral, CLEAR_SCORE)
+        ):
             clearest = case
     return clearest or undefined
 
@@ -528,10 +590,16 @@ def search_comparable(
             if sign * (pair[0].score - limits[1]) > margin:
                 return side, *pair, limits, True
         # Is what the other groups reach really all? Search longer, and look again.
-        again = _extremes(probe, pair[1].how, pair[1].groups, 4 * n_trials, rng, n_starts=4)
-        if not again or sign * (again[sign].score - pair[1].score) <= 0.01 * gap:
+        carried = _carried(pair[0], pair[1].groups)
+        again = _extremes(probe, pair[1].how, pair[1].groups, 4 * n_trials, rng, 4, carried)
+        if not again:  # it rests on rounding
+            del found[worst]
+            if len(found) < 2:
+                return None
+        elif sign * (again[sign].score - pair[1].score) > 0.01 * gap:
+            found[worst] = again
+        else:
             return side, *pair, (pair[0].score, pair[1].score), False
-        found[worst] = again
     return None
 
 
@@ -550,15 +618,17 @@ def _extremes(
     n_random: int,
     rng: np.random.Generator,
     n_starts: int = 1,
+    carried: Sequence[Vectors] = (),
 ) -> dict[int, Case]:
     """Return the smallest (-1) and the largest (1) score that words were found for.
 
-    Nothing if all scores are undefined, or an extreme one rests on rounding.
+    Words that are `carried` here from other groups are starts, too, and words are then exchanged
+    one by one. Nothing if all scores are undefined, or an extreme one rests on rounding.
     """
     from scipy.optimize import minimize
 
     design = probe.design
-    starts = [words for _, words in constructed_words(design, groups)]
+    starts = [*carried, *(words for _, words in constructed_words(design, groups))]
     starts += [_random_words(design, rng) for _ in range(n_random)]
     scored = [(probe.score(groups, words), words) for words in starts]
     scored = [each for each in scored if not math.isnan(each[0])]
@@ -581,7 +651,54 @@ def _extremes(
             value = -sign * float(end.fun)
             if sign * value > sign * best_score:
                 best_score, best = value, unit_rows(end.x.reshape(-1, design.dim))
-        if not _is_stable(probe, groups, best, best_score, CLEAR_SCORE):
+        if carried:
+            pool = np.concatenate([start for _, start in ranked[:20]])
+            best_score, best = _exchanged(probe, groups, best, best_score, sign, pool)
+        if not _is_stable(probe, groups, best, CLEAR_SCORE):
             return {}
         result[sign] = Case(groups, best, best_score + probe.b_0, name)
     return result
+
+
+def _exchanged(
+    probe: Probe, groups: Vectors, words: Vectors, score: float, sign: int, pool: Vectors
+) -> tuple[float, Vectors]:
+    """Replace single words while that helps: scores with steps have no slope to follow."""
+    for row in range(len(words)):
+        for other in pool:
+            tried = words.copy()
+            tried[row] = other
+            value = probe.score(groups, tried)
+            if sign * value > sign * score:
+                score, words = value, tried
+    return score, words
+
+
+def _carried(case: Case, groups: Vectors) -> list[Vectors]:
+    """Return the words of a case where they are to other groups what they were to its own.
+
+    Isometries take what scores may be about from the one to the other: the differences of the
+    means (every s/d stays as it is), those of their directions, the mean of all, the mean direction
+    of the pairs, the principal axes.
+    """
+    moved = []
+    for own, others in zip(_aspects(case.groups), _aspects(groups), strict=True):
+        left, _, right = np.linalg.svd(own.T @ others)
+        moved.append(case.words @ left @ right)
+    moved.append(case.words @ _principal_axes(case.groups).T @ _principal_axes(groups))
+    return moved
+
+
+def _aspects(groups: Vectors) -> list[Vectors]:
+    means = groups.mean(axis=1)
+    centre = means.mean(axis=0, keepdims=True)
+    directions = np.nan_to_num(unit_rows(means))
+    differences = _unit_differences(groups)[None]
+    return [means - centre, directions - directions.mean(axis=0), centre, differences]
+
+
+def _principal_axes(groups: Vectors) -> Vectors:
+    rows = (groups - groups.mean(axis=0)).reshape(-1, groups.shape[-1])
+    axes = np.linalg.svd(rows)[2]
+    towards_first = axes @ (groups[0] - groups[1]).mean(axis=0)
+    return np.asarray(axes * np.where(towards_first < 0, -1.0, 1.0)[:, None])

@@ -250,9 +250,9 @@ def _rnd(params: Mapping[str, Any], design: Design) -> _Statements:  # noqa: ARG
         "m_2^||, times N for the sum.",
     )
     yield (
-        *("trustworthy", False, "words cancel; one word too, if the means differ in length"),
-        f"{_LINEAR} A single word orthogonal to m_1^ - m_2^ is biased unless both means have the "
-        "same length.",
+        *("trustworthy", False, "words cancel; one word may do, if the means differ in length"),
+        f"{_LINEAR} A single word with w . m_1^ = w . m_2^ = t has the bias t (||m_1|| - ||m_2||): "
+        "it can be biased, unless both means have the same length or opposite directions.",
     )
     yield (
         *("no_false_alarm", False, "renormalised means differ from the means"),
@@ -342,20 +342,21 @@ def _ripa(params: Mapping[str, Any], design: Design) -> _Statements:  # noqa: AR
 
 
 def _direct_bias(params: Mapping[str, Any], design: Design) -> _Statements:
-    c, k = params.get("c", 1.0), params.get("n_components", 1)
+    k = params.get("n_components", 1)
     if params.get("direction", "pca") == "means":
         yield from _share_of_d("|cos(w, m_1 - m_2)|^c = (|s(w)|/d)^c")
         return
-    if not 1 <= k < design.dim:
+    # The centred tuples span no more directions than that.
+    if not 1 <= k <= min(design.dim - 1, (design.n_groups - 1) * design.group_size):
         return
     yield (
         *("comparable", True, "[0, 1] in every model"),
         "Each term is the share of a unit vector that lies in the bias subspace, to the power of "
-        "c. It is 1 within the subspace and 0 across, whatever the groups are; the mean has the "
-        "same extremes.",
+        "c. It is 1 within the subspace and 0 across (0^0 being 0 here), whatever the groups are; "
+        "the mean has the same extremes.",
         f"theorem 5, {_PAPER}",
     )
-    if c > 0 and design.group_size > k:
+    if design.group_size > k:
         yield (
             *("trustworthy", False, "the principal component may be across to m_1 - m_2"),
             "Pairs +-(1, 2, 0)/sqrt(5) and +-(1, -2, 0)/sqrt(5) have the first principal component "
