@@ -19,6 +19,7 @@ CONTEXTS = [
     Context("She is a DÓCTOR and the pilot of that boss", 9, 15),
     Context("She is a DÓCTOR and the pilot of that boss", 24, 29),
     Context("is that his home", 12, 16),
+    Context("she is here.", 0, 12),
 ]
 KINDS = ("bert", "roberta", "gpt2", "t5")
 OPTIONS = {"cache": False, "progress": False}
@@ -39,12 +40,16 @@ def test_contexts_as_direct_calls_give_them(tiny, kind, pooling, layer):
     encoder = load_encoder((model, tokenizer), pooling=pooling, layer=layer, **OPTIONS)
     vectors = encoder.encode_contexts(CONTEXTS)
     assert vectors.dtype == np.float32
-    spaced = kind in ("roberta", "gpt2")
     for (text, start, end), vector in zip(CONTEXTS, vectors, strict=True):
-        if spaced and (start, end) == (0, len(text)):
-            text, start, end = f" {text}", 1, end + 1
         expected = tiny.slow(network_of(model), tokenizer, text, start, end, pooling, layer)
         np.testing.assert_allclose(vector, expected, atol=1e-5)
+    # A word by itself is another text where the space before a word is marked.
+    isolated = tiny.slow(
+        *(network_of(model), tokenizer),
+        *((" nurse", 1, 6) if kind in ("roberta", "gpt2") else ("nurse", 0, 5)),
+        *(pooling, layer),
+    )
+    np.testing.assert_allclose(encoder.encode_words(["nurse"])[0], isolated, atol=1e-5)
 
 
 def test_two_words_of_one_text_have_different_vectors(tiny):
@@ -73,9 +78,9 @@ def test_templates_give_the_mean_over_contexts(tiny, kind):
     contexts = [
         Context("This is a nurse.", 10, 15),
         Context("nurse was here", 0, 5),
-        Context("nurse", 0, 5),
     ]
-    expected = alone.encode_contexts(contexts).mean(axis=0)
+    isolated = alone.encode_words(["nurse"])
+    expected = np.vstack([alone.encode_contexts(contexts), isolated]).mean(axis=0)
     np.testing.assert_allclose(encoder.encode_words(["nurse"])[0], expected, atol=1e-5)
     # Templates play no part in contexts.
     np.testing.assert_allclose(
@@ -447,3 +452,87 @@ def test_a_model_that_cannot_be_had_is_one_clear_error(hub):
         load_encoder("org/tiny", revision="v1", **OPTIONS)
     with pytest.raises(ValueError, match="names one revision"):
         load_encoder("org/tiny@v1", revision="v2", **OPTIONS)
+
+
+def test_weights_that_the_files_lack_are_refused(tiny_folder):
+    safetensors = pytest.importorskip("safetensors.torch")
+    path = tiny_folder / "model.safetensors"
+    weights = safetensors.load_file(path)
+    kept = {name: each for name, each in weights.items() if ".layer.2." not in f".{name}"}
+    assert len(kept) < len(weights)
+    safetensors.save_file(kept, path, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"its files lack \d+ of the weights"):
+        load_encoder(tiny_folder, **OPTIONS)
+    path.write_bytes(b"no weights at all")
+    with pytest.raises(ValueError, match="cannot be opened as an encoder"):
+        load_encoder(tiny_folder, **OPTIONS)
+
+
+def test_weights_that_a_sentence_transformer_lacks_are_refused(tiny_sentence_transformer, tmp_path):
+    safetensors = pytest.importorskip("safetensors.torch")
+    tiny_sentence_transformer.save(str(tmp_path / "model"))
+    (path,) = (tmp_path / "model").rglob("model.safetensors")
+    weights = safetensors.load_file(path)
+    kept = {name: each for name, each in weights.items() if ".layer.2." not in f".{name}"}
+    safetensors.save_file(kept, path, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"its files lack \d+ of the weights"):
+        load_encoder(tmp_path / "model", **OPTIONS)
+
+
+def test_weights_changed_through_their_data_are_noticed(tiny_bert):
+    encoder = load_encoder(tiny_bert, **OPTIONS)
+    encoder.encode_words(["she"])
+    for weight in tiny_bert[0].parameters():
+        weight.data.mul_(1.5)
+    with pytest.raises(RuntimeError, match="were changed after load_encoder"):
+        encoder.encode_words(["he"])
+
+
+def test_devices_that_are_not_there_are_refused(tiny_bert, tiny_folder):
+    import torch
+
+    with pytest.raises(ValueError, match="device must be a name"):
+        load_encoder(tiny_folder, device=3.5, **OPTIONS)
+    if not torch.cuda.is_available():
+        for source in (tiny_bert, tiny_folder):
+            with pytest.raises(ValueError, match="has no CUDA"):
+                load_encoder(source, device="cuda", **OPTIONS)
+
+
+def test_a_revision_is_for_the_hub(tiny_folder):
+    with pytest.raises(ValueError, match="is a folder"):
+        load_encoder(tiny_folder, revision="main", **OPTIONS)
+
+
+def test_sides_of_truncation_do_not_share_vectors(tiny, tmp_path):
+    text = "she is a nurse and he is the boss of the kids at home and here there was a tree"
+    vectors = []
+    for side in ("left", "right"):
+        model, tokenizer = tiny.encoder("bert")
+        tokenizer.truncation_side = side
+        options = {"max_length": 12, "pooling": "sentence", "progress": False}
+        for folder in (tmp_path, None):
+            encoder = load_encoder(
+                (model, tokenizer), cache=folder is not None, cache_dir=folder, **options
+            )
+            word = text.rindex("tree") if side == "left" else 0
+            vectors.append(encoder.encode_contexts([Context(text, word, word + 3)])[0])
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
+    np.testing.assert_allclose(vectors[2], vectors[3], atol=1e-6)
+
+
+def test_unknown_words_of_a_sentencepiece_tokenizer_are_lost(tiny):
+    tokenizers = pytest.importorskip("tokenizers")
+    import transformers
+
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -3.0), ("▁she", -2.0)]
+    inner = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=2))
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    model, _ = tiny.encoder("t5")
+    encoder = load_encoder((model, tokenizer), **OPTIONS)
+    assert "she" in encoder
+    assert "中文" not in encoder
+    assert "😀" not in encoder

@@ -12,6 +12,7 @@ pytest.importorskip("transformers")
 from wefe import ECT, MAC, RND, RNSB, WEAT, Query, WordEmbeddingModel, load, run_queries  # noqa: E402
 from wefe.contextual import Context, ContextualModel, load_encoder  # noqa: E402
 from wefe.contextual._encoder import Encoder  # noqa: E402
+from wefe.datasets import Criterion  # noqa: E402
 from wefe.debias import HardDebias  # noqa: E402
 from wefe.models import UnreadWordError  # noqa: E402
 from wefe.silhouette import bias_silhouette  # noqa: E402
@@ -387,3 +388,28 @@ def test_the_real_sentence_transformer(minilm):
     first = load_encoder(minilm, pooling="sentence", **OPTIONS).encode_words(words)
     unit = first / np.linalg.norm(first, axis=1, keepdims=True)
     np.testing.assert_allclose(unit, minilm.encode(words), rtol=0, atol=1e-6)
+
+
+def test_it_is_true_and_layers_are_named_once(encoder):
+    assert encoder
+    assert encoder.at_layer(1).at_layer(2).name == "tiny, layer 2"
+
+
+def test_a_criterion_stands_for_all_its_words(encoder):
+    criterion = Criterion(
+        "gender", [["she", "he"]], equalize_sets=[["woman", "man"]], specific_words=["her"]
+    )
+    assert set(encoder.snapshot(criterion)) == {"she", "he", "woman", "man", "her"}
+    with pytest.raises(TypeError, match="strings, queries or criteria"):
+        encoder.prepare([3])
+
+
+def test_sentences_have_the_whole_pipeline_whatever_the_templates(tiny_sentence_transformer):
+    plain, templated = (
+        load_encoder(tiny_sentence_transformer, templates=templates, cache=False)
+        for templates in (None, ["this is a {}."])
+    )
+    sentence = [Context("she is here.", 0, 12)]
+    np.testing.assert_array_equal(
+        plain.encode_contexts(sentence), templated.encode_contexts(sentence)
+    )

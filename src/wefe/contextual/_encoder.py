@@ -18,7 +18,7 @@ import numpy.typing as npt
 from wefe._progress import progress_bar
 from wefe.contextual._cache import VectorCache, vector_key
 from wefe.contextual._pooling import Pooling, pool, token_weights
-from wefe.models.formats._tokens import UNSPACED, marks_spaces
+from wefe.models.formats._tokens import SPACES, UNSPACED, marks_spaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,9 @@ _USUAL_LENGTH = 64
 
 # Vectors are written to the cache whenever so many are new.
 _FLUSH_AFTER = 4096
+
+# Numbers of each tensor of the weights that are looked at to see whether it was changed.
+_SAMPLE = 64
 
 # What a configuration says about libraries and files, and not about the network.
 _IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", "use_cache"}
@@ -136,7 +139,10 @@ class Encoder:
             lower = normalizers.Lowercase()
             self._tokenizer.normalizer = normalizers.Sequence([lower, own] if own else [lower])
         self._add_space = marks_spaces(self._tokenizer)
-        self._special_ids = frozenset(tokenizer.all_special_ids)
+        # A space by itself says no more of a word than an unknown token.
+        vocabulary = self._tokenizer.get_vocab()
+        spaces = {vocabulary[mark] for mark in SPACES if mark in vocabulary}
+        self._meaningless = frozenset(tokenizer.all_special_ids) | spaces
         pad = tokenizer.pad_token_id
         pad = getattr(network.config, "pad_token_id", None) if pad is None else pad
         # Without one any token will do: it is never attended to.
@@ -182,10 +188,16 @@ class Encoder:
                 "earlier are not comparable. Call load_encoder again."
             )
 
-    def _weights_stamp(self) -> tuple[int, str]:
-        # PyTorch counts the changes of a tensor, but for those made in inference mode.
-        weights = self.network.parameters()
-        return sum(each._version for each in weights if not each.is_inference()), self.dtype
+    def _weights_stamp(self) -> list[Any]:
+        # PyTorch counts the changes of a tensor, but not those made in inference mode or to its
+        # data; a sample of the numbers tells most of these.
+        network = self.network if self.pipeline is None else self.pipeline
+        stamp: list[Any] = [self.dtype]
+        for tensor in (*network.parameters(), *network.buffers()):
+            flat = tensor.detach().reshape(-1)
+            sample = flat[:: max(1, len(flat) // _SAMPLE)].double().sum()
+            stamp.append((None if tensor.is_inference() else tensor._version, sample))
+        return [part if isinstance(part, str) else (part[0], float(part[1])) for part in stamp]
 
     def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
         limit = _max_positions(self.network)
@@ -213,21 +225,14 @@ class Encoder:
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the tokens of each context; where its word has none, a text that says why."""
-        texts, spans = [], []
-        for text, start, end in contexts:
-            # A word alone is tokenised as inside a sentence, ' he' and not the end of 'the'.
-            alone = start == 0 and end == len(text)
-            shift = int(
-                self._add_space and alone and not text[:1].isspace() and not UNSPACED.match(text)
-            )
-            spans.append((start + shift, end + shift))
-            texts.append(" " * shift + text if _is_text(text) else "")
+        texts = [text if _is_text(text) else "" for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
         result: list[Tokens | str] = []
-        for text, span, encoding in zip(texts, spans, encodings, strict=True):
+        for text, (_, start, end), encoding in zip(texts, contexts, encodings, strict=True):
+            span = start, end
             word = _places(encoding, *span)
             ids = encoding.ids
-            if self._special_ids.issuperset(ids[place] for place in word):
+            if self._meaningless.issuperset(ids[place] for place in word):
                 result.append(
                     "the tokenizer has only unknown or special tokens for it"
                     if word
@@ -242,6 +247,15 @@ class Encoder:
                     continue
             result.append(Tokens(ids, encoding.type_ids, word))
         return result
+
+    def alone(self, word: str) -> Context:
+        """Return a word by itself, as it is tokenised inside a sentence.
+
+        Where the tokenizer marks the space before a word, one is put there, so that 'he' is ' he'
+        and not the end of 'the'.
+        """
+        bare = not self._add_space or word[:1].isspace() or UNSPACED.match(word)
+        return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
     @cached_property
     def _cutter(self) -> Any:
@@ -350,7 +364,8 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It does not depend on the place of the files or the version of a library. A pooler is left
+        It does not depend on the place of the files; a version of transformers with other settings
+        by default may change it, and the cache then begins anew. A pooler is left
         out: hidden states do not depend on it, and it may be random.
         """
         network = self.network if self.pipeline is None else self.pipeline
@@ -372,11 +387,17 @@ class Encoder:
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
         """Return what else a vector depends on, as bytes."""
-        state: dict[str, Any] = {"pooling": pooling, "dtype": self.dtype}
+        state: dict[str, Any] = {
+            "pooling": pooling,
+            "dtype": self.dtype,
+            "truncation": self._truncation_side,
+            "special": self._tokenizer.encode_special_tokens,
+            "types": self._has_types,
+        }
         if pooling == "auto":
             state["pipeline"] = _describe(self.pipeline)
         else:
-            state |= {"layer": layer, "max_length": self.max_length, "space": self._add_space}
+            state |= {"layer": layer, "max_length": self.max_length}
         return _as_json(state)
 
 

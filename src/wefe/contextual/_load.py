@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -227,6 +227,8 @@ def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
 
     weight = next(model.parameters())
     wanted_type = weight.dtype if dtype is None else getattr(torch, dtype)
+    if device is not None:
+        _check_device(device)
     wanted_device = weight.device if device is None else torch.device(device)
     same_place = wanted_device.type == weight.device.type and wanted_device.index in (
         None,
@@ -266,6 +268,7 @@ def _from_files(
 
     folder, name = _find_folder(source, revision, token)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    _check_device(device)
     inner = _check_modules(folder)
     safe: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     weights = {"dtype": dtype or "auto"}
@@ -282,22 +285,62 @@ def _from_files(
                 folder = inner
             else:
                 with _no_bar():
+                    # It does not say which weights it did not find.
+                    _check_complete(
+                        transformers.AutoModel.from_pretrained(
+                            str(inner), output_loading_info=True, **weights, **safe
+                        )[1]
+                    )
                     pipeline = SentenceTransformer(
                         str(folder), device=device, model_kwargs=weights, **safe
                     )
                 return *_parts(pipeline)[:3], name
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **safe)
         with _no_bar():
-            model = transformers.AutoModel.from_pretrained(str(folder), **weights, **safe)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        why = (
-            "it needs code of its own, which is not run; load it yourself, if you trust it, and "
-            "pass the object"
-            if "trust_remote_code" in str(error)
-            else " ".join(str(error).split())[:500]
-        )
+            model, report = transformers.AutoModel.from_pretrained(
+                str(folder), output_loading_info=True, **weights, **safe
+            )
+        _check_complete(report)
+    except Exception as error:  # each library has errors of its own for damaged files
+        why = " ".join(str(error).split())[:500]
+        if "trust_remote_code" in why:
+            why = (
+                "it needs code of its own, which is not run; load it yourself, if you trust it, "
+                "and pass the object"
+            )
+        elif "weights_only" in why or "Unpickl" in type(error).__name__:
+            why = "its weights are a pickle that is damaged or holds more than numbers"
+        elif not (folder / "config.json").is_file() and inner is None:
+            why = "there is no config.json in it"
         raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from error
     return _backbone(model.to(device)), tokenizer, None, name
+
+
+def _check_device(device: object) -> None:
+    import torch
+
+    try:
+        known = torch.device(device)  # type: ignore[call-overload]
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"device must be a name such as 'cpu' or 'cuda:1'; got {device!r}."
+        ) from error
+    if known.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={device!r}: this build of torch, or this machine, has no CUDA.")
+
+
+def _check_complete(report: Mapping[str, Any]) -> None:
+    """Refuse weights that are not in the files: transformers fills them at random."""
+    lacking = [
+        key[0] if isinstance(key, tuple) else key
+        for what in ("missing_keys", "mismatched_keys")
+        for key in report.get(what) or ()
+    ]
+    # Hidden states do not depend on a pooler.
+    lacking = sorted(key for key in lacking if "pooler" not in key.split("."))
+    if lacking:
+        listed = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+        raise ValueError(f"its files lack {len(lacking)} of the weights ({listed})")
 
 
 @contextlib.contextmanager
@@ -324,6 +367,8 @@ def _find_folder(
 
     path = Path(source).expanduser()
     if path.is_dir():
+        if revision is not None:
+            raise ValueError(f"revision={revision!r} is for Hugging Face; {source} is a folder.")
         return path, path.resolve().name
     if path.exists():
         raise ValueError(f"{source} is a file; expected the folder that transformers saved.")

@@ -14,6 +14,7 @@ from wefe._checks import check_sequence, found
 from wefe.contextual._encoder import CachedEncoder, Context, Tokens, Vectors
 from wefe.contextual._pooling import DESCRIPTIONS, Pooling
 from wefe.contextual._templates import fill_template
+from wefe.datasets import Criterion
 from wefe.models._keyed_vectors import (
     FloatArray,
     Held,
@@ -140,7 +141,12 @@ class ContextualModel(WordEmbeddingModel):
             If a span is none of its text, or its word has no vector, as it is made of unknown
             tokens or stands beyond `max_length`. :meth:`can_encode` tells beforehand.
         """
-        return self._encode_contexts(contexts, [self.layer], self.pooling)[0]  # type: ignore[no-any-return]
+        # For whole texts the templates of the model play no part.
+        encoder = self._source.encoder
+        last = self.layer == self.n_layers - 1
+        whole = self._asked_pooling == "auto" and encoder.pipeline is not None and last
+        pooling: Pooling = "auto" if whole else self.pooling
+        return self._encode_contexts(contexts, [self.layer], pooling)[0]  # type: ignore[no-any-return]
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
         """Tell which contexts have a vector.
@@ -210,16 +216,16 @@ class ContextualModel(WordEmbeddingModel):
 
     def prepare(
         self,
-        words: Iterable[str | Query] | Query,
+        words: Iterable[str | Query | Criterion] | Query | Criterion,
         preprocessors: Preprocessors | None = None,
     ) -> None:
         """Encode what is missing of words and queries, in one batched pass.
 
         Parameters
         ----------
-        words : iterable of str or Query, or Query
-            Strings are taken as they are; a query stands for its words. What is not in the model
-            is passed over.
+        words : iterable of str, Query or Criterion; or one Query or Criterion
+            Strings are taken as they are; a query, or a criterion of mitigation, stands for its
+            words. What is not in the model is passed over.
         preprocessors : list of dict, optional
             How the words of queries will be varied when they are looked up: every form is
             encoded. By default words as they are written.
@@ -228,7 +234,7 @@ class ContextualModel(WordEmbeddingModel):
 
     def snapshot(
         self,
-        words: Iterable[str | Query] | Query | None = None,
+        words: Iterable[str | Query | Criterion] | Query | Criterion | None = None,
         name: str | None = None,
         preprocessors: Preprocessors | None = None,
     ) -> WordEmbeddingModel:
@@ -259,24 +265,25 @@ class ContextualModel(WordEmbeddingModel):
         )
 
     def _forms(
-        self, words: Iterable[str | Query] | Query, preprocessors: Preprocessors | None
+        self,
+        words: Iterable[str | Query | Criterion] | Query | Criterion,
+        preprocessors: Preprocessors | None,
     ) -> list[str]:
         """Return every string that is meant, once."""
         checked = check_preprocessors(preprocessors)
-        if isinstance(words, Query):
+        if isinstance(words, Query | Criterion):
             words = [words]
         if isinstance(words, str) or not isinstance(words, Iterable):
             raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
         forms: dict[str, None] = {}
         for entry in words:
-            if isinstance(entry, Query):
-                for part in (*entry.target_sets, *entry.attribute_sets):
-                    for word in part:
-                        forms |= dict.fromkeys(variants(word, checked))
+            if isinstance(entry, Query | Criterion):
+                for word in _words_of(entry):
+                    forms |= dict.fromkeys(variants(word, checked, self.vocab_prefix))
             elif isinstance(entry, str):
                 forms[str(entry)] = None
             else:
-                raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+                raise TypeError(f"words must be strings, queries or criteria; got {found(entry)}.")
         return list(forms)
 
     def input_embeddings(
@@ -321,8 +328,13 @@ class ContextualModel(WordEmbeddingModel):
             'auto', another layer has 'mean'.
         """
         layer = check_layer(layer, self.n_layers)
-        name = f"{self.name}, layer {layer}" if name is None else name
+        if name is None:
+            name = f"{self.name.removesuffix(f', layer {self.layer}')}, layer {layer}"
         return ContextualModel(self._source, name, layer, self._asked_pooling, self.templates)
+
+    def __bool__(self) -> bool:
+        """Be true, also before any word is looked up."""
+        return True
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
         """Return the vectors of words, as :meth:`encode_words` does."""
@@ -411,18 +423,27 @@ class EncodedVectors(StoredVectors):
         """Find out which words can be encoded."""
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
         if new:
-            self._tokenize(new)
+            self._tokenize(new, self.pooling)
 
     def knows(self, word: str) -> bool:
         """Tell whether a word can be encoded."""
         self.note([word])
         return self._reasons[word] is None
 
-    def _tokenize(self, words: Sequence[str]) -> tuple[list[Context], list[Tokens | str]]:
+    def _tokenize(
+        self, words: Sequence[str], pooling: Pooling
+    ) -> tuple[list[Context], list[Tokens | str]]:
         """Tokenise words in all templates, and note which of them have no vector."""
-        templates = self.templates or (SLOT,)
-        contexts = [Context(*fill_template(each, word)) for word in words for each in templates]
-        tokens = self._source.encoder.tokenize(contexts)
+        templates, encoder = self.templates or (SLOT,), self._source.encoder
+        contexts = [
+            # The whole SentenceTransformer gets the bare word, as from its own users.
+            encoder.alone(word)
+            if template == SLOT and pooling != "auto"
+            else Context(*fill_template(template, word))
+            for word in words
+            for template in templates
+        ]
+        tokens = encoder.tokenize(contexts)
         for place, word in enumerate(words):
             own = tokens[place * len(templates) : (place + 1) * len(templates)]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
@@ -439,7 +460,7 @@ class EncodedVectors(StoredVectors):
         """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
         if not words:
             return np.empty((len(layers), 0, self._source.encoder.dims[layers[0]]), np.float32)
-        contexts, tokens = self._tokenize(words)
+        contexts, tokens = self._tokenize(words, pooling)
         self.check_known(words)
         vectors = self._source.vectors(contexts, tokens, layers, pooling)  # type: ignore[arg-type]
         if self.templates is None:
@@ -593,6 +614,17 @@ class _SnapshotIndex(SelectedIndex):
 
     def __reduce__(self) -> Any:
         return _SnapshotIndex, (list(self), self.asked, self.label)
+
+
+def _words_of(entry: Query | Criterion) -> Iterator[str]:
+    """Yield all words of a query, or all that a mitigation method may ask of a criterion."""
+    if isinstance(entry, Query):
+        parts: Iterable[Sequence[str]] = (*entry.target_sets, *entry.attribute_sets)
+    else:
+        sets = (*entry.definitional_sets, *entry.equalize_sets, *entry.stereotyped_words.values())
+        parts = (*sets, entry.representatives, entry.specific_words)
+    for part in parts:
+        yield from part
 
 
 def check_layer(layer: object, n_layers: int) -> int:

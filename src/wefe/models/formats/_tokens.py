@@ -48,7 +48,7 @@ _INPUT_TABLES = (
 _TIED_TABLES = ("shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 
 # How tokenizers write the space before a word: byte-level BPE, and sentencepiece.
-_SPACES = ("Ġ", "▁")
+SPACES = ("Ġ", "▁")
 
 # Letters of scripts that put no space between words: Thai, Lao, Tibetan, Burmese, Khmer, kana,
 # bopomofo and Chinese characters.
@@ -126,7 +126,7 @@ class TokenVectors(StoredVectors):
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         ) - {self._unknown}
         self._add_space = marks_spaces(tokenizer)
-        self._lone_spaces = frozenset(vocabulary[mark] for mark in _SPACES if mark in vocabulary)
+        self._lone_spaces = frozenset(vocabulary[mark] for mark in SPACES if mark in vocabulary)
         words, tokens = self._find_words(vocabulary, {n: a.content for n, a in added.items()})
         self._tokens = np.array(tokens, dtype=np.intp)
         self.key_to_index = dict(zip(words, range(len(words)), strict=True))
@@ -283,7 +283,7 @@ def marks_spaces(tokenizer: Tokenizer) -> bool:
             text = "".join(part for part, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text))
         return text[:1]
 
-    return first_letter("he") not in _SPACES and first_letter(" he") in _SPACES
+    return first_letter("he") not in SPACES and first_letter(" he") in SPACES
 
 
 def _unknown_id(tokenizer: Tokenizer) -> int | None:
