@@ -570,3 +570,39 @@ def test_wrong_arguments_are_refused(toy_model):
         audit_direction(TOY_PAIRS, toy_model, normalize=1)
     with pytest.raises(ValueError, match="kind must be one of"):
         audit_direction(TOY_PAIRS, toy_model).plot("scree")
+
+
+@pytest.mark.parametrize("dim", [20, 120])
+def test_leaving_out_one_of_many_is_what_a_decomposition_without_it_gives(dim):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(160)]
+    vectors = rng.normal(size=(160, dim)) + 0.4 * np.repeat([1, -1], 80)[:, None]
+    audit = audit_direction(
+        list(zip(words[:80], words[80:], strict=True)), WordEmbeddingModel((words, vectors))
+    )
+    for position in (0, 17, 79):
+        rest = audit.without([audit.labels[position]])
+        same = abs(rest.components[0] @ audit.components[0])
+        assert audit.stability[position] == pytest.approx(same, abs=1e-9)
+        own = abs(rest.components[0] @ audit.directions[position])
+        assert audit.cosines_without[position] == pytest.approx(own, abs=1e-9)
+        common = np.linalg.svd(rest.directions)[2][0]
+        expected = abs(common @ audit.directions[position])
+        assert audit.agreement[position] == pytest.approx(expected, abs=1e-9)
+
+
+def test_words_with_the_vector_of_another_set_are_repeated():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(6, 20))
+    words = ["she", "he", "woman", "man", "mother", "father", "She", "He"]
+    model = WordEmbeddingModel((words, np.vstack([vectors, 2 * vectors[:2]])))
+    pairs = [["she", "he"], ["woman", "man"], ["mother", "father"]]
+    assert "repeated-sets" not in kinds(audit_direction(pairs, model))
+    assert "She/He" in message(audit_direction([*pairs, ["She", "He"]], model), "repeated-sets")
+
+
+def test_pairs_in_opposite_order_have_no_difference_of_means():
+    model = WordEmbeddingModel((["she", "he"], np.eye(2)))
+    audit = audit_direction([["she", "he"], ["he", "she"]], model)
+    assert "the means are the same" in message(audit, "mean-difference")
+    assert "point opposite ways" in message(audit, "low-correlation")

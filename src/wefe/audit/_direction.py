@@ -50,12 +50,16 @@ LEAST_RATIO_TO_SECOND = 2.0
 LEAST_CORRELATION = 0.25
 # Two directions of cosine c give a word cosines that differ by up to sqrt(2 - 2c): here 0.32.
 SAME_DIRECTION = 0.95
+# Vectors of one word that a model knows by several spellings.
+SAME_VECTOR = 1 - 1e-6
 # An outlier has less than half the typical cosine with the rest: a quarter of the variance shared.
 OUTLIER_SHARE = 0.5
 # A cosine is clear from three times its chance level 1/sqrt(dim) on; in few dimensions, from 0.5.
 CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
 # Which of two or three sets is the outlier cannot be told.
 FEWEST_FOR_OUTLIERS = 4
+# Below so many dimensions all eigenvectors are found as soon as one.
+_FEW = 50
 # A fifth of the sets should not have half of the variance along the first component.
 FEW_SETS, MOST_VARIANCE = 0.2, 0.5
 
@@ -352,8 +356,7 @@ class DirectionAudit:
 
     @cached_property
     def _first_without(self) -> Vectors:
-        rests = (np.concatenate(rest) for rest in _leave_one_out(self._centred))
-        return np.stack([_first(rest) for rest in rests])
+        return _firsts_without_each(self._centred)
 
     @cached_property
     def _centred(self) -> list[Vectors]:
@@ -392,13 +395,8 @@ class DirectionAudit:
         """
         if self.n_sets == 1:
             return np.full(1, math.nan)
-        rests = _leave_one_out(list(self.directions))
-        return np.array(
-            [
-                abs(float(own @ _first(np.stack(rest))))
-                for own, rest in zip(self.directions, rests, strict=True)
-            ]
-        )
+        rests = _firsts_without_each(list(self.directions[:, None]))
+        return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))
 
     # What to make of it
 
@@ -498,16 +496,26 @@ class DirectionAudit:
                 f"The members have the same vector in {_listed(self.identical)}, left out: the "
                 "model cannot tell them apart.",
             )
-        sets_of_words = [frozenset(words) for words in self.sets.values()]
-        again = self._where([words in sets_of_words[:i] for i, words in enumerate(sets_of_words)])
+        again = self._where([self._repeats(i) for i in range(self.n_sets)])
         if again:
             yield (
                 "repeated-sets",
-                f"The words of {_listed(again)} are those of another set, which so counts twice "
-                "and looks more stable than it is.",
+                f"The words of {_listed(again)}, or their vectors, are those of another set, which "
+                "so counts twice and looks more stable than it is.",
             )
         yield from self._one_dimension()
         yield from self._few_decide()
+
+    def _repeats(self, position: int) -> bool:
+        """Tell whether an earlier set has the same words or vectors, in whatever order."""
+        words, own = [*self.sets.values()], unit("vectors", self.vectors[position])
+        for earlier in range(position):
+            if {*words[earlier]} == {*words[position]}:
+                return True
+            other = unit("vectors", self.vectors[earlier])
+            if len(other) == len(own) and ((own @ other.T).max(axis=1) > SAME_VECTOR).all():
+                return True
+        return False
 
     def _one_dimension(self) -> Iterator[tuple[str, str]]:
         """Tell whether the sets agree on one direction, and whether the first component is it."""
@@ -527,7 +535,8 @@ class DirectionAudit:
                 "The directions of the sets have a mean correlation of "
                 f"{round(self.mean_correlation, 2) + 0.0:.2f} "
                 f"(at least {LEAST_CORRELATION} is wanted; by chance, a cosine is "
-                f"{self.chance_cosine:.2f} off 0): they have little in common.",
+                f"{self.chance_cosine:.2f} off 0): they have little in common, or point opposite "
+                "ways.",
             )
         opposed = self._where(self.cosines < -self._clear)
         if opposed:
@@ -538,11 +547,16 @@ class DirectionAudit:
                 "in the wrong order, or it is not the bias along which these sets differ most.",
             )
         off = self.alternatives["mean difference"]
-        if off < SAME_DIRECTION:
+        if self.all_pairs and not off >= SAME_DIRECTION:
+            how = (
+                "have no cosine, as the means are the same"
+                if math.isnan(off)
+                else f"have a cosine of {off:.2f}"
+            )
             yield (
                 "mean-difference",
-                f"The first component and the difference of the means have a cosine of {off:.2f}: "
-                "which one is taken for the bias direction decides what is measured.",
+                f"The first component and the difference of the means {how}: which one is taken "
+                "for the bias direction decides what is measured.",
             )
 
     def _few_decide(self) -> Iterator[tuple[str, str]]:
@@ -686,9 +700,24 @@ def _first(rows: Vectors) -> Vectors:
     return np.asarray(np.linalg.svd(rows, full_matrices=False)[2][0])
 
 
-def _leave_one_out(items: Sequence[Vectors]) -> Iterator[list[Vectors]]:
-    for position in range(len(items)):
-        yield [*items[:position], *items[position + 1 :]]
+def _firsts_without_each(parts: Sequence[Vectors]) -> Vectors:
+    """Return the first right singular vectors of the rows without each part, of any sign.
+
+    Each is found from the one of all rows, so that hundreds of parts take seconds.
+    """
+    _, values, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
+    whole = np.diag(values**2)
+    firsts = []
+    for part in parts:
+        inside = part @ axes.T
+        rest = whole - inside.T @ inside
+        if len(rest) < _FEW:
+            firsts.append(np.linalg.eigh(rest)[1][:, -1])
+        else:
+            from scipy.sparse.linalg import eigsh
+
+            firsts.append(eigsh(rest, k=1, which="LA", v0=np.eye(len(rest))[0])[1][:, 0])
+    return np.asarray(np.stack(firsts) @ axes)
 
 
 def _n_sets(number: int) -> str:
