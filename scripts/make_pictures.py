@@ -118,9 +118,20 @@ def warnings() -> go.Figure:
             np.linspace(-0.1, 0.1, 12),
         ),
         "large-but-not-significant": (np.array([0.5, 0.3, -0.1]), np.array([0.2, -0.3, -0.05])),
+        "other-direction": (around(-0.3, 0.3), around(0.3, 0.3)),
+        "few-words": (np.array([0.6, 0.5]), np.array([-0.4, -0.6])),
+        "undefined-effect-size": (np.full(6, 0.3), np.full(6, 0.3)),
+        "small-attribute-difference": (around(0.4, 0.5), around(-0.4, 0.5)),
     }
     audits = [_audit_of(kind, *positions) for kind, positions in cases.items()]
-    return plot_individual_biases(audits).update_layout(width=1000)
+    figure = plot_individual_biases(audits).update_layout(width=1000)
+    # Beside the others, these would be a line each.
+    for number, kind in enumerate(cases, start=1):
+        if kind in ("large-effect-tiny-biases", "small-attribute-difference"):
+            most = 1.3 * audits[number - 1].largest_bias
+            axis = "xaxis" if number == 1 else f"xaxis{number}"
+            figure.layout[axis].update(range=[-most, most], matches=None, dtick=None, tick0=None)
+    return figure
 
 
 def _audit_of(kind: str, first: np.ndarray, second: np.ndarray) -> QueryAudit:
@@ -128,7 +139,11 @@ def _audit_of(kind: str, first: np.ndarray, second: np.ndarray) -> QueryAudit:
     positions = np.r_[first, second]
     vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
     words = [f"word {number}" for number in range(len(positions))]
-    model = WordEmbeddingModel((["a", "b", *words], np.vstack([[[1, 0], [-1, 0]], vectors])), kind)
+    # The attributes are opposite, or nearly the same; words lie along their difference or across.
+    half = 0.08 if kind == "small-attribute-difference" else 1.0
+    other = np.sqrt(1 - half**2)
+    attributes = [[half, other], [-half, other]]
+    model = WordEmbeddingModel((["a", "b", *words], np.vstack([attributes, vectors])), kind)
     query = Query(
         [words[: len(first)], words[len(first) :]], [["a"], ["b"]], ["X", "Y"], ["A", "B"]
     )
@@ -141,6 +156,32 @@ def directions() -> go.Figure:
     """Correlations of the directions of 25 pairs, with and without outliers (figure 3)."""
     pairs = load_criterion("gender", offline=True).equalize_sets[:25]
     audit = audit_direction(pairs, load_test_model(), preprocessors=[{}, {"lowercase": True}])
+    return audit.plot()
+
+
+def unrelated() -> go.Figure:
+    """Directions of pairs that have nothing in common, generated."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(16, 50))
+    return _directions_of(vectors[:8], vectors[8:], ["weak-first-component", "low-correlation"])
+
+
+def dominated() -> go.Figure:
+    """Directions of pairs of which two long ones have made the first component theirs."""
+    rng = np.random.default_rng(1)
+    common, other = rng.normal(size=(2, 50))
+    lean = common * np.ones((12, 1)) + 0.8 * rng.normal(size=(12, 50))
+    lean[10:] = 4 * other + rng.normal(size=(2, 50))
+    middle = 6 * rng.normal(size=(12, 50))
+    return _directions_of(middle + lean, middle - lean, ["dominated", "outliers"])
+
+
+def _directions_of(first: np.ndarray, second: np.ndarray, kinds: list[str]) -> go.Figure:
+    words = [[f"{side}{i}" for i in range(1, len(first) + 1)] for side in "ab"]
+    model = WordEmbeddingModel(([*words[0], *words[1]], np.vstack([first, second])), "generated")
+    audit = audit_direction(list(zip(*words, strict=True)), model, normalize=False)
+    found = [warning.kind for warning in audit.warnings]
+    assert {*kinds} <= {*found}, found
     return audit.plot()
 
 
@@ -161,7 +202,10 @@ def layers() -> go.Figure:
 
 FIGURES: dict[str, Callable[[], go.Figure]] = {
     figure.__name__: figure
-    for figure in (demo, silhouettes, individual_biases, warnings, directions, layers)
+    for figure in (
+        *(demo, silhouettes, individual_biases, warnings),
+        *(directions, unrelated, dominated, layers),
+    )
 }
 
 
