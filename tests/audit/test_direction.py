@@ -605,4 +605,14 @@ def test_pairs_in_opposite_order_have_no_difference_of_means():
     model = WordEmbeddingModel((["she", "he"], np.eye(2)))
     audit = audit_direction([["she", "he"], ["he", "she"]], model)
     assert "the means are the same" in message(audit, "mean-difference")
-    assert "point opposite ways" in message(audit, "low-correlation")
+    text = message(audit, "low-correlation")
+    assert "mean correlation of -1.00" in text
+    assert "without signs 1.00: they have a line in common, but point opposite ways" in text
+    # Nor have unrelated pairs, and no line either.
+    text = message(audit_of(np.eye(60)[:4]), "low-correlation")
+    assert "without signs 0.00: they have little in common." in text
+    # In few dimensions, cosines of unrelated pairs are farther from 0.
+    rows = np.random.default_rng(1).standard_normal((6, 5))
+    text = message(audit_of(rows), "low-correlation")
+    assert float(text.partition("without signs ")[2][:4]) > 0.25
+    assert "little in common" in text

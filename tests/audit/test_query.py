@@ -432,6 +432,16 @@ def test_summary(toy_model, toy_query):
     assert summary["mean s of Female"] == pytest.approx((0.884021 + 0.881211) / 2, abs=1e-6)
     assert summary["word of the largest |s|"] == "he"
     assert not [name for name in summary.index if "lost" in name]
+    assert (summary["p value"], summary["smallest p value"]) == ("0.17", "0.17")
+
+
+def test_the_summary_shows_small_p_values():
+    audit = audit_of(np.linspace(0.2, 0.4, 15), np.linspace(-0.4, -0.2, 15))
+    shown = {line[:30].strip(): line.split()[-1] for line in str(audit.summary()).splitlines()}
+    assert audit.comparison.p_value == pytest.approx(1 / math.comb(30, 15))
+    assert (shown["p value"], shown["smallest p value"]) == ("6.4e-09", "6.4e-09")
+    without = audit_of([0.4], [0.1], calculate_p_value=False).summary()
+    assert math.isnan(without["p value"])
 
 
 def test_json(toy_model, toy_query):
@@ -577,6 +587,26 @@ def test_an_order_against_the_effect_size_is_said():
     assert audit.comparison.auc == pytest.approx(0.1)
     (warning,) = [each for each in audit.warnings if each.kind == "separation-missed"]
     assert "says the opposite" in warning.message
+
+
+def test_an_effect_size_of_zero_has_no_direction():
+    for rest in (-0.9, -0.901):  # the latter leaves an effect size of -0.0005
+        audit = audit_of([0.1] * 9 + [rest], [0.0] * 10)
+        assert audit.comparison.auc == 0.9
+        assert "says the opposite" not in message(audit, "separation-missed")
+        assert "The effect size, 0.00, is 0%" in message(audit, "separation-missed")
+        assert "effect size 0.00 (0% of" in repr(audit)
+        assert [note.text for note in audit.plot().layout.annotations if "size 0.00" in note.text]
+
+
+def test_pairs_that_are_not_all_in_order_are_not_a_hundred_percent():
+    x, y = [0.01] * 20 + [0.9], [0.0] * 20 + [0.0101]
+    audit = audit_of(x, y)
+    assert 0.95 < audit.comparison.auc < 0.96
+    assert "in 95% of all pairs" in message(audit, "separation-missed")
+    audit = audit_of([0.01 + 1e-4 * i for i in range(20)] + [0.9], [0.0] * 20 + [0.01005])
+    assert 0.995 < audit.comparison.auc < 1
+    assert "in over 99% of all pairs" in message(audit, "separation-missed")
 
 
 def test_only_sets_told_apart_without_error_have_an_auc_of_one():

@@ -92,6 +92,27 @@ def test_several_audits_side_by_side_share_the_axis(audits, drawn):
     assert figure.layout.xaxis.title.text == "s(w, A, B)"
 
 
+def test_axes_of_their_own_show_small_biases_beside_large_ones(toy_model, models, drawn):
+    large = audit_query(Query([["she"], ["he"]], [["home"], ["boss"]]), toy_model)
+    small = audit_query(load_weat_queries()[9], models[0])
+    assert small.largest_bias < large.largest_bias / 4
+    shared = plot_individual_biases([large, small])
+    own = plot_individual_biases([large, small], shared_axis=False)
+    assert shared.layout.xaxis2.range == shared.layout.xaxis.range == own.layout.xaxis.range
+    assert own.layout.xaxis2.range == small.plot().layout.xaxis.range
+    note = "Each panel has an axis of its own."
+    assert note in own.layout.title.text
+    assert note not in shared.layout.title.text
+    # What is attainable is beyond the axis of the small ones only then.
+    assert f"attainable: ±{small.attribute_difference:.3g}" in texts(own)
+    assert f"attainable: ±{small.attribute_difference:.3g}" not in texts(shared)
+    full = plot_individual_biases([large, small], shared_axis=False, full_range=True)
+    d = small.attribute_difference
+    assert lines(full, "2") == [-d, 0, d]
+    assert d < full.layout.xaxis2.range[1] < 1.2 * d
+    drawn(own)
+
+
 def test_titles_say_what_differs(audits):
     one_query = plot_individual_biases(audits[:2])
     assert one_query.layout.title.text.startswith("Individual biases: Male names")
@@ -147,5 +168,7 @@ def test_other_objects(audits):
         plot_individual_biases([])
     with pytest.raises(TypeError, match="relative"):
         plot_individual_biases(audits, relative=1)
+    with pytest.raises(TypeError, match="shared_axis"):
+        plot_individual_biases(audits, shared_axis=1)
     with pytest.raises(TypeError, match="full_range"):
         plot_individual_biases(audits, full_range="yes")

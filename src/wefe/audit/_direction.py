@@ -280,7 +280,7 @@ class DirectionAudit:
                 row *= -1 if row @ first < 0 else 1
         return unit("directions", rows)
 
-    @property
+    @cached_property
     def alternatives(self) -> dict[str, float]:
         """|Cosine| of the first component with other ways to sum up the sets, in [0, 1].
 
@@ -530,13 +530,19 @@ class DirectionAudit:
                 + (f"; sets of {larger} words span up to {larger - 1}." if larger > 2 else "."),
             )
         if self.mean_correlation < LEAST_CORRELATION:
+            # Without signs, as pairs in opposite orders lie along one line nevertheless.
+            unsigned = float(np.abs(self._between_sets).mean())
             yield (
                 "low-correlation",
                 "The directions of the sets have a mean correlation of "
                 f"{round(self.mean_correlation, 2) + 0.0:.2f} "
                 f"(at least {LEAST_CORRELATION} is wanted; by chance, a cosine is "
-                f"{self.chance_cosine:.2f} off 0): they have little in common, or point opposite "
-                "ways.",
+                f"{self.chance_cosine:.2f} off 0), without signs {unsigned:.2f}: they "
+                + (
+                    "have little in common."
+                    if unsigned < max(LEAST_CORRELATION, self._clear)
+                    else "have a line in common, but point opposite ways along it."
+                ),
             )
         opposed = self._where(self.cosines < -self._clear)
         if opposed:

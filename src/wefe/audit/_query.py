@@ -74,6 +74,8 @@ LEAN = 0.5
 
 # Biases that differ by less are equal but for rounding.
 _TIE = 1e-12
+# An effect size below it is shown as 0.00, and says nothing of a direction.
+_SHOWN = 0.005
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,11 @@ class QueryAudit:
         )
 
     def summary(self) -> pd.Series:
-        """Return every number of the audit, with names that say what it is."""
+        """Return every number of the audit, with names that say what it is.
+
+        p-values are text of two digits, as pandas would show small ones as 0.0; the numbers are in
+        `comparison`. The p-value is nan if there was no test.
+        """
         import pandas as pd
 
         rows: dict[str, Any] = {
@@ -273,6 +279,9 @@ class QueryAudit:
         rows |= {f"words lost of {use.name}": len(use.lost) for use in self._sets if use.lost}
         if self.comparison is not None:
             compared = asdict(self.comparison)
+            for name in ("p_value", "smallest_p_value"):
+                if not math.isnan(compared[name]):
+                    compared[name] = f"{compared[name]:.2g}"
             rows |= {name.replace("_", " "): value for name, value in compared.items()}
             rows["share of largest effect size"] = self.comparison.share_of_largest
         return pd.Series(rows, name=self.query_name, dtype=object)
@@ -547,7 +556,8 @@ def _in_short(found: TargetComparison) -> str:
     effect = "effect size undefined"
     if not math.isnan(found.effect_size):
         effect = (
-            f"effect size {found.effect_size:.2f} ({found.share_of_largest:.0%} of the attainable "
+            f"effect size {round(found.effect_size, 2) + 0.0:.2f} "
+            f"({round(found.share_of_largest, 2) + 0.0:.0%} of the attainable "
             f"{found.largest_effect_size:.2f})"
         )
     from wefe.plotting._labels import auc_text
@@ -606,18 +616,22 @@ def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Itera
             "undefined where it should say that the sets do not differ.",
         )
         return
-    effect = f"The effect size, {found.effect_size:.2f}, is {abs(share):.0%} of the attainable"
+    shown = round(found.effect_size, 2) + 0.0  # never -0.00
+    effect = f"The effect size, {shown:.2f}, is {abs(share):.0%} of the attainable"
     directed = found.auc if share > 0 else 1 - found.auc
     if found.separability >= HIGH_AUC and share * math.copysign(1, found.auc - 0.5) < MISSED_EFFECT:
         ordered = (
             "only, because a few words vary so much"
-            if directed >= 0.5
+            if directed >= 0.5 or abs(found.effect_size) < _SHOWN
             else "and says the opposite, because of a few words that are far out"
         )
+        pairs = f"{found.separability:.0%}"
+        if pairs == "100%" and found.separability < 1:
+            pairs = "over 99%"
         yield AuditWarning(
             "separation-missed",
-            f"The individual biases tell {names} apart in {found.separability:.0%} of all pairs of "
-            f"words. {effect} {ordered}.",
+            f"The individual biases tell {names} apart in {pairs} of all pairs of words. "
+            f"{effect} {ordered}.",
         )
     if abs(share) < LARGE_EFFECT:
         return

@@ -27,6 +27,7 @@ def plot_individual_biases(
     *,
     relative: bool = False,
     full_range: bool = False,
+    shared_axis: bool = True,
 ) -> go.Figure:
     """Plot how the individual biases of target words spread, a distribution per target set.
 
@@ -40,14 +41,16 @@ def plot_individual_biases(
         Whether the axis shows s / d, which can be compared between models, or s.
     full_range : bool, default=False
         Whether the axis shows everything that is attainable, from -d to d, or what there is.
+    shared_axis : bool, default=True
+        Whether all panels have the same horizontal axis, so that they can be compared, or each
+        its own, so that small biases can be seen beside large ones.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per audit, with the same horizontal axis in all. A dotted line is the mean of a
-        set, the solid line 0, dashed lines -d and d; where these are beyond the axis, the panel
-        says so. Effect size, p-value and AUC stand above, if there are two target sets. Words
-        stand where they are pointed at.
+        A panel per audit. A dotted line is the mean of a set, the solid line 0, dashed lines -d
+        and d; where these are beyond the axis, the panel says so. Effect size, p-value and AUC
+        stand above, if there are two target sets. Words stand where they are pointed at.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def plot_individual_biases(
     given = _check(audits)
     check_bool("relative", relative)
     check_bool("full_range", full_range)
+    check_bool("shared_axis", shared_axis)
     values = [audit.positions if relative else audit.biases for audit in given]
     limits = [1.0 if relative else audit.attribute_difference for audit in given]
     n_sets = max(len(audit.biases) for audit in given)
@@ -80,9 +84,11 @@ def plot_individual_biases(
         second_lines=[_numbers(audit) for audit in given],
     )
     figure = panels.figure()
-    ends = _ends([s for parts in values for s in parts], limits, full_range)
+    common = _ends([s for parts in values for s in parts], limits, full_range)
     for position, (audit, parts, limit) in enumerate(zip(given, values, limits, strict=True)):
         place = panels.place(position)
+        ends = common if shared_axis else _ends(parts, [limit], full_range)
+        figure.update_xaxes(range=ends, **place)
         _draw(figure, audit, parts, place)
         figure.add_vline(0, line={"color": INK, "width": 1}, **place)
         if limit <= ends[1]:
@@ -92,7 +98,7 @@ def plot_individual_biases(
             corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "yanchor": "bottom"}
             text = f"attainable: ±{limit:.3g}"
             write(figure, 1, 0, text, size=10, **{**corner, "xanchor": "right"}, **place)
-    figure.update_xaxes(range=ends, exponentformat="none", title_text=_axis_title(given, relative))
+    figure.update_xaxes(exponentformat="none", title_text=_axis_title(given, relative))
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
@@ -100,6 +106,8 @@ def plot_individual_biases(
         "Each point: a target word, to the right of 0 if it leans to the first attribute set. "
         "Dotted: mean of the set. Dashed: what is attainable."
     ]
+    if not shared_axis and len(given) > 1:
+        notes.append("Each panel has an axis of its own.")
     return dress(figure, _title(given), notes, panels.height, panels.title_px)
 
 
@@ -142,7 +150,8 @@ def _numbers(audit: QueryAudit) -> str:
         words = count(len(audit.all_biases), "word")
         return f"{audit.n_biased} of {words} beyond {audit.epsilon:.0%} of the attainable"
     compared = audit.comparison
-    effect = "undefined" if math.isnan(compared.effect_size) else f"{compared.effect_size:.2f}"
+    shown = round(compared.effect_size, 2) + 0.0  # never -0.00
+    effect = "undefined" if math.isnan(shown) else f"{shown:.2f}"
     p_value = "" if math.isnan(compared.p_value) else f"p = {compared.p_value:.2g}, "
     return f"effect size {effect}, {p_value}AUC {auc_text(compared.auc)}"
 
