@@ -91,7 +91,10 @@ def test_requirements_need_no_model():
     [
         ([], "say what to audit"),
         (["--queries", "gender"], "need a --model"),
-        (["--model", "demo", "--criterion", "gender", "--format", "csv"], "needs --queries"),
+        (
+            ["--model", "demo", "--criterion", "gender", "--format", "csv"],
+            "takes --queries and no more",
+        ),
         (["--requirements", "--out", "x.html"], "nothing to draw"),
         (["--model", "demo", "--criterion", "nothing"], "nothing"),
     ],
@@ -121,7 +124,10 @@ def test_measure_takes_encoders(tmp_path):
     assert all(row["score"] > 1 and row["p_value"] < 0.001 for row in rows)
     call += ["--layer", "0", "--pooling", "first", "--template", "This is {}.", "--model", "demo"]
     both = json.loads(wefe(*call, folder=tmp_path).stdout)["results"]
-    assert [row["model_name"] for row in both] == ["minilm-words", "encoder"]
+    assert [row["model_name"] for row in both] == [
+        "minilm-words",
+        "encoder, layer 0, first, in templates",
+    ]
     assert both[1]["score"] != rows[0]["score"]
     refused = wefe(*call, "--metric", "seat", expect=2, folder=tmp_path)
     assert "seat measures encoders only" in refused.stderr
