@@ -68,7 +68,7 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
 
 
 def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
-    """Return the key of a vector: a hash. Who guesses a text can tell whether it is there."""
+    """Return the key of a vector: a hash. Who guesses a text can tell whether it was encoded."""
     hashed = hashlib.blake2b(settings, digest_size=16)
     hashed.update(f"\0{start}\0{end}\0{text}".encode())
     return hashed.digest()

@@ -154,7 +154,7 @@ class Encoder:
         self._has_types = "token_type_ids" in wanted
         self._options = {"use_cache": False} if "use_cache" in accepted else {}
         self._lock = threading.RLock()
-        self._stamp = self._weights_stamp()
+        self._versions, self._sample = self._count_changes(), self._take_sample()
         self.max_length = self._check_max_length(max_length, tokenizer)
         self.dims = self._probe()
 
@@ -180,24 +180,38 @@ class Encoder:
         self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: vectors.append(rows))
         return int(vectors[0].shape[-1])
 
-    def check_unchanged(self) -> None:
-        """Refuse to go on with vectors of weights that were trained meanwhile."""
-        if self._weights_stamp() != self._stamp:
+    def check_unchanged(self, *, closely: bool = False) -> None:
+        """Refuse to go on with vectors of weights that were trained meanwhile.
+
+        PyTorch counts the changes of a weight, but not those made to its ``data`` or in inference
+        mode, nor that another module took its place. If `closely`, a sample of the numbers is
+        compared as well. It does not tell when just a few numbers, such as one row of a table,
+        were changed without being counted.
+        """
+        if self._count_changes() != self._versions or (
+            closely and self._take_sample() != self._sample
+        ):
             raise RuntimeError(
                 f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
                 "earlier are not comparable. Call load_encoder again."
             )
 
-    def _weights_stamp(self) -> list[Any]:
-        # PyTorch counts the changes of a tensor, but not those made in inference mode or to its
-        # data; a sample of the numbers tells most of these.
-        network = self.network if self.pipeline is None else self.pipeline
-        stamp: list[Any] = [self.dtype]
-        for tensor in (*network.parameters(), *network.buffers()):
+    @property
+    def _whole(self) -> Any:
+        return self.network if self.pipeline is None else self.pipeline
+
+    def _count_changes(self) -> list[int | None]:
+        weights = self._whole.parameters()
+        return [None if each.is_inference() else each._version for each in weights]
+
+    def _take_sample(self) -> bytes:
+        # Exact, so that it is the same on every device.
+        hashed = hashlib.blake2b(self.dtype.encode())
+        for tensor in (*self._whole.parameters(), *self._whole.buffers()):
             flat = tensor.detach().reshape(-1)
-            sample = flat[:: max(1, len(flat) // _SAMPLE)].double().sum()
-            stamp.append((None if tensor.is_inference() else tensor._version, sample))
-        return [part if isinstance(part, str) else (part[0], float(part[1])) for part in stamp]
+            sample = flat[:: max(1, len(flat) // _SAMPLE)]
+            hashed.update(sample.cpu().double().numpy().tobytes())
+        return hashed.digest()
 
     def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
         limit = _max_positions(self.network)
@@ -364,14 +378,13 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It does not depend on the place of the files; a version of transformers with other settings
-        by default may change it, and the cache then begins anew. A pooler is left
-        out: hidden states do not depend on it, and it may be random.
+        It does not depend on the place of the files. Another version of transformers, with other
+        settings by default, may change it; the cache then begins anew. A pooler is left out:
+        hidden states do not depend on it, and it may be random.
         """
-        network = self.network if self.pipeline is None else self.pipeline
         tensors = [
             (name, each)
-            for name, each in network.state_dict().items()
+            for name, each in self._whole.state_dict().items()
             if "pooler" not in name.split(".")
         ]
         # Hashing runs in threads, as it takes about as long as reading the file.
@@ -435,7 +448,7 @@ class CachedEncoder:
         within a text are pooled by 'mean'.
         """
         encoder = self.encoder
-        encoder.check_unchanged()
+        encoder.check_unchanged(closely=True)
         dims = {encoder.dims[layer] for layer in layers}
         if len(dims) > 1:
             raise ValueError(

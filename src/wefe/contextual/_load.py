@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -91,7 +91,8 @@ def load_encoder(
         Of a model on Hugging Face; passed to huggingface_hub.
     cache : bool, default=True
         Whether vectors are kept on disk, under a hash of the weights and these settings, for the
-        next session. The words themselves are not kept; see :func:`clear_cache`.
+        next session; see :func:`clear_cache`. Words and texts are kept as hashes only. That does
+        not make them secret: who can read the file can tell of any text whether it was encoded.
     cache_dir : path, optional
         Where; by default in the user's cache folder.
     max_length : int, optional
@@ -111,7 +112,8 @@ def load_encoder(
     TypeError
         If the source is no text encoder, or has no fast tokenizer.
     ValueError
-        If an option is none of those above or the files cannot be read.
+        If an option is none of those above, the files cannot be read or lack weights, or the
+        device cannot be used.
     FileNotFoundError, PermissionError, ConnectionError
         If there is no such folder or model, or it cannot be fetched.
     ImportError
@@ -123,6 +125,10 @@ def load_encoder(
     a word (RoBERTa, GPT-2), a space is put before it, so that 'he' is not the end of 'the'. With
     the pooling 'auto' a SentenceTransformer gets the bare word, as from its own users. A text of
     which the word is a part is taken as it is.
+
+    Do not train or change an object after it was given. Where that is noticed, encoding is a
+    RuntimeError; it is not where only a few numbers are changed through the ``data`` of a weight,
+    such as one row of the input embeddings. Wrong vectors would go into the cache.
 
     GPT-2 and other decoders read from left to right: the vector of a word depends on what stands
     before it only.
@@ -153,6 +159,8 @@ def load_encoder(
             raise TypeError("tokenizer is for a transformers model given as an object.")
         network, tokenizer, pipeline, own_name = _from_files(source, revision, token, device, dtype)
     else:
+        if revision is not None:
+            raise TypeError("revision is for a model on Hugging Face, given by its name.")
         network, tokenizer, pipeline, own_name = _from_object(source, tokenizer, device, dtype)
     own_name = own_name if name is None else name
     if max_length is not None and pipeline is not None and pooling == "auto":
@@ -242,7 +250,10 @@ def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
 def _backbone(model: Any) -> Any:
     """Return what makes hidden states: without a head, and without a decoder."""
     model = model.base_model
-    return model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
+    # The settings of T5EncoderModel deny the decoder that AutoModel gives it.
+    has_both = {"encoder", "decoder"} <= {name for name, _ in model.named_children()}
+    both = has_both or getattr(model.config, "is_encoder_decoder", False)
+    return model.get_encoder() if both else model
 
 
 def _parts(pipeline: Any) -> tuple[Any, Any, Any, str]:
@@ -286,34 +297,31 @@ def _from_files(
             else:
                 with _no_bar():
                     # It does not say which weights it did not find.
-                    _check_complete(
-                        transformers.AutoModel.from_pretrained(
-                            str(inner), output_loading_info=True, **weights, **safe
-                        )[1]
-                    )
+                    _read_network(inner, **weights, **safe)
                     pipeline = SentenceTransformer(
                         str(folder), device=device, model_kwargs=weights, **safe
                     )
                 return *_parts(pipeline)[:3], name
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **safe)
         with _no_bar():
-            model, report = transformers.AutoModel.from_pretrained(
-                str(folder), output_loading_info=True, **weights, **safe
-            )
-        _check_complete(report)
+            network = _read_network(folder, **weights, **safe)
+        return network.to(device), tokenizer, None, name
     except Exception as error:  # each library has errors of its own for damaged files
-        why = " ".join(str(error).split())[:500]
+        why = " ".join(str(error).split())[:500].rstrip(".")
+        cause: Exception | None = error
+        # Two of them advise to run the code of strangers: they are not shown.
         if "trust_remote_code" in why:
+            cause = None
             why = (
                 "it needs code of its own, which is not run; load it yourself, if you trust it, "
                 "and pass the object"
             )
         elif "weights_only" in why or "Unpickl" in type(error).__name__:
+            cause = None
             why = "its weights are a pickle that is damaged or holds more than numbers"
         elif not (folder / "config.json").is_file() and inner is None:
             why = "there is no config.json in it"
-        raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from error
-    return _backbone(model.to(device)), tokenizer, None, name
+        raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from cause
 
 
 def _check_device(device: object) -> None:
@@ -325,22 +333,47 @@ def _check_device(device: object) -> None:
         raise ValueError(
             f"device must be a name such as 'cpu' or 'cuda:1'; got {device!r}."
         ) from error
-    if known.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device={device!r}: this build of torch, or this machine, has no CUDA.")
+    try:
+        torch.ones(1, device=known).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        why = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(f"device={device!r} cannot be used here: {why}.") from error
 
 
-def _check_complete(report: Mapping[str, Any]) -> None:
-    """Refuse weights that are not in the files: transformers fills them at random."""
-    lacking = [
+def _read_network(folder: Path, **options: Any) -> Any:
+    """Return what makes hidden states; refuse files without all weights of it.
+
+    What they lack, or have in another shape, transformers fills at random.
+    """
+    from transformers import AutoModel
+
+    model, report = AutoModel.from_pretrained(
+        str(folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
+    )
+    network = _backbone(model)
+    used = {id(each) for each in (*network.parameters(), *network.buffers())}
+    tensors = {
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers(remove_duplicate=False)),
+    }
+    random = {
         key[0] if isinstance(key, tuple) else key
         for what in ("missing_keys", "mismatched_keys")
         for key in report.get(what) or ()
-    ]
-    # Hidden states do not depend on a pooler.
-    lacking = sorted(key for key in lacking if "pooler" not in key.split("."))
+    }
+    lacking = sorted(
+        name
+        for name in random
+        # Hidden states do not depend on a pooler, nor those of an encoder on a decoder.
+        if "pooler" not in name.split(".") and (name not in tensors or id(tensors[name]) in used)
+    )
     if lacking:
         listed = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-        raise ValueError(f"its files lack {len(lacking)} of the weights ({listed})")
+        raise ValueError(
+            f"its files lack {len(lacking)} of the weights, or have them in another shape "
+            f"({listed})"
+        )
+    return network
 
 
 @contextlib.contextmanager

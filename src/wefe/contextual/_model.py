@@ -257,12 +257,11 @@ class ContextualModel(WordEmbeddingModel):
         """
         name = self.name if name is None else name
         if words is None:
-            return WordEmbeddingModel(self.wv.still(), name)
+            return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
         asked = self._forms(words, preprocessors)
         known = [form for form in asked if form in self]
-        return WordEmbeddingModel(
-            SnapshotVectors(known, self.get_vectors(known), asked, self.name), name
-        )
+        vectors = SnapshotVectors(known, self.get_vectors(known), asked, self.name)
+        return WordEmbeddingModel(vectors, name, self.vocab_prefix)
 
     def _forms(
         self,
@@ -330,7 +329,9 @@ class ContextualModel(WordEmbeddingModel):
         layer = check_layer(layer, self.n_layers)
         if name is None:
             name = f"{self.name.removesuffix(f', layer {self.layer}')}, layer {layer}"
-        return ContextualModel(self._source, name, layer, self._asked_pooling, self.templates)
+        other = ContextualModel(self._source, name, layer, self._asked_pooling, self.templates)
+        other.vocab_prefix = self.vocab_prefix
+        return other
 
     def __bool__(self) -> bool:
         """Be true, also before any word is looked up."""
@@ -349,7 +350,7 @@ class ContextualModel(WordEmbeddingModel):
         return vector
 
     def __reduce__(self) -> Any:
-        return WordEmbeddingModel, (self.wv.still(), self.name)
+        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
 
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
