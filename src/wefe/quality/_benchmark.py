@@ -1,0 +1,392 @@
+"""Benchmarks of word vectors, and the files that hold them."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from wefe._checks import check_choice, found, nearest
+from wefe.words import variants
+
+Kind: TypeAlias = Literal["similarity", "analogy", "categorisation"]
+# (number of the line, the line)
+_Line: TypeAlias = tuple[int, str]
+
+# Words at the start of an item of each kind; what follows them is a label.
+_N_WORDS = {"similarity": 2, "analogy": 4, "categorisation": 1}
+_N_LABELS = {"similarity": 0, "analogy": 1, "categorisation": 1}
+
+
+class _Known(NamedTuple):
+    """A file that comes with gensim, as part of its tests."""
+
+    file: str
+    kind: Kind
+    n_items: int
+    about: str
+
+
+_KNOWN = {
+    "wordsim353": _Known("wordsim353.tsv", "similarity", 353, "WordSim-353, relatedness"),
+    "simlex999": _Known("simlex999.txt", "similarity", 999, "SimLex-999, similarity"),
+    "google-analogies": _Known("questions-words.txt", "analogy", 19_544, "Google analogies"),
+}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Questions to a word embedding, and the answers that people gave.
+
+    Parameters
+    ----------
+    name : str
+        What heads the column of a table.
+    kind : {'similarity', 'analogy', 'categorisation'}
+        Relatedness is similarity with other pairs.
+    items : tuple of tuple of str
+        (word, word) of a similarity; (a, b, c, d, section) of an analogy, a is to b as c is to d;
+        (word, category) of a categorisation.
+    scores : tuple of float, default=()
+        The human score of each pair of a similarity, on any scale; no other kind has them.
+    source : str, default=''
+        Where the items come from.
+
+    Raises
+    ------
+    ValueError
+        If the items are none, or not those of the kind.
+    TypeError
+        If something in them is no string.
+
+    Examples
+    --------
+    >>> pairs = Benchmark("tiny", "similarity", [("cup", "mug"), ("cup", "tree")], [9.1, 0.4])
+    >>> pairs
+    <Benchmark 'tiny': similarity, 2 items>
+    >>> sorted(pairs.words)
+    ['cup', 'mug', 'tree']
+    """
+
+    name: str
+    kind: Kind
+    items: tuple[tuple[str, ...], ...]
+    scores: tuple[float, ...] = ()
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string; got {found(self.name)}.")
+        check_choice("kind", self.kind, tuple(_N_WORDS))
+        items = tuple(tuple(item) for item in self.items)
+        scores = tuple(float(score) for score in self.scores)
+        length = _N_WORDS[self.kind] + _N_LABELS[self.kind]
+        for place, item in enumerate(items):
+            if len(item) != length or not all(isinstance(part, str) for part in item):
+                kind = TypeError if len(item) == length else ValueError
+                raise kind(
+                    f"items of kind {self.kind!r} have {length} strings; item {place} is "
+                    f"{found(item)}."
+                )
+        if not items:
+            raise ValueError("items is empty; a benchmark has one item or more.")
+        wanted = len(items) if self.kind == "similarity" else 0
+        if len(scores) != wanted or not all(map(math.isfinite, scores)):
+            raise ValueError(
+                f"scores of {wanted} finite numbers belong to {len(items)} items of kind "
+                f"{self.kind!r}; got {found(self.scores)}."
+            )
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "scores", scores)
+
+    @property
+    def n_items(self) -> int:
+        """Number of pairs, questions, or words in categories."""
+        return len(self.items)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of all items, as the file has them."""
+        return frozenset(self._in_order())
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides a score: kind, items and scores. Hashable, and without the name."""
+        return (self.kind, self.items, self.scores)
+
+    def forms(self, *, lowercase: bool = True, vocab_prefix: str | None = None) -> frozenset[str]:
+        """Return every string that :func:`evaluate` may look up.
+
+        Parameters
+        ----------
+        lowercase : bool, default=True
+            As for :func:`evaluate`.
+        vocab_prefix : str, optional
+            The prefix of the model.
+
+        Returns
+        -------
+        frozenset of str
+            What to open a model for: ``wefe.load(source, words=benchmark.forms())``. Analogies
+            need the whole model.
+
+        Examples
+        --------
+        >>> sorted(Benchmark("b", "categorisation", [("FBI", "police")]).forms())
+        ['FBI', 'fbi']
+        """
+        return frozenset(
+            form for word in self._in_order() for form in forms_of(word, lowercase, vocab_prefix)
+        )
+
+    def _in_order(self) -> dict[str, None]:
+        n_words = _N_WORDS[self.kind]
+        return dict.fromkeys(word for item in self.items for word in item[:n_words])
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.name!r}: {self.kind}, {self.n_items:,} items>"
+
+
+def forms_of(word: str, lowercase: bool, vocab_prefix: str | None) -> list[str]:
+    """Return the forms of a word in the order in which they are looked up."""
+    return variants(word, ({}, {"lowercase": True}) if lowercase else ({},), vocab_prefix)
+
+
+def list_benchmarks() -> list[dict[str, Any]]:
+    """List the benchmarks that :func:`load_benchmark` knows by name.
+
+    Returns
+    -------
+    list of dict
+        Of each: 'name', 'kind', 'n_items', 'source', and 'at_hand', which tells whether its file
+        is on this machine: it comes with gensim.
+
+    Examples
+    --------
+    >>> for benchmark in list_benchmarks():
+    ...     print(benchmark["name"], benchmark["kind"], benchmark["n_items"])
+    wordsim353 similarity 353
+    simlex999 similarity 999
+    google-analogies analogy 19544
+    """
+    return [
+        {
+            "name": name,
+            "kind": known.kind,
+            "n_items": known.n_items,
+            "source": _source(known),
+            "at_hand": (path := _gensim_file(known.file)) is not None and path.is_file(),
+        }
+        for name, known in _KNOWN.items()
+    ]
+
+
+def load_benchmark(
+    source: str | os.PathLike[str], kind: Kind | None = None, name: str | None = None
+) -> Benchmark:
+    r"""Read a benchmark: one of those that gensim ships, or a file of their format.
+
+    Parameters
+    ----------
+    source : str or path
+        'wordsim353' (relatedness), 'simlex999' (similarity), 'google-analogies', or a text file
+        in UTF-8, where empty lines and those that start with '#' do not count:
+
+        - similarity: two words and a number per line. The first line may be a header: three
+          columns of which the last is no number.
+        - analogy: four words per line, separated by spaces; a line ``: name`` starts a section.
+        - categorisation: a word and its category per line, without a header.
+
+        Columns of the first and the last are separated by tabs; by commas in a line without a tab;
+        by spaces in a line with neither.
+    kind : {'similarity', 'analogy', 'categorisation'}, optional
+        By default the first line tells.
+    name : str, optional
+        By default the name of the source, or of the file without its suffix.
+
+    Returns
+    -------
+    Benchmark
+        The questions, in the order of the file.
+
+    Raises
+    ------
+    ImportError
+        If one that gensim ships is asked for, and gensim is not installed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line is none of the kind; the error shows it.
+
+    References
+    ----------
+    Finkelstein et al., "Placing Search in Context", ACM TOIS 20, 2002 (WordSim-353). Hill,
+    Reichart and Korhonen, "SimLex-999", Computational Linguistics 41, 2015. Mikolov et al.,
+    "Efficient Estimation of Word Representations in Vector Space", 2013 (analogies).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "animals.tsv")
+    ...     _ = file.write_text("cat\tmammal\ndog\tmammal\nowl\tbird\n")
+    ...     load_benchmark(file)
+    <Benchmark 'animals': categorisation, 3 items>
+    """
+    if kind is not None:
+        check_choice("kind", kind, tuple(_N_WORDS))
+    if isinstance(source, str) and source in _KNOWN:
+        known = _KNOWN[source]
+        path, default, where = _shipped(source, known), source, _source(known)
+    elif isinstance(source, str | os.PathLike):
+        path = Path(os.fspath(source))
+        default = path.stem
+        where = str(path)
+        if not path.is_file():
+            names = ", ".join(repr(known) for known in _KNOWN)
+            raise FileNotFoundError(
+                f"there is no file {where!r}; known by name are {names}.{nearest(where, _KNOWN)}"
+            )
+    else:
+        raise TypeError(f"source must be a name or a path; got {found(source)}.")
+    label = path.name
+    lines = _lines(path)
+    if not lines:
+        raise ValueError(f"{label} holds no item: every line is empty or starts with '#'.")
+    if kind is None:
+        kind = _guess(lines[0], label)
+    items, scores = _READERS[kind](lines, label)
+    if not items:
+        raise ValueError(f"{label} holds no item of kind {kind!r}, only {lines[0][1]!r}.")
+    return Benchmark(default if name is None else name, kind, tuple(items), tuple(scores), where)
+
+
+def as_benchmark(benchmark: object) -> Benchmark:
+    """Return a benchmark, which is read if it is a name or a path."""
+    if isinstance(benchmark, Benchmark):
+        return benchmark
+    if isinstance(benchmark, str | os.PathLike):
+        return load_benchmark(benchmark)
+    raise TypeError(f"a benchmark is a Benchmark, a name or a path; got {found(benchmark)}.")
+
+
+def _source(known: _Known) -> str:
+    return f"{known.about} ({known.file} of gensim's test data)"
+
+
+def _gensim_file(file: str) -> Path | None:
+    """Return where gensim has a file; None without gensim, which is not imported."""
+    spec = importlib.util.find_spec("gensim")
+    folders = spec.submodule_search_locations if spec is not None else None
+    return Path(next(iter(folders)), "test", "test_data", file) if folders else None
+
+
+def _shipped(name: str, known: _Known) -> Path:
+    path = _gensim_file(known.file)
+    if path is None:
+        raise ImportError(f'{name!r} comes with gensim: pip install "wefe[gensim]"')
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"this installation of gensim lacks its test data, of which {name!r} is {known.file}. "
+            "Get that file elsewhere and give its path."
+        )
+    return path
+
+
+def _lines(path: Path) -> list[_Line]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not text in UTF-8: {error}.") from error
+    lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+
+
+def _columns(line: str) -> list[str]:
+    separator = next((mark for mark in "\t," if mark in line), None)
+    return [part.strip() for part in line.split(separator)]
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _is_header(columns: list[str]) -> bool:
+    """Tell a heading from a number that is written wrongly, '6,77' or 'nan'."""
+    last = columns[-1].lower()
+    headed = last[:1].isalpha() and last not in ("nan", "inf", "infinity")
+    return len(columns) == 3 and all(columns) and headed
+
+
+def _guess(first: _Line, label: str) -> Kind:
+    line = first[1]
+    columns = _columns(line)
+    if line.startswith(":") or (
+        len(columns) == 4 == len(line.split()) and all(_number(word) is None for word in columns)
+    ):
+        return "analogy"
+    if len(columns) == 3:
+        return "similarity"
+    if len(columns) == 2:
+        return "categorisation"
+    raise _wrong(label, first, "does not tell what kind of benchmark this is; pass kind")
+
+
+def _wrong(label: str, line: _Line, what: str) -> ValueError:
+    return ValueError(f"{label}, line {line[0]}: {line[1][:200]!r} {what}.")
+
+
+_Read: TypeAlias = tuple[list[tuple[str, ...]], list[float]]
+
+
+def _similarity(lines: Iterable[_Line], label: str) -> _Read:
+    items: list[tuple[str, ...]] = []
+    scores: list[float] = []
+    for place, line in enumerate(lines):
+        columns = _columns(line[1])
+        score = _number(columns[-1])
+        if len(columns) == 3 and all(columns) and score is not None:
+            items.append((columns[0], columns[1]))
+            scores.append(score)
+        elif place > 0 or not _is_header(columns):
+            raise _wrong(label, line, "is not two words and a number")
+    return items, scores
+
+
+def _analogies(lines: Iterable[_Line], label: str) -> _Read:
+    items: list[tuple[str, ...]] = []
+    section = ""
+    for line in lines:
+        if line[1].startswith(":"):
+            section = line[1][1:].strip()
+            continue
+        words = line[1].split()
+        if len(words) != 4:
+            raise _wrong(label, line, "is neither four words nor ': ' and the name of a section")
+        items.append((*words, section))
+    return items, []
+
+
+def _categories(lines: Iterable[_Line], label: str) -> _Read:
+    items: list[tuple[str, ...]] = []
+    for line in lines:
+        columns = _columns(line[1])
+        if len(columns) != 2 or not all(columns):
+            raise _wrong(label, line, "is not a word and a category")
+        items.append((columns[0], columns[1]))
+    return items, []
+
+
+_READERS: dict[Kind, Callable[[Iterable[_Line], str], _Read]] = {
+    "similarity": _similarity,
+    "analogy": _analogies,
+    "categorisation": _categories,
+}

@@ -1,0 +1,197 @@
+"""Many models, many benchmarks: the table of scores, and the ranking by quality."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wefe._checks import as_seed, check_bool, check_sequence, found
+from wefe._progress import progress_bar
+from wefe.models._word_embedding_model import check_model
+from wefe.quality._benchmark import Benchmark, as_benchmark
+from wefe.quality._evaluate import evaluate
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from wefe.models._word_embedding_model import WordEmbeddingModel
+
+logger = logging.getLogger(__name__)
+
+
+def quality_scores(
+    models: Sequence[WordEmbeddingModel],
+    benchmarks: Sequence[Benchmark | str | os.PathLike[str]],
+    *,
+    lowercase: bool = True,
+    vocabulary_size: int = 300_000,
+    random_state: int | np.random.Generator | None = 0,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Measure models on benchmarks.
+
+    Parameters
+    ----------
+    models : sequence of WordEmbeddingModel
+        The models; a name that occurs again is numbered, 'name (2)'.
+    benchmarks : sequence of Benchmark, str or path
+        Benchmarks, or what :func:`load_benchmark` takes.
+    lowercase, vocabulary_size, random_state, progress
+        See :func:`evaluate`.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_benchmarks)
+        Scores, higher is better; what each is depends on the kind of the benchmark. `attrs` holds
+        'n_used' and 'nan_reasons' (model -> benchmark -> items used, why it is NaN), 'n_items' and
+        'kinds' (benchmark -> its items, its kind), and 'records', what `QualityScore.to_dict`
+        returns of each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`evaluate`; or if there is no model or benchmark, or two benchmarks are called
+        the same.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.quality import Benchmark
+    >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
+    >>> quality_scores([load_test_model()], [Benchmark("animals", "categorisation", animals)])
+                  animals
+    model_name
+    minilm-words      1.0
+    """
+    import pandas as pd
+
+    from wefe.running import unique_labels
+
+    compared = list(check_sequence("models", models))
+    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
+    for what, given in (("models", compared), ("benchmarks", asked)):
+        if not given:
+            raise ValueError(f"{what} is empty; one or more are needed.")
+    for model in compared:
+        check_model(model)
+    columns = [benchmark.name for benchmark in asked]
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"two benchmarks are called {twice!r}; name them: load_benchmark(..., name='other')."
+        )
+    names = unique_labels([model.name for model in compared], "models")
+    options: dict[str, Any] = {
+        "lowercase": lowercase,
+        "vocabulary_size": vocabulary_size,
+        "random_state": as_seed(random_state),
+        "progress": check_bool("progress", progress),
+    }
+    records = []
+    with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
+        for name, model in zip(names, compared, strict=True):
+            for benchmark in asked:
+                score = evaluate(model, benchmark, **options)
+                records.append({**score.to_dict(), "model_name": name})
+                bar.update()
+    table = pd.DataFrame(
+        index=pd.Index(names, name="model_name"), columns=columns, dtype=float, data=float("nan")
+    )
+    n_used: dict[str, dict[str, int]] = {name: {} for name in names}
+    reasons: dict[str, dict[str, str]] = {}
+    for record in records:
+        row, column = record["model_name"], record["benchmark"]
+        n_used[row][column] = record["n_used"]
+        if record["nan_reason"] is None:
+            table.loc[row, column] = record["score"]
+        else:
+            reasons.setdefault(row, {})[column] = record["nan_reason"]
+    for benchmark in asked:
+        used = {name: n_used[name][benchmark.name] for name in names}
+        if len(set(used.values())) > 1:
+            logger.warning(
+                "%s: the scores are over different items, as vocabularies differ: %s of %d",
+                benchmark.name,
+                ", ".join(f"{name} {n}" for name, n in used.items()),
+                benchmark.n_items,
+            )
+    table.attrs = {
+        "best": dict.fromkeys(columns, "higher"),
+        "aggregated": None,
+        "n_used": n_used,
+        "n_items": {benchmark.name: benchmark.n_items for benchmark in asked},
+        "kinds": {benchmark.name: benchmark.kind for benchmark in asked},
+        "nan_reasons": reasons,
+        "records": records,
+    }
+    return table
+
+
+def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
+    """Rank models by quality: the column that stands beside rankings by bias.
+
+    For each benchmark models are ranked by falling score; the ranks are added up.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_models, n_benchmarks)
+        What :func:`quality_scores` returns, or any table in which higher is better.
+    name : str, default='Quality'
+        What heads the column.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, 1)
+        The sum of the ranks of each model, lower is better; `wefe.create_ranking` takes it beside
+        the tables of `run_queries`. Scores that are equal share the average of their ranks. A
+        model that lacks a score is NaN, and left out of the ranks of the others.
+
+    Raises
+    ------
+    TypeError
+        If `scores` is no table of numbers.
+    ValueError
+        If it is empty.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, section 4.2.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from wefe import create_ranking
+    >>> scores = pd.DataFrame(
+    ...     {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}, index=["a", "b", "c"]
+    ... )
+    >>> column = quality_ranking(scores)
+    >>> column["Quality"].to_dict()
+    {'a': 3.0, 'b': 3.0, 'c': 6.0}
+    >>> create_ranking([column], method="average")["Quality"].to_dict()
+    {'a': 1.5, 'b': 1.5, 'c': 3.0}
+    """
+    import pandas as pd
+
+    from wefe.ranking import score_column
+
+    if not isinstance(scores, pd.DataFrame):
+        raise TypeError(f"scores must be a DataFrame of quality_scores; got {found(scores)}.")
+    if scores.empty:
+        raise ValueError(f"scores has the shape {scores.shape}; there is nothing to rank.")
+    try:
+        numbers = scores.astype(float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"scores must hold numbers only; {error}.") from error
+    complete = numbers.dropna()
+    for model, row in numbers.drop(complete.index).iterrows():
+        logger.warning(
+            "%s has no quality rank: it has no score in %s",
+            model,
+            ", ".join(map(str, row.index[row.isna()])),
+        )
+    sums = complete.rank(ascending=False, method="average").sum(axis=1)
+    return score_column(sums.reindex(numbers.index), name, best="lower")

@@ -1,0 +1,179 @@
+"""Tests of benchmarks and their files."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from wefe.quality import Benchmark, list_benchmarks, load_benchmark
+from wefe.quality import _benchmark as module
+
+needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="needs gensim's files")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(text, name="items.txt", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write_file
+
+
+@needs_gensim
+@pytest.mark.parametrize("entry", list_benchmarks(), ids=lambda entry: entry["name"])
+def test_benchmarks_of_gensim_are_what_the_list_says(entry):
+    assert entry["at_hand"]
+    benchmark = load_benchmark(entry["name"])
+    assert (benchmark.name, benchmark.kind) == (entry["name"], entry["kind"])
+    assert (benchmark.n_items, benchmark.source) == (entry["n_items"], entry["source"])
+
+
+@needs_gensim
+def test_the_first_and_last_items_of_gensims_files():
+    pairs = load_benchmark("wordsim353")
+    assert (pairs.items[0], pairs.scores[0]) == (("love", "sex"), 6.77)
+    analogies = load_benchmark("google-analogies")
+    assert analogies.items[0] == ("Athens", "Greece", "Baghdad", "Iraq", "capital-common-countries")
+    assert analogies.items[-1] == ("write", "writes", "work", "works", "gram9-plural-verbs")
+    assert len({section for *_, section in analogies.items}) == 14
+
+
+def test_gensim_is_not_imported_to_find_its_files():
+    code = "import sys; from wefe.quality import list_benchmarks, evaluate, quality_scores; "
+    code += "list_benchmarks(); print(*{'gensim', 'sklearn', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_without_gensim_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+    assert not any(entry["at_hand"] for entry in list_benchmarks())
+    with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
+        load_benchmark("simlex999")
+
+
+def test_without_the_test_data_of_gensim_the_error_names_the_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_gensim_file", lambda file: tmp_path / file)
+    assert not any(entry["at_hand"] for entry in list_benchmarks())
+    with pytest.raises(FileNotFoundError, match=r"lacks its test data.*simlex999\.txt"):
+        load_benchmark("simlex999")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cup\tmug\t9.1\ncup\ttree\t0.4\n",
+        "Word 1\tWord 2\tHuman (mean)\ncup\tmug\t9.1\n\ncup\ttree\t0.4",
+        "# from people\nWord 1,Word 2,Human (mean)\ncup,mug,9.1\ncup , tree, 4e-1\n",
+        "cup mug 9.1\r\n  cup   tree 0.4  \r\n",
+        "\ufeffcup mug 9.1\ncup tree 0.4",
+    ],
+    ids=["tabs", "header", "commas", "spaces", "byte order mark"],
+)
+def test_similarity_files_are_understood(write, text):
+    benchmark = load_benchmark(write(text))
+    assert benchmark.kind == "similarity"
+    assert benchmark.items == (("cup", "mug"), ("cup", "tree"))
+    assert benchmark.scores == (9.1, 0.4)
+    assert benchmark.name == "items"
+    assert benchmark.source.endswith("items.txt")
+
+
+def test_analogy_files_are_understood(write):
+    path = write(": family tree\nboy girl he she\n# a comment\n:jobs\nking queen man woman\n")
+    benchmark = load_benchmark(path, name="few")
+    assert (benchmark.name, benchmark.kind, benchmark.scores) == ("few", "analogy", ())
+    assert benchmark.items == (
+        ("boy", "girl", "he", "she", "family tree"),
+        ("king", "queen", "man", "woman", "jobs"),
+    )
+    assert "jobs" not in benchmark.words
+    assert benchmark.words == {"boy", "girl", "he", "she", "king", "queen", "man", "woman"}
+    without_sections = load_benchmark(write("boy girl he she\n"))
+    assert without_sections.items == (("boy", "girl", "he", "she", ""),)
+
+
+def test_categorisation_files_are_understood(write):
+    benchmark = load_benchmark(write("ice cream\tfood\ncod\tfish\n"))
+    assert benchmark.kind == "categorisation"
+    assert benchmark.items == (("ice cream", "food"), ("cod", "fish"))
+    assert benchmark.words == {"ice cream", "cod"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("cup mug 9.1\ncup tree\n", None, r"items\.txt, line 2: 'cup tree' is not two words and a"),
+        ("a b 1\na b x\n", None, "line 2: 'a b x' is not two words"),
+        ("a b 1\na b nan\n", None, "line 2: 'a b nan'"),
+        ("a b 1.0 2.0\n", None, r"line 1: 'a b 1.0 2.0' does not tell what kind .* pass kind"),
+        ("word\n", None, "line 1: 'word' does not tell"),
+        (": s\na b c\n", None, "line 2: 'a b c' is neither four words nor"),
+        ("a\tx\nb\tx\ty\n", None, r"line 2: 'b\\tx\\ty' is not a word and a category"),
+        ("a b 1\n", "analogy", "line 1: 'a b 1' is neither four words"),
+        (": s\na b c d\n", "similarity", "line 1: ': s' is not two words and a number"),
+        ("a\t\t1\n", "similarity", "line 1"),
+        ("a\t\tscore\nc\td\t1\n", "similarity", r"line 1: 'a\\t\\tscore'"),
+        ("a\tb\t\nc\td\t1\n", "similarity", r"line 1: 'a\\tb'"),
+        ("a\tb\t6,77\nc\td\t6.78\n", None, "line 1"),
+        ("a\tb\tnan\nc\td\t6.78\n", None, "line 1"),
+        ("# nothing\n\n", None, "holds no item"),
+        (": only a section\n", None, "no item of kind 'analogy'"),
+        ("Word 1,Word 2,Score\n", None, "no item of kind 'similarity'"),
+    ],
+)
+def test_a_line_that_is_not_of_the_kind_is_shown(write, text, kind, message):
+    with pytest.raises(ValueError, match=message):
+        load_benchmark(write(text), kind)
+
+
+def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
+    with pytest.raises(FileNotFoundError, match="Did you mean 'simlex999'"):
+        load_benchmark("simlex-999")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        load_benchmark(tmp_path)
+    with pytest.raises(TypeError, match="a name or a path; got int 3"):
+        load_benchmark(3)
+    with pytest.raises(ValueError, match="Did you mean 'analogy'"):
+        load_benchmark(write("a b 1\n"), kind="analogies")
+    with pytest.raises(ValueError, match="not text in UTF-8"):
+        load_benchmark(write("café\tcup\t1\n", encoding="latin-1"))
+
+
+def test_content_is_hashable_and_knows_no_name():
+    items = [["cup", "mug"], ["cup", "tree"]]
+    one = Benchmark("one", "similarity", items, [9, 1], source="here")
+    two = Benchmark("two", "similarity", items, [9.0, 1.0], source="there")
+    other = Benchmark("one", "similarity", items, [9, 2])
+    assert one.content == two.content
+    assert hash(one.content) == hash(two.content)
+    assert one.content != other.content
+    assert one == Benchmark("one", "similarity", items, [9, 1], source="elsewhere")
+    assert hash(one) != hash(other)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("x", "likeness", [("a", "b")]), ValueError, "kind must be one of"),
+        (("x", "similarity", []), ValueError, "items is empty"),
+        (("x", "similarity", [("a", "b")]), ValueError, "scores of 1 finite numbers"),
+        (("x", "similarity", [("a", "b")], [float("nan")]), ValueError, "finite"),
+        (("x", "categorisation", [("a", "b")], [1.0]), ValueError, "scores of 0"),
+        (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "have 5 strings; item 0 is"),
+        (("x", "categorisation", [("a", 1)]), TypeError, "have 2 strings; item 0"),
+        ((1, "categorisation", [("a", "b")]), TypeError, "name must be a string"),
+    ],
+)
+def test_what_is_no_benchmark_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Benchmark(*arguments)
+
+
+def test_forms_are_all_that_may_be_looked_up():
+    benchmark = Benchmark("b", "similarity", [("FBI", "police")], [1.0])
+    assert benchmark.forms(lowercase=False) == {"FBI", "police"}
+    assert benchmark.forms(vocab_prefix="/c/en/") == {"/c/en/FBI", "/c/en/fbi", "/c/en/police"}

@@ -1,0 +1,144 @@
+"""Tests of the table of quality and of the ranking that is made of it."""
+
+import json
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import WordEmbeddingModel, calculate_ranking_correlations, create_ranking, score_column
+from wefe.quality import Benchmark, evaluate, quality_ranking, quality_scores
+
+PAIRS = Benchmark(
+    "pairs", "similarity", [("she", "woman"), ("he", "man"), ("she", "tree")], [9.0, 8.0, 1.0]
+)
+GROUPS = Benchmark(
+    "groups", "categorisation", [("she", "f"), ("woman", "f"), ("he", "m"), ("man", "m")]
+)
+
+
+@pytest.fixture
+def smaller(toy_model):
+    words = [word for word in toy_model.vocab if word not in ("he", "man")]
+    return WordEmbeddingModel((words, toy_model.get_vectors(words)), "smaller")
+
+
+def test_a_table_has_a_row_per_model_and_a_column_per_benchmark(toy_model, smaller, caplog):
+    with caplog.at_level(logging.WARNING, "wefe"):
+        table = quality_scores([toy_model, smaller], [PAIRS, GROUPS])
+    assert table.index.tolist() == ["toy", "smaller"]
+    assert table.columns.tolist() == ["pairs", "groups"]
+    assert table.index.name == "model_name"
+    assert table.loc["toy", "pairs"] == evaluate(toy_model, PAIRS).score
+    assert table.loc["toy", "groups"] == 1.0
+    assert np.isnan(table.loc["smaller", "groups"])
+    assert table.attrs["n_used"] == {
+        "toy": {"pairs": 3, "groups": 4},
+        "smaller": {"pairs": 2, "groups": 2},
+    }
+    assert list(table.attrs["nan_reasons"]) == ["smaller"]
+    assert "1 categories" in table.attrs["nan_reasons"]["smaller"]["groups"]
+    assert table.attrs["n_items"] == {"pairs": 3, "groups": 4}
+    assert table.attrs["kinds"] == {"pairs": "similarity", "groups": "categorisation"}
+    assert len(table.attrs["records"]) == 4
+    json.dumps(table.attrs, allow_nan=False)
+    assert "pairs: the scores are over different items" in caplog.text
+    assert "toy 3, smaller 2 of 3" in caplog.text
+
+
+def test_models_of_one_name_are_numbered(toy_model):
+    table = quality_scores([toy_model, toy_model], [PAIRS])
+    assert table.index.tolist() == ["toy", "toy (2)"]
+    assert [record["model_name"] for record in table.attrs["records"]] == ["toy", "toy (2)"]
+
+
+def test_one_seed_serves_all_models(toy_model):
+    rng = np.random.default_rng(3)
+    table = quality_scores([toy_model, toy_model], [GROUPS], random_state=rng)
+    seeds = {record["details"]["random_state"] for record in table.attrs["records"]}
+    assert seeds == {int(np.random.default_rng(3).integers(2**32))}
+
+
+def test_a_table_of_quality_is_not_mistaken_for_one_of_bias(toy_model):
+    table = quality_scores([toy_model], [PAIRS, GROUPS])
+    with pytest.raises(ValueError, match="does not end with an aggregated column"):
+        create_ranking([table])
+
+
+@pytest.mark.parametrize(
+    ("models", "benchmarks", "error", "message"),
+    [
+        ([], [PAIRS], ValueError, "models is empty"),
+        ("toy", [], ValueError, "benchmarks is empty"),
+        ("toy", [PAIRS, PAIRS], ValueError, "two benchmarks are called 'pairs'; name them"),
+        ("toy", PAIRS, TypeError, r"benchmarks=\[...\]"),
+        (["toy"], [PAIRS], TypeError, "model must be a WordEmbeddingModel"),
+    ],
+)
+def test_wrong_lists_are_refused(toy_model, models, benchmarks, error, message):
+    with pytest.raises(error, match=message):
+        quality_scores([toy_model] if models == "toy" else models, benchmarks)
+
+
+# Ranks by column: a 1, 2, 1.5; b 2, 1, 1.5; c 3, 3, 3.
+SCORES = pd.DataFrame(
+    {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1], "purity": [0.9, 0.9, 0.2]},
+    index=["a", "b", "c"],
+)
+
+
+def test_ranks_over_benchmarks_are_added_up():
+    column = quality_ranking(SCORES, "WEB")
+    assert column.shape == (3, 1)
+    assert column["WEB"].to_dict() == {"a": 4.5, "b": 4.5, "c": 9.0}
+    assert create_ranking([column], method="average")["WEB"].tolist() == [1.5, 1.5, 3.0]
+
+
+def test_reversed_quality_gives_reversed_ranks():
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(rng.normal(size=(7, 5)), index=list("abcdefg"))
+    ranks = create_ranking([quality_ranking(scores)], method="average")
+    reversed_ranks = create_ranking([quality_ranking(-scores)], method="average")
+    assert np.allclose(ranks + reversed_ranks, 8)
+    best = scores.mean(axis=1)  # of scores moved up together, the best stays the best
+    scores.loc[best.idxmax()] += 100
+    assert create_ranking([quality_ranking(scores)]).loc[best.idxmax(), "Quality"] == 1
+
+
+def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(caplog):
+    # Best in what it has: with it b would be third in similarity.
+    scores = pd.concat([SCORES, pd.DataFrame({"similarity": [0.65]}, index=["d"])])
+    with caplog.at_level(logging.WARNING, "wefe"):
+        column = quality_ranking(scores)["Quality"]
+    assert column.drop("d").to_dict() == quality_ranking(SCORES)["Quality"].to_dict()
+    assert column.index.tolist() == ["a", "b", "c", "d"]
+    assert np.isnan(column["d"])
+    assert "d has no quality rank: it has no score in analogy, purity" in caplog.text
+
+
+def test_the_column_joins_rankings_by_bias(toy_model, smaller):
+    bias = score_column({"toy": 0.9, "smaller": 0.1}, "WEAT", best=0)
+    quality = quality_ranking(quality_scores([toy_model, smaller], [PAIRS]), "Quality")
+    ranking = create_ranking([bias, quality], method="average")
+    assert ranking.columns.tolist() == ["WEAT", "Quality"]
+    assert ranking["WEAT"].to_dict() == {"toy": 2.0, "smaller": 1.0}
+    assert calculate_ranking_correlations(ranking).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "message"),
+    [
+        ({"a": 1}, TypeError, "must be a DataFrame"),
+        (pd.DataFrame(), ValueError, "nothing to rank"),
+        (pd.DataFrame({"x": ["good"]}), TypeError, "numbers only"),
+    ],
+)
+def test_what_is_no_table_of_scores_is_refused(scores, error, message):
+    with pytest.raises(error, match=message):
+        quality_ranking(scores)
+
+
+def test_nobody_is_ranked_where_nobody_has_all_scores():
+    scores = pd.DataFrame({"x": [np.nan, 0.1], "y": [0.3, np.nan]}, index=["a", "b"])
+    assert quality_ranking(scores)["Quality"].isna().all()
