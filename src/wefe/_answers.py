@@ -47,13 +47,14 @@ class Answer(NamedTuple):
     interval_nan_reason: str | None = None
 
 
-def _answer(
+def answer_of(
     metric: BaseMetric,
     query: Query,
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
     wanted: Resampling | None,
 ) -> Answer:
+    """Return what a model answers to a query; with an interval if a resampling is given."""
     answer = _score(metric, query, model, options)
     if wanted is None or math.isnan(answer.score):
         return answer
@@ -121,7 +122,7 @@ def _answer_all(
     model: WordEmbeddingModel,
     wanted: Resampling | None,
 ) -> list[Answer]:
-    return [_answer(metric, query, model, options, wanted) for query, options in tasks]
+    return [answer_of(metric, query, model, options, wanted) for query, options in tasks]
 
 
 class _Keep(QueueHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -172,21 +173,18 @@ def run_queries(
     }
     answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress, wanted)
     scale = instance.scale(None, **params)
-    results = _tabulate(answers, checked_queries, checked_models)
-    records = _records(answers, results, scale)
+    warnings = None
     if check_bool("audit", audit):
-        _audit(records, instance, checked_queries, checked_models, options)
-    results.attrs = {
-        "metric": scale.label,
-        "queries_set_name": queries_set_name,
-        "no_bias_value": scale.no_bias_value,
-        "value_range": list(scale.value_range),
-        "n_queries": n_queries,
-        "best": dict.fromkeys(results.columns, scale.no_bias_value),
-        "aggregated": None,
-        "nan_reasons": _nan_reasons(records),
-        "records": records,
-    }
+        warnings = _audit(answers, instance, checked_queries, checked_models, options)
+    results = results_table(
+        answers,
+        [model.name for model in checked_models],
+        [query.query_name for query in checked_queries],
+        scale,
+        queries_set_name,
+        n_queries,
+        warnings,
+    )
     if not (with_aggregation or only_aggregation):
         return results
     aggregated = aggregate(results, function, scale)
@@ -309,15 +307,51 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     return tidy.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(counts, "Int64")})
 
 
-def _tabulate(
-    answers: list[list[Answer]], queries: Sequence[Query], models: Sequence[WordEmbeddingModel]
+def results_table(
+    answers: Sequence[Sequence[Answer]],
+    model_names: Sequence[str],
+    query_names: Sequence[str],
+    scale: Scale,
+    queries_set_name: str,
+    n_queries: int,
+    warnings: Sequence[Sequence[list[str] | None]] | None = None,
 ) -> pd.DataFrame:
-    return pd.DataFrame(
+    """Return answers as the table that `run_queries` describes, before aggregation.
+
+    Parameters
+    ----------
+    answers : sequence of sequences of Answer
+        Model by model, and query by query.
+    model_names, query_names : sequence of str
+        Those that occur twice are numbered.
+    scale : Scale
+        How the scores are to be read.
+    queries_set_name : str
+        What the queries test together.
+    n_queries : int
+        Number of queries before subqueries were generated.
+    warnings : sequence of sequences of list of str, optional
+        What an audit found beside each answer.
+    """
+    results = pd.DataFrame(
         [[answer.score for answer in row] for row in answers],
-        index=pd.Index(unique_labels([m.name for m in models], "models"), name="model_name"),
-        columns=unique_labels([query.query_name for query in queries], "queries"),
+        index=pd.Index(unique_labels(model_names, "models"), name="model_name"),
+        columns=unique_labels(query_names, "queries"),
         dtype=np.float64,
     )
+    records = _records(answers, results, scale, warnings)
+    results.attrs = {
+        "metric": scale.label,
+        "queries_set_name": queries_set_name,
+        "no_bias_value": scale.no_bias_value,
+        "value_range": list(scale.value_range),
+        "n_queries": n_queries,
+        "best": dict.fromkeys(results.columns, scale.no_bias_value),
+        "aggregated": None,
+        "nan_reasons": _nan_reasons(records),
+        "records": records,
+    }
+    return results
 
 
 class _SharedTuple(tuple[dict[str, Any], ...]):
@@ -336,7 +370,12 @@ class _SharedDict(dict[str, Any]):
         return self
 
 
-def _records(answers: list[list[Answer]], results: pd.DataFrame, scale: Scale) -> _SharedTuple:
+def _records(
+    answers: Sequence[Sequence[Answer]],
+    results: pd.DataFrame,
+    scale: Scale,
+    warnings: Sequence[Sequence[list[str] | None]] | None,
+) -> _SharedTuple:
     # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
     return _SharedTuple(
         {
@@ -345,29 +384,44 @@ def _records(answers: list[list[Answer]], results: pd.DataFrame, scale: Scale) -
             "metric": scale.label,
             "no_bias_value": scale.no_bias_value,
             **{key: None if value != value else value for key, value in answer._asdict().items()},
-            "warnings": None,
+            "warnings": None if warnings is None else warnings[row][column],
         }
-        for model, row in zip(results.index, answers, strict=True)
-        for query, answer in zip(results.columns, row, strict=True)
+        for row, model in enumerate(results.index)
+        for column, (query, answer) in enumerate(zip(results.columns, answers[row], strict=True))
     )
 
 
 def _audit(
-    records: Sequence[dict[str, Any]],
+    answers: Sequence[Sequence[Answer]],
     metric: BaseMetric,
     queries: Sequence[Query],
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
-) -> None:
-    """Add the warnings of an audit to records, which are in the order of models and queries."""
+) -> list[list[list[str]]]:
+    """Return the warnings of an audit beside each answer."""
+    return [
+        [
+            warnings_beside(answer, metric, query, model, options)
+            for query, answer in zip(queries, row, strict=True)
+        ]
+        for model, row in zip(models, answers, strict=True)
+    ]
+
+
+def warnings_beside(
+    answer: Answer,
+    metric: BaseMetric,
+    query: Query,
+    model: WordEmbeddingModel,
+    options: Mapping[str, Any],
+) -> list[str]:
+    """Say what a score does not show; a score that is NaN has its reason instead."""
     # It stands on what this module offers, so it is not imported by it.
     from wefe.audit import score_warnings
 
-    asked = ((query, model) for model in models for query in queries)
-    for record, (query, model) in zip(records, asked, strict=True):
-        # What has no score has its reason.
-        found = () if record["score"] is None else score_warnings(metric, query, model, **options)
-        record["warnings"] = list(map(str, found))
+    if math.isnan(answer.score):
+        return []
+    return list(map(str, score_warnings(metric, query, model, **options)))
 
 
 def _joined(texts: Sequence[str] | None) -> str | None:

@@ -12,7 +12,6 @@ from wefe._files import atomic_file
 from wefe.cli._measure import (
     Pooling,
     Side,
-    _open_queries,
     check_for_encoders,
     open_encoders,
     open_model,
@@ -163,6 +162,7 @@ def _audits(
     from wefe.audit import audit_direction, audit_query
     from wefe.audit._score import between_two_groups
     from wefe.datasets import load_criterion
+    from wefe.datasets._opened import open_query_set
     from wefe.embeddings import UnanswerableError
     from wefe.models._load import words_of
 
@@ -170,7 +170,7 @@ def _audits(
     preprocessors: list[dict[str, Any]] = [{}, {"lowercase": True}] if lowercase else [{}]
     asked = []
     for text in dict.fromkeys(queries):
-        asked.append(_open_queries(text, offline))
+        asked.append(open_query_set(text, offline, "--queries"))
         offline = offline or asked[-1].offline
     parts = [
         part

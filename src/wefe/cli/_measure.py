@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wefe.contextual import FoundContexts
+    from wefe.datasets._opened import OpenedQueries
     from wefe.models import WordEmbeddingModel
-    from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
@@ -206,6 +206,8 @@ def measure(
     """
     import pandas as pd
 
+    from wefe.datasets._opened import open_query_set
+    from wefe.metrics._usual import unpaired_params, usual_params
     from wefe.models._load import words_of
     from wefe.running import run_queries, tidy_results
 
@@ -236,7 +238,7 @@ def measure(
         lookup["preprocessors"] = [{}, {"lowercase": True}]
     query_sets = []
     for set_name in dict.fromkeys(queries):
-        query_sets.append(_open_queries(set_name, offline))
+        query_sets.append(open_query_set(set_name, offline, "--queries"))
         offline = offline or query_sets[-1].offline
     # A query knows its words, so of a file that must be parsed only those are.
     words = words_of(
@@ -257,14 +259,16 @@ def measure(
     rows, scores = [], []
     for asked in query_sets:
         for name in names:
-            defaults = _default_params(name, own_params.get(name, {}), asked, p_value_test)
+            own = own_params.get(name, {})
+            defaults = usual_params(name, own, p_value_test_type=p_value_test.value)
+            defaults |= unpaired_params(name, own, asked.name, asked.paired)
             results = run_queries(
                 "weat" if name == "weat-es" else name,
                 asked.queries,
                 models,
                 queries_set_name=asked.name,
                 lost_vocabulary_threshold=lost_vocabulary_threshold,
-                metric_params={**lookup, **defaults, **own_params.get(name, {})},
+                metric_params={**lookup, **defaults, **own},
                 generate_subqueries=True,
                 aggregate_results=True,
                 aggregation_function=AGGREGATION,
@@ -287,48 +291,6 @@ def measure(
         _print_tables(tidy, scores, bootstrap, confidence)
     if tidy["score"].isna().all():
         raise typer.Exit(1)
-
-
-class _Asked:
-    """Queries under one name."""
-
-    def __init__(
-        self, name: str, queries: list[Query], paired: bool | None, offline: bool = False
-    ) -> None:
-        self.name = name
-        self.queries = queries
-        self.paired = paired  # None: nobody knows
-        self.offline = offline  # nothing could be downloaded, so the next set need not try
-
-
-def _default_params(
-    metric: str, own: Mapping[str, Any], asked: _Asked, side: Side
-) -> dict[str, Any]:
-    """Say what the command line asks of a metric unless --param says otherwise."""
-    if metric in ("weat", "weat-es"):
-        return {
-            "return_effect_size": metric == "weat-es",
-            "calculate_p_value": True,
-            "p_value_method": "exact",
-            "p_value_test_type": side.value,
-            "random_state": 0,  # for sets so large that random splits are drawn
-        }
-    if metric == "seat":
-        return {"calculate_p_value": True, "p_value_test_type": side.value, "random_state": 0}
-    if metric == "rnsb":
-        return {"holdout": "n_iterations" in own, "random_state": 0}
-    if metric in ("ripa", "direct-bias") and asked.paired is False:
-        logger.warning(
-            "%s pairs target words by position, and those of %r are no pairs%s",
-            metric,
-            asked.name,
-            "; the difference of their means is taken instead"
-            if metric == "direct-bias" and "direction" not in own
-            else ": its scores mean nothing here",
-        )
-        if metric == "direct-bias":
-            return {"direction": "means"}
-    return {}
 
 
 def _print_tables(
@@ -407,7 +369,7 @@ def _short(scores: Sequence[pd.DataFrame], columns: Sequence[pd.Series]) -> pd.D
     return shown.convert_dtypes() if columns[0].dtype == "Int64" else shown
 
 
-def _find_contexts(query_sets: Iterable[_Asked], path: Path) -> FoundContexts:
+def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundContexts:
     from wefe.contextual import find_contexts
 
     queries = [query for asked in query_sets for query in asked.queries]
@@ -475,54 +437,6 @@ def _open_named(
         name, _, source = text.partition("=")
         return load(source, name, **options)
     return load(text, **options)
-
-
-def _open_queries(text: str, offline: bool) -> _Asked:
-    from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
-    from wefe.query import Query
-
-    path = Path(text)
-    if path.suffix != ".json" and not path.is_file():
-        known = {entry["name"]: entry for entry in list_query_sets()}
-        if text not in known:
-            raise ValueError(
-                f"--queries {text!r} is neither a published query set ({', '.join(known)}) nor a "
-                "JSON file."
-            )
-        try:
-            query_set, why = load_query_set(text, offline=offline), "--offline"
-        except ConnectionError as error:
-            # Better most of an answer, and saying so, than none.
-            query_set, offline, why = load_query_set(text, offline=True), True, str(error)
-        if not query_set:
-            raise ValueError(
-                f"--queries {text}: no query of this set can be asked offline, as its words are a "
-                f"download ({why}). Connect, or set WEFE_DATA_DIR to a mirror."
-            )
-        left_out = list_queries_left_out(text) if offline else []
-        if left_out:
-            logger.warning(
-                "%s: %d of %d queries are left out, as their words are a download (%s): %s",
-                text,
-                len(left_out),
-                len(left_out) + len(query_set),
-                why,
-                "; ".join(left_out),
-            )
-        return _Asked(text, query_set, known[text]["paired_targets"], offline)
-    if not path.is_file():
-        raise FileNotFoundError(f"--queries {text}: there is no such file.")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"--queries {text} is no JSON: {error}") from error
-    checked = []
-    for position, entry in enumerate(data if isinstance(data, list) else [data]):
-        try:
-            checked.append(Query.from_dict(entry))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"--queries {text}, query {position}: {error}") from error
-    return _Asked(path.stem, checked, None)
 
 
 def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -14,11 +14,7 @@ from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe.cli._measure import (
     Pooling,
-    Side,
-    _Asked,
     _check_metrics,
-    _default_params,
-    _open_queries,
     _parse_params,
     check_for_encoders,
     open_encoders,
@@ -28,6 +24,7 @@ from wefe.cli._measure import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from wefe.datasets._opened import OpenedQueries
     from wefe.query import Query
     from wefe.silhouette import SilhouetteStudy
     from wefe.silhouette._silhouette import Vary
@@ -184,6 +181,8 @@ def silhouette(
     both = ["weat", "weat-es"] if "weat" in names else []
     for name, own in _parse_params(param, list(dict.fromkeys([*asked_metrics, *both]))).items():
         params[_plain(name)].update(own)
+    from wefe.datasets._opened import open_query_set
+
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one per core; got 0.")
     if not models and not encoder:
@@ -194,7 +193,7 @@ def silhouette(
     _check_names([_given_name(text) for text in every], every, unbiased, biased)
     asked = []
     for text in dict.fromkeys(query):
-        asked.append(_open_queries(text, offline))
+        asked.append(open_query_set(text, offline, "--queries"))
         offline = offline or asked[-1].offline
     queries = [each for query_set in asked for each in query_set.queries]
     # A query knows its words, so of a file that must be parsed only those are.
@@ -262,9 +261,13 @@ def _check_names(
 
 
 def _study_sets(
-    asked: Sequence[_Asked], names: Sequence[str], params: dict[str, dict[str, Any]], **options: Any
+    asked: Sequence[OpenedQueries],
+    names: Sequence[str],
+    params: dict[str, dict[str, Any]],
+    **options: Any,
 ) -> SilhouetteStudy:
     """Ask query sets that have the same defaults together, and put the studies together."""
+    from wefe.metrics._usual import unpaired_params
     from wefe.silhouette import silhouette_study
     from wefe.silhouette._study import NothingMeasuredError, _check_queries
 
@@ -273,7 +276,8 @@ def _study_sets(
     known: set[str] = set()
     for query_set in asked:
         own = {
-            name: {**given, **_pairing(name, given, query_set)} for name, given in params.items()
+            name: {**given, **unpaired_params(name, given, query_set.name, query_set.paired)}
+            for name, given in params.items()
         }
         new = [query for query in query_set.queries if query.query_name not in known]
         known.update(query.query_name for query in new)
@@ -303,13 +307,6 @@ def _study_sets(
         bias_types=tuple(in_order),
         notes=tuple(dict.fromkeys(note for study in studies for note in study.notes)),
     )
-
-
-def _pairing(metric: str, own: dict[str, Any], asked: _Asked) -> dict[str, Any]:
-    """Say what a metric of pairs does with targets that are none, see `wefe measure`."""
-    if metric not in ("ripa", "direct-bias"):
-        return {}
-    return _default_params(metric, own, asked, Side.right)
 
 
 def _separate(texts: list[str]) -> list[str]:
