@@ -13,7 +13,7 @@ import typer
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    from wefe.cli import _audit, _convert, _datasets, _debias, _demo, _measure, _silhouette
+    from wefe.cli import _audit, _convert, _datasets, _debias, _demo, _measure, _run, _silhouette
 
     _log_each_message_once()
     # So that what is being written is removed, as with Ctrl-C.
@@ -31,6 +31,9 @@ def main() -> None:
     )
     app.command("demo")(_demo.demo)
     app.command("measure")(_measure.measure)
+    app.command("init")(_run.init)
+    app.command("run")(_run.run)
+    app.command("report")(_run.report)
     app.command("audit")(_audit.audit)
     app.command("silhouette")(_silhouette.silhouette)
     app.command("debias")(_debias.debias)

@@ -1,0 +1,9 @@
+from ._declaration import Declaration as Declaration
+from ._declaration import list_study_files as list_study_files
+from ._declaration import read_declaration as read_declaration
+from ._declaration import study_file as study_file
+from ._plan import Plan as Plan
+from ._plan import Task as Task
+from ._results import Outcome as Outcome
+from ._results import StudyResults as StudyResults
+from ._study import Study as Study

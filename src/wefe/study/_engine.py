@@ -1,0 +1,255 @@
+"""Where units are run: in this process, in several, or on a cluster; always with the same results.
+
+An engine yields the messages of units, and asks back which tasks of an opened model are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.study._work import (
+    Done,
+    Failed,
+    Message,
+    Opened,
+    OpenedVariant,
+    Unit,
+    describe,
+    open_base,
+    run_unit,
+)
+
+#: Told that a model was opened, says which of its tasks are to be computed.
+Missing: TypeAlias = Callable[[Opened], set[int]]
+
+# Models up to this size may travel between machines.
+_TRAVELS_NBYTES = 1 << 28
+
+
+def run_here(units: Sequence[Unit], missing: Missing) -> Iterator[Message]:
+    """Run units one after the other, in this process."""
+    for unit in units:
+        yield from _conversation(unit, missing)
+
+
+def _conversation(unit: Unit, missing: Missing) -> Iterator[Message]:
+    work = run_unit(unit)
+    answer: set[int] | None = None
+    while True:
+        try:
+            message = work.send(answer)
+        except StopIteration:
+            return
+        answer = missing(message) if isinstance(message, Opened) else None
+        yield message
+
+
+def run_in_processes(units: Sequence[Unit], missing: Missing, n_jobs: int) -> Iterator[Message]:
+    """Run each unit in one of several processes; one that dies fails its unit and no other."""
+    inbox: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
+    waiting = list(reversed(units))
+    workers = [_Worker(inbox) for _ in range(min(n_jobs, len(units)))]
+    busy = set()
+    try:
+        for worker in workers:
+            worker.start(waiting.pop())
+            busy.add(worker)
+        while busy:
+            worker, message = inbox.get()
+            if isinstance(message, Opened):
+                wanted = missing(message)
+                worker.unfinished -= set(message.keys) - wanted
+                worker.send(wanted)
+            if isinstance(message, Opened | Done | Failed):
+                worker.unfinished -= set(message.positions)
+                yield message
+                continue
+            busy.remove(worker)
+            if message is not None:
+                if worker.unfinished:
+                    yield Failed(tuple(sorted(worker.unfinished)), message)
+                workers.remove(worker)
+                worker = _Worker(inbox)
+                workers.append(worker)
+            if waiting:
+                worker.start(waiting.pop())
+                busy.add(worker)
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+class _Worker:
+    """A Python process that runs units.
+
+    It is started afresh, without what the caller's script does on import, so that a script needs
+    no ``if __name__ == "__main__"`` and a notebook works.
+    """
+
+    def __init__(self, inbox: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; from wefe.study._engine import serve; serve()"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C is for the caller, who then ends its workers.
+            start_new_session=True,
+        )
+        self.unfinished: set[int] = set()
+        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
+
+    def _listen(self, inbox: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
+        """Pass on what comes; None ends a unit, and a text says how the process ended."""
+        assert self._process.stdout is not None
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                inbox.put((self, pickle.load(self._process.stdout)))
+        code = self._process.wait()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        hint = " (is there enough memory?)" if code == -9 else ""
+        inbox.put((self, f"the worker process ended with {how}{hint}"))
+
+    def start(self, unit: Unit) -> None:
+        """Give it a unit."""
+        self.unfinished = set(unit.positions)
+        self.send(unit)
+
+    def send(self, message: object) -> None:
+        """Send something; that the process died comes in by itself."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(pickle.dumps(message))
+            self._process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+
+def serve() -> None:
+    """Run units that come through standard input, in a worker process."""
+    from threadpoolctl import threadpool_limits
+
+    inward, outward = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # What libraries print must not get among the messages.
+    os.dup2(2, 1)
+
+    def missing(opened: Opened) -> set[int]:
+        send(opened)
+        wanted: set[int] = pickle.load(inward)
+        return wanted
+
+    def send(message: object) -> None:
+        pickle.dump(message, outward)
+        outward.flush()
+
+    # Without its caller there is nobody who would keep results.
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        while True:
+            unit: Unit = pickle.load(inward)
+            with threadpool_limits(unit.n_threads):
+                for message in _conversation(unit, missing):
+                    if not isinstance(message, Opened):
+                        send(message)
+            send(None)
+    os._exit(0)
+
+
+def run_on_dask(units: Sequence[Unit], missing: Missing, client: Any) -> Iterator[Message]:
+    """Run units on a Dask cluster.
+
+    Each model is opened once, by one of its workers. One of few words travels to where there is
+    time; an encoder, or a large vocabulary, stays, and its tasks come to it.
+    """
+    from distributed import as_completed
+
+    following: Any = as_completed()  # type: ignore[no-untyped-call]
+    # Future -> the positions that fail if its worker is lost, and what comes next.
+    bases: dict[Any, tuple[Unit, Any]] = {}
+    others: dict[Any, tuple[int, ...]] = {}
+    variants: dict[Any, tuple[Any, dict[str, Any]]] = {}
+
+    def submit(positions: Iterable[int], function: Any, *args: Any, **place: Any) -> Any:
+        future = client.submit(function, *args, pure=False, **place)
+        others[future] = tuple(positions)
+        following.add(future)
+        return future
+
+    for unit in units:
+        base = client.submit(_open, unit, pure=False)
+        told = submit(unit.positions, _fate, base)
+        bases[told] = (unit, base)
+    for future in following:
+        positions = others.pop(future)
+        if future.status != "finished":
+            bases.pop(future, None)
+            variants.pop(future, None)
+            yield Failed(positions, describe(future.exception()))
+            continue
+        message = future.result()
+        if future in bases:
+            unit, base = bases.pop(future)
+            if isinstance(message, str):
+                yield Failed(positions, message)
+                continue
+            # Where the model is, if it is too large to travel.
+            place = {} if message else {"workers": list(client.who_has(base)[base.key])}
+            for number, variant in enumerate(unit.variants):
+                opened = client.submit(_open_variant, unit, number, base, pure=False, **place)
+                told = submit([at for at, _ in variant.tasks], _tell, opened, **place)
+                variants[told] = opened, place
+        elif isinstance(message, Opened):
+            opened, place = variants.pop(future)
+            for position in sorted(missing(message)):
+                submit([position], _run, opened, position, **place)
+            yield message
+        else:
+            variants.pop(future, None)
+            yield message
+
+
+# What the workers of a cluster do. An error is a value there, as it is the reason of a failure.
+
+
+def _open(unit: Unit) -> WordEmbeddingModel | str:
+    try:
+        return open_base(unit)
+    except Exception as error:
+        return describe(error)
+
+
+def _fate(base: WordEmbeddingModel | str) -> bool | str:
+    """Return whether the model may travel, or why there is none."""
+    if isinstance(base, str):
+        return base
+    return not hasattr(base, "snapshot") and base.nbytes <= _TRAVELS_NBYTES
+
+
+def _open_variant(unit: Unit, number: int, base: WordEmbeddingModel) -> OpenedVariant | Failed:
+    variant = unit.variants[number]
+    try:
+        return OpenedVariant(unit, variant, base)
+    except Exception as error:
+        return Failed(tuple(position for position, _ in variant.tasks), describe(error))
+
+
+def _tell(opened: OpenedVariant | Failed) -> Opened | Failed:
+    if isinstance(opened, Failed):
+        return opened
+    return opened.message
+
+
+def _run(opened: OpenedVariant, position: int) -> Done | Failed:
+    return opened.run(position)

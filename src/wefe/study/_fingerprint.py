@@ -1,0 +1,126 @@
+"""Whether a result still holds: hashes of the vectors that it was computed from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.study._plan import digest
+
+if TYPE_CHECKING:
+    from wefe.study._declaration import ModelEntry
+
+_CHUNK_ROWS = 4096
+
+
+class Fingerprints:
+    """Hashes of parts of a model.
+
+    A score depends on the vectors of a few words. If those are the same, in whatever file and
+    format they are, the score is the same.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model. The hash of an encoder is that of its weights and settings, whatever the words.
+    """
+
+    def __init__(self, model: WordEmbeddingModel) -> None:
+        self._model = model
+        self._of_word: dict[str, bytes] = {}
+        self._whole: str | None = None
+        self._encoder: str | None = None
+        if hasattr(model, "fingerprint"):
+            settings = ("fingerprint", "layer", "pooling", "templates", "max_length")
+            self._encoder = digest([getattr(model, name) for name in settings])
+
+    def of_words(self, words: Iterable[str]) -> str:
+        """Return the hash of the vectors of those words that the model has."""
+        if self._encoder is not None:
+            return self._encoder
+        known = sorted(word for word in set(words) if word in self._model)
+        new = [word for word in known if word not in self._of_word]
+        for start in range(0, len(new), _CHUNK_ROWS):
+            part = new[start : start + _CHUNK_ROWS]
+            vectors = np.ascontiguousarray(self._model.get_vectors(part))
+            head = str(vectors.dtype).encode()
+            for word, vector in zip(part, vectors, strict=True):
+                hashed = hashlib.blake2b(head, digest_size=16)
+                hashed.update(word.encode("utf-8", "surrogatepass") + b"\0")
+                hashed.update(vector.data)
+                self._of_word[word] = hashed.digest()
+        everything = hashlib.blake2b(digest_size=16)
+        for word in known:
+            everything.update(self._of_word[word])
+        return everything.hexdigest()
+
+    def of_all(self) -> str:
+        """Return the hash of the whole vocabulary and its vectors."""
+        if self._encoder is not None:
+            return self._encoder
+        if self._whole is None:
+            hashed = hashlib.blake2b(str(self._model.dtype).encode(), digest_size=16)
+            words = list(self._model.vocab)
+            for start in range(0, len(words), _CHUNK_ROWS):
+                part = words[start : start + _CHUNK_ROWS]
+                hashed.update("\0".join(part).encode("utf-8", "surrogatepass"))
+                hashed.update(np.ascontiguousarray(self._model.get_vectors(part)).data)
+            self._whole = hashed.hexdigest()
+        return self._whole
+
+
+def source_identity(entry: ModelEntry) -> Any:
+    """Tell a source from what it was before without reading it; None if that cannot be told.
+
+    Parameters
+    ----------
+    entry : ModelEntry
+        With paths that are absolute.
+
+    Returns
+    -------
+    list or None
+        Names, sizes and times of the files. A name on Hugging Face is None, as it may stand for
+        something new: its cached files have to be opened.
+    """
+    from wefe import __version__
+
+    source = entry.encoder if entry.is_encoder else entry.source
+    if source == "demo" and not entry.is_encoder:
+        return ["demo", __version__]
+    path = _existing(Path(str(source)))
+    if path is None:
+        return None
+    files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))
+    for option in ("vocabulary", "counts"):
+        other = entry.load_options().get(option)
+        if isinstance(other, str):
+            files.append(Path(other))
+    return [_stamp(file) for file in files if file.is_file()]
+
+
+def _existing(path: Path) -> Path | None:
+    """Return the path, or the archive of which it names a member."""
+    for candidate in (path, *path.parents):
+        if candidate.is_file() or (candidate == path and candidate.is_dir()):
+            return candidate
+    return None
+
+
+def _with_siblings(path: Path) -> Iterator[Path]:
+    """Yield a file and what may belong to it: 'x.kv.vectors.npy', 'x.vocab', 'tokenizer.json'."""
+    stem = path.name.split(".")[0]
+    for file in sorted(path.parent.iterdir()):
+        if file.name.split(".")[0] == stem or file.suffix == ".json" or file.stem == "vocab":
+            yield file
+
+
+def _stamp(file: Path) -> list[Any]:
+    found = os.stat(file)
+    return [str(file), found.st_size, found.st_mtime_ns, found.st_ino]

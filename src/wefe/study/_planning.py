@@ -1,0 +1,293 @@
+"""From a declaration to tasks: what is to be computed, about which models."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wefe.datasets import list_query_sets
+from wefe.metrics._usual import unpaired_params
+from wefe.query import Query, unique_queries
+from wefe.study._declaration import (
+    Declaration,
+    MetricEntry,
+    ModelEntry,
+    SilhouetteEntry,
+    metric_names,
+)
+from wefe.study._fingerprint import source_identity
+from wefe.study._plan import (
+    Plan,
+    PlannedMetric,
+    PlannedModel,
+    PlannedQuerySet,
+    Task,
+    digest,
+    query_digest,
+)
+from wefe.study._work import Mitigation, Unit, Variant
+
+if TYPE_CHECKING:
+    from wefe.quality import Benchmark
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and how to carry it out.
+
+    Attributes
+    ----------
+    plan : Plan
+        What there is to be computed.
+    units : tuple of Unit
+        The same, by model of the study file.
+    requests : tuple of str
+        For each task of the plan, a hash of the task and of the files of its model.
+    models : dict of str
+        Model label -> hash of its files and of its mitigation.
+    to_open : set of str
+        Labels of models of which only opening tells whether they are what they were.
+    """
+
+    plan: Plan
+    units: tuple[Unit, ...]
+    requests: tuple[str, ...]
+    models: Mapping[str, str]
+    to_open: frozenset[str]
+
+
+class Planner:
+    """Makes the plan of a declaration.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        The study.
+    base : path
+        Folder that its relative paths start from.
+    """
+
+    def __init__(self, declaration: Declaration, base: Path) -> None:
+        self._declaration, self._base = declaration, base
+        self._queries: dict[str, Query] = {}
+        self._query_sets = tuple(self._open_query_sets())
+        self._benchmarks = self._open_benchmarks()
+
+    def plan(self) -> Planned:
+        """Return the plan."""
+        declaration = self._declaration
+        models: list[PlannedModel] = []
+        tasks: list[Task] = []
+        units: list[Unit] = []
+        requests: list[str] = []
+        of_model: dict[str, str] = {}
+        to_open: set[str] = set()
+        for model in declaration.models:
+            entry = model.resolved(self._base)
+            identity = source_identity(entry)
+            source = digest(identity, entry.source, entry.encoder, entry.load_options())
+            variants = []
+            for planned, mitigation in self._variants(entry):
+                what = None if mitigation is None else mitigation.identity()
+                of_model[planned.label] = digest(source, what)
+                if identity is None:
+                    to_open.add(planned.label)
+                own = list(self._tasks_of(planned))
+                start = len(tasks)
+                variants.append(Variant(planned.label, mitigation, tuple(enumerate(own, start))))
+                models.append(planned)
+                tasks += own
+                requests += [digest(of_model[planned.label], task.digest) for task in own]
+            units.append(
+                Unit(entry, tuple(variants), self._queries, self._benchmarks, declaration.offline)
+            )
+        plan = Plan(
+            declaration.name,
+            declaration.description,
+            tuple(models),
+            self._query_sets,
+            tuple(self._planned_metric(entry) for entry in declaration.metrics),
+            tuple(tasks),
+            self._queries,
+            {**declaration.canonical(), "limits": declaration.limits.model_dump()},
+        )
+        return Planned(plan, tuple(units), tuple(requests), of_model, frozenset(to_open))
+
+    # What is declared
+
+    def _open_query_sets(self) -> Iterator[PlannedQuerySet]:
+        for entry in self._declaration.queries:
+            queries, left_out = entry.load(self._base, self._declaration.offline)
+            queries = unique_queries(queries)
+            weight = float(len(queries)) if entry.weight is None else entry.weight
+            yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
+
+    def _open_benchmarks(self) -> dict[str, Benchmark]:
+        if self._declaration.quality is None:
+            return {}
+        from wefe.quality import load_benchmark
+
+        opened = [load_benchmark(text) for text in self._declaration.quality.sources(self._base)]
+        return {benchmark.name: benchmark for benchmark in opened}
+
+    def _variants(self, entry: ModelEntry) -> Iterator[tuple[PlannedModel, Mitigation | None]]:
+        label = entry.label
+        source = str(entry.encoder or entry.source)
+        yield PlannedModel(label, source, entry.is_encoder, label), None
+        for model, how in self._declaration.mitigated():
+            if model.label == label:
+                planned = PlannedModel(
+                    how.label_of(label), source, entry.is_encoder, label, how.label
+                )
+                yield planned, Mitigation(how, self._base, self._declaration.offline)
+
+    def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
+        instance = entry.metric_class()
+        params = {**self._lookup, **entry.run_params(self._declaration.random_state)}
+        return PlannedMetric(
+            entry.label,
+            entry.metric,
+            instance.metric_name,
+            params,
+            instance.scale(None, **params),
+            tuple(part.name for part in self._query_sets_of(entry)),
+        )
+
+    @property
+    def _lookup(self) -> dict[str, Any]:
+        return self._declaration.lookup.model_dump()
+
+    def _query_sets_of(self, entry: MetricEntry) -> list[PlannedQuerySet]:
+        return [
+            part for part in self._query_sets if entry.queries is None or part.name in entry.queries
+        ]
+
+    # What is to be done about a model
+
+    def _tasks_of(self, model: PlannedModel) -> Iterator[Task]:
+        for metric in self._declaration.metrics:
+            yield from self._scores(model, metric)
+        for part in self._query_sets:
+            for query in part.queries:
+                identity = {"query": self._known(query), "params": self._lookup, **self._forms}
+                place = {"query_set": part.name, "query": query.query_name}
+                yield Task("words", model.label, place, identity)
+        for criterion in self._declaration.audit.criteria:
+            identity = {"criterion": criterion, "offline": self._declaration.offline, **self._forms}
+            yield Task("direction", model.label, {"criterion": criterion}, identity)
+        for silhouette in self._declaration.silhouettes:
+            yield from self._silhouettes(model, silhouette)
+        quality = self._declaration.quality
+        if quality is not None and (model.mitigation is None or quality.mitigated):
+            for name, benchmark in self._benchmarks.items():
+                identity = {
+                    "benchmark": name,
+                    "content": digest(benchmark.items, benchmark.scores),
+                    "random_state": self._declaration.random_state,
+                    "preprocessors": [{}, {"lowercase": True}],
+                }
+                yield Task("quality", model.label, {"benchmark": name}, identity)
+
+    @property
+    def _forms(self) -> dict[str, Any]:
+        return {"preprocessors": self._lookup["preprocessors"]}
+
+    def _known(self, query: Query) -> str:
+        key = query_digest(query)
+        self._queries.setdefault(key, query)
+        return key
+
+    def _scores(self, model: PlannedModel, entry: MetricEntry) -> Iterator[Task]:
+        instance = entry.metric_class()
+        intervals = self._declaration.intervals
+        bootstrap = None
+        if intervals.n_bootstrap and not instance.encodes_texts:
+            seed = self._declaration.random_state
+            bootstrap = [intervals.n_bootstrap, intervals.confidence, seed]
+        for part in self._query_sets_of(entry):
+            # As run_queries does: what cannot be asked keeps its column, as NaN.
+            fitting = [sub for query in part.queries for sub in instance.subqueries(query)]
+            others = [query for query in part.queries if not instance.subqueries(query)]
+            asked = unique_queries(fitting) + others
+            params = {
+                **self._lookup,
+                **self._for_unpaired(entry, part.name),
+                **entry.run_params(self._declaration.random_state),
+            }
+            for query in asked:
+                identity: dict[str, Any] = {
+                    "metric": _registered(entry.metric),
+                    "query": self._known(query),
+                    "params": params,
+                    "bootstrap": bootstrap,
+                    "audit": self._declaration.audit.scores,
+                    **self._forms,
+                }
+                path = entry.contexts_path(self._base)
+                if path is not None:
+                    identity["contexts"] = [str(path), _content(path)]
+                place = {
+                    "metric": entry.label,
+                    "query_set": part.name,
+                    "query": query.query_name,
+                }
+                yield Task("score", model.label, place, identity)
+
+    def _for_unpaired(self, entry: MetricEntry, query_set: str) -> dict[str, Any]:
+        """Return what metrics of pairs need where word i of each target set are no pair."""
+        entries = {part.label: part for part in self._declaration.queries}
+        published = entries[query_set].set
+        paired = next(
+            (part["paired_targets"] for part in list_query_sets() if part["name"] == published),
+            None,
+        )
+        return unpaired_params(entry.metric, entry.params, query_set, paired)
+
+    def _silhouettes(self, model: PlannedModel, entry: SilhouetteEntry) -> Iterator[Task]:
+        if entry.models is not None and model.label not in entry.models:
+            return
+        part = next(part for part in self._query_sets if part.name == entry.query_set)
+        seed = self._declaration.random_state
+        for query in entry.pick(part.queries):
+            identity = {
+                "metric": _registered(entry.metric),
+                "query": self._known(query),
+                "params": {**self._lookup, **entry.run_params(seed)},
+                "options": {
+                    "vary": entry.vary,
+                    "n_runs": entry.n_runs,
+                    "step": entry.step,
+                    "k_min": entry.k_min,
+                    "unequal": entry.unequal,
+                    "random_state": seed,
+                },
+                **self._forms,
+            }
+            place = {
+                "metric": _label_of(entry),
+                "query_set": part.name,
+                "query": query.query_name,
+                "vary": entry.vary,
+            }
+            yield Task("silhouette", model.label, place, identity)
+
+
+def _label_of(entry: SilhouetteEntry) -> str:
+    metric = metric_names()[entry.metric]()
+    return metric.scale(None, **entry.run_params()).label
+
+
+def _registered(metric: str) -> str:
+    """Return the name of the class: the effect size is a parameter of WEAT."""
+    return metric.removesuffix("-es")
+
+
+def _content(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]

@@ -1,0 +1,494 @@
+"""What a study found: tidy tables, the framework's matrices, and everything else that was kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pandas as pd
+
+from wefe._answers import Answer
+from wefe._checks import check_known
+from wefe._same_words import without_logging
+from wefe.aggregation import aggregate
+from wefe.ranking import (
+    calculate_ranking_correlations,
+    create_ranking,
+    overall_scores,
+    score_column,
+)
+from wefe.running import results_table, tidy_results
+from wefe.study._plan import Kind, Plan, Task
+
+if TYPE_CHECKING:
+    import os
+
+    from wefe.silhouette import Silhouette
+
+Status: TypeAlias = Literal["done", "failed", "missing"]
+
+#: Columns of the framework's matrices that stand for all query sets together.
+OVERALL = "Overall"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task.
+
+    Attributes
+    ----------
+    status : {'done', 'failed', 'missing'}
+        'missing' has not been computed yet.
+    value : dict or None
+        The result, as plain data.
+    reason : str or None
+        Why the task failed.
+    key : str or None
+        Hash of the task and of the vectors that it used, under which the result is kept.
+    seconds : float
+        Time that it took.
+    finished : str or None
+        When, in UTC (ISO 8601).
+    version : str or None
+        The version of wefe that computed it.
+    """
+
+    status: Status = "missing"
+    value: Mapping[str, Any] | None = None
+    reason: str | None = None
+    key: str | None = None
+    seconds: float = 0.0
+    finished: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResults:
+    """The results of a study.
+
+    Attributes
+    ----------
+    plan : Plan
+        The study: models, query sets, metrics, tasks, settings.
+    outcomes : tuple of Outcome
+        What became of each task, in the order of ``plan.tasks``.
+    models : dict of dict
+        Model label -> what is known of it: 'n_words', 'dim', 'held', 'source', 'fingerprint',
+        'n_words_changed' and the like; empty for a model that was never opened.
+    run : dict
+        When and where the study was run last: 'started', 'finished', 'wefe', 'python', 'platform',
+        'packages' (name -> version), 'n_computed', 'seconds'.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> results
+    <StudyResults of 'Example': 2 models, 6 scores, all done>
+    >>> results.rankings("Gender").astype(int).to_dict("index")["minilm-words"]
+    {'WEAT-ES': 2, 'ECT': 2}
+    """
+
+    plan: Plan
+    outcomes: tuple[Outcome, ...]
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], study: str | None = None) -> StudyResults:
+        """Read a results file, which needs no study file beside it.
+
+        Parameters
+        ----------
+        path : path
+            The results file, as `wefe run` writes it.
+        study : str, optional
+            Name of the study, where the file holds several.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it is no results file, or it is not clear which study is meant.
+        """
+        from wefe.study._store import Store
+        from wefe.study._study import read_results
+
+        with Store(path, create=False) as store:
+            names = store.studies()
+            if not names:
+                raise ValueError(f"{path} holds no study yet.")
+            if study is None and len(names) > 1:
+                raise ValueError(
+                    f"{path} holds {len(names)} studies; say which one: "
+                    f"{', '.join(map(repr, names))}."
+                )
+            check_known("study", [names[0] if study is None else study], names)
+            return read_results(store, names[0] if study is None else study)
+
+    # What was computed, task by task
+
+    def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
+        """Return the tasks of a kind with what became of them."""
+        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
+        return [(task, outcome) for task, outcome in pairs if task.kind == kind]
+
+    def _with(self, status: Status) -> list[tuple[Task, Outcome]]:
+        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
+        return [(task, outcome) for task, outcome in pairs if outcome.status == status]
+
+    @property
+    def failed(self) -> list[tuple[Task, Outcome]]:
+        """The tasks that failed, with the reasons."""
+        return self._with("failed")
+
+    @property
+    def missing(self) -> list[tuple[Task, Outcome]]:
+        """The tasks that were not computed yet, as the run was interrupted."""
+        return self._with("missing")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every task was computed."""
+        return all(outcome.status == "done" for outcome in self.outcomes)
+
+    def failures(self) -> pd.DataFrame:
+        """Return what could not be computed, and why.
+
+        Returns
+        -------
+        DataFrame
+            Columns 'model_name', 'reason', 'n_tasks': one row per model and reason.
+        """
+        reasons = [(task.model, outcome.reason) for task, outcome in self.failed]
+        return pd.DataFrame(
+            [(*pair, reasons.count(pair)) for pair in dict.fromkeys(reasons)],
+            columns=["model_name", "reason", "n_tasks"],
+        )
+
+    # Scores
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the tidy table: one row per model, query set, query and metric.
+
+        Returns
+        -------
+        DataFrame
+            Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name';
+            then those of :func:`wefe.tidy_results` (score, interval, p-value, words used and lost,
+            reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds', 'finished' and
+            'wefe_version'.
+        """
+        tables = []
+        for metric in self.plan.metrics:
+            for query_set in metric.query_sets:
+                tasks = self._scores_of(metric.label, query_set)
+                if not tasks:
+                    continue
+                tidy = tidy_results(self._table(metric.label, query_set))
+                tidy["metric"] = metric.label
+                tidy.insert(0, "query_set", query_set)
+                for column, name in (("status", "status"), ("failure", "reason")):
+                    tidy[column] = [getattr(outcome, name) for _, outcome in tasks]
+                for column, name in _PROVENANCE.items():
+                    tidy[column] = [getattr(outcome, name) for _, outcome in tasks]
+                tables.append(tidy)
+        if not tables:
+            return pd.DataFrame(columns=["query_set", "model_name", "metric", "query_name"])
+        # Columns that are empty in one table have other types there.
+        tidy = pd.concat([table.astype(object) for table in tables], ignore_index=True)
+        tidy = tidy.astype({"words_used": "Int64", "words_lost": "Int64"})
+        tidy = tidy.astype(dict.fromkeys((*_NUMBERS, "no_bias_value", "seconds"), float))
+        planned = [self.plan.model(label) for label in tidy["model_name"]]
+        tidy.insert(2, "base_model", [model.base for model in planned])
+        tidy.insert(3, "mitigation", [model.mitigation for model in planned])
+        return tidy
+
+    def scores(self, metric: str, query_set: str) -> pd.DataFrame:
+        """Return the scores matrix of one metric (WEFE paper, section 3.2), aggregated.
+
+        Parameters
+        ----------
+        metric : str
+            Label of the metric.
+        query_set : str
+            Name of the query set.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_queries + 1)
+            As of :func:`wefe.run_queries`; the last column is the aggregated one.
+        """
+        return self._tables[self._place(metric, query_set)]
+
+    def aggregated(self, query_set: str | None = None) -> pd.DataFrame:
+        """Return aggregated scores, one column per metric.
+
+        Parameters
+        ----------
+        query_set : str, optional
+            A query set, or 'Overall' (the default): weighted over all query sets of the metric.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_metrics)
+        """
+        tables = self._columns(query_set)
+        return pd.concat(
+            [table.iloc[:, -1].rename(label) for label, table in tables.items()], axis=1
+        )
+
+    def rankings(self, query_set: str | None = None) -> pd.DataFrame:
+        """Return the ranks of the models, one column per metric: 1 is the least bias measured.
+
+        Parameters
+        ----------
+        query_set : str, optional
+            A query set, or 'Overall' (the default), which also has the external columns and the
+            quality column of the study; these are ranked in their own order.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_metrics)
+            NaN for a model without a score.
+        """
+        tables = dict(self._columns(query_set))
+        if query_set in (None, OVERALL):
+            tables |= self._external
+        ties = self.plan.settings["aggregation"]["ties"]
+        with without_logging("wefe"):
+            ranking = create_ranking(list(tables.values()), method=ties)
+        ranking.columns = pd.Index(list(tables))
+        return ranking.reindex([model.label for model in self.plan.models])
+
+    def correlations(self, query_set: str | None = None) -> pd.DataFrame:
+        """Return the rank correlations of the columns of :meth:`rankings`.
+
+        Parameters
+        ----------
+        query_set : str, optional
+            As there.
+
+        Returns
+        -------
+        DataFrame of shape (n_rankings, n_rankings)
+            In [-1, 1]; 'n_models' in its `attrs` says of how many models.
+        """
+        method = self.plan.settings["aggregation"]["correlation"]
+        return calculate_ranking_correlations(self.rankings(query_set), method)
+
+    # What else was asked for
+
+    def words(self, model: str, query_set: str, query: str) -> Mapping[str, Any] | None:
+        """Return what look-up found for a query, and the individual biases of its words.
+
+        Parameters
+        ----------
+        model, query_set, query : str
+            Labels, as in :meth:`to_frame`; a query as it is before subqueries.
+
+        Returns
+        -------
+        dict or None
+            'sets' (list of dicts with 'name', 'role', 'used', 'lost'), 'audit' (what
+            ``QueryAudit.to_json`` holds, None if the query cannot be audited) and 'not_audited'
+            (why). None if it was not computed.
+        """
+        for task, outcome in self.of_kind("words"):
+            if (task.model, task.place["query_set"], task.place["query"]) == (
+                model,
+                query_set,
+                query,
+            ):
+                return outcome.value
+        return None
+
+    def silhouettes(self) -> list[tuple[Task, Silhouette]]:
+        """Return the silhouettes with the tasks that say of what they are."""
+        import json
+
+        from wefe.silhouette import Silhouette
+
+        return [
+            (task, Silhouette.from_json(json.dumps(outcome.value["silhouette"])))
+            for task, outcome in self.of_kind("silhouette")
+            if outcome.value is not None and outcome.value.get("silhouette") is not None
+        ]
+
+    def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
+        """Return the audits of bias directions: what ``DirectionAudit.to_json`` holds."""
+        return [
+            (task, outcome.value["audit"])
+            for task, outcome in self.of_kind("direction")
+            if outcome.value is not None and outcome.value.get("audit") is not None
+        ]
+
+    def quality(self) -> pd.DataFrame | None:
+        """Return the scores of the quality benchmarks; None if the study asks for none.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_benchmarks)
+            NaN where a benchmark could not be scored.
+        """
+        tasks = self.of_kind("quality")
+        if not tasks:
+            return None
+        table = pd.DataFrame(
+            math.nan,
+            index=pd.Index(dict.fromkeys(task.model for task, _ in tasks), name="model_name"),
+            columns=list(dict.fromkeys(task.place["benchmark"] for task, _ in tasks)),
+        )
+        for task, outcome in tasks:
+            score = None if outcome.value is None else outcome.value["score"]
+            table.loc[task.model, task.place["benchmark"]] = math.nan if score is None else score
+        return table
+
+    # To read and to keep
+
+    def export(
+        self,
+        folder: str | os.PathLike[str],
+        format: Literal["csv", "json", "parquet"] = "csv",  # noqa: A002 - what it is
+    ) -> list[str]:
+        """Write every table to a folder.
+
+        Parameters
+        ----------
+        folder : path
+            It is made if it does not exist.
+        format : {'csv', 'json', 'parquet'}, default='csv'
+            'parquet' needs ``wefe[parquet]``.
+
+        Returns
+        -------
+        list of str
+            Names of the files: 'results' is the tidy table; 'aggregated', 'rankings' and
+            'correlations' come per query set and overall.
+        """
+        from wefe.study._export import export
+
+        return export(self, folder, format)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the report: one HTML file that needs no network."""
+        from wefe.report import write_html
+
+        write_html(self, path)
+
+    def to_markdown(self) -> str:
+        """Return the report in short, for pull requests."""
+        from wefe.report import to_markdown
+
+        return to_markdown(self)
+
+    def __repr__(self) -> str:
+        n_scores = len(self.of_kind("score"))
+        parts = [f"{len(self.plan.models)} models", f"{n_scores} scores"]
+        counts = {"failed": len(self.failed), "missing": len(self.missing)}
+        others = [f"{n} {status}" for status, n in counts.items() if n]
+        parts.append(" and ".join(others) if others else "all done")
+        return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
+
+    # How the tables are made
+
+    def _scores_of(self, metric: str, query_set: str) -> list[tuple[Task, Outcome]]:
+        return self._scores.get((metric, query_set), [])
+
+    @cached_property
+    def _scores(self) -> dict[tuple[str, str], list[tuple[Task, Outcome]]]:
+        found: dict[tuple[str, str], list[tuple[Task, Outcome]]] = {}
+        for task, outcome in self.of_kind("score"):
+            found.setdefault((task.place["metric"], task.place["query_set"]), []).append(
+                (task, outcome)
+            )
+        return found
+
+    def _place(self, metric: str, query_set: str) -> tuple[str, str]:
+        check_known("metric", [metric], [part.label for part in self.plan.metrics])
+        check_known("query_set", [query_set], list(self.plan.metric(metric).query_sets))
+        return metric, query_set
+
+    def _table(self, metric: str, query_set: str) -> pd.DataFrame:
+        """Return the scores matrix, before aggregation."""
+        by_model: dict[str, list[tuple[Task, Outcome]]] = {}
+        for task, outcome in self._scores_of(metric, query_set):
+            by_model.setdefault(task.model, []).append((task, outcome))
+        rows = list(by_model.values())
+        planned = self.plan.query_set(query_set)
+        return results_table(
+            [[_answer(outcome) for _, outcome in row] for row in rows],
+            list(by_model),
+            [task.place["query"] for task, _ in rows[0]],
+            self.plan.metric(metric).scale,
+            query_set,
+            len(planned.queries),
+            [[(outcome.value or {}).get("warnings") for _, outcome in row] for row in rows],
+        )
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, str], pd.DataFrame]:
+        function = self.plan.settings["aggregation"]["function"]
+        tables = {}
+        for metric, query_set in self._scores:
+            with without_logging("wefe"):
+                tables[metric, query_set] = aggregate(
+                    self._table(metric, query_set), function, self.plan.metric(metric).scale
+                )
+        return tables
+
+    def _columns(self, query_set: str | None) -> dict[str, pd.DataFrame]:
+        """Return a table with an aggregated column for each metric."""
+        if query_set not in (None, OVERALL):
+            check_known("query_set", [query_set], [part.name for part in self.plan.query_sets])
+            return {
+                metric.label: self._tables[metric.label, query_set]
+                for metric in self.plan.metrics
+                if (metric.label, query_set) in self._tables
+            }
+        columns = {}
+        for metric in self.plan.metrics:
+            tables = [self._tables[metric.label, name] for name in metric.query_sets]
+            weights = [self.plan.query_set(name).weight for name in metric.query_sets]
+            columns[metric.label] = overall_scores(tables, OVERALL, weights)
+        return columns
+
+    @cached_property
+    def _external(self) -> dict[str, pd.DataFrame]:
+        columns = {
+            part["name"]: score_column(part["scores"], part["name"], part["best"])
+            for part in self.plan.settings["external"]
+        }
+        scores = self.quality()
+        if scores is not None:
+            from wefe.quality import quality_ranking
+
+            name = self.plan.settings["quality"]["name"]
+            columns[name] = quality_ranking(scores, name)
+        return columns
+
+
+# What is NaN, not None, where there is nothing.
+_NUMBERS = [
+    *("score", "score_lower", "score_upper", "score_se"),
+    *("p_value", "p_value_lower", "p_value_upper"),
+]
+_PROVENANCE = {
+    "key": "key",
+    "seconds": "seconds",
+    "finished": "finished",
+    "wefe_version": "version",
+}
+
+
+def _answer(outcome: Outcome) -> Answer:
+    if outcome.value is None:
+        reason = outcome.reason or "not computed yet"
+        return Answer(math.nan, nan_reason=reason)
+    values = {name: outcome.value.get(name) for name in Answer._fields}
+    lacking = {name: math.nan for name in _NUMBERS if values[name] is None}
+    return Answer(**{**values, **lacking})  # type: ignore[arg-type]

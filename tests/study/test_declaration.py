@@ -1,0 +1,783 @@
+"""The study file: what it takes, and what it says about what it does not take."""
+
+import copy
+import datetime
+import functools
+import inspect
+import json
+import math
+import tomllib
+
+import pydantic
+import pytest
+
+from wefe import Query, load
+from wefe.datasets import load_criterion
+from wefe.datasets._opened import open_query_set
+from wefe.study import _declaration
+from wefe.study._declaration import (
+    Declaration,
+    MetricEntry,
+    MitigationEntry,
+    ModelEntry,
+    QuerySetEntry,
+    SilhouetteEntry,
+    check_declaration,
+    metric_names,
+    parse_increase,
+    read_declaration,
+    study_file,
+)
+from wefe.study._toml_errors import PlacedError
+
+CAREER = "Male terms and Female terms wrt Career and Family"
+SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
+SMALL = {
+    "name": "small",
+    "models": [{"source": "demo"}],
+    "queries": [{"set": "gender"}],
+    "metrics": [{"metric": "weat"}],
+}
+AGE = {
+    "targets": {"Young": ["young", "child"], "Old": ["old", "adult"]},
+    "attributes": {"Good": ["love", "peace"], "Bad": ["hate", "war"]},
+}
+
+
+def declare(**changes):
+    return check_declaration({**copy.deepcopy(SMALL), **changes}, "study.toml")
+
+
+def complaint(**changes):
+    with pytest.raises(ValueError, match="study.toml") as caught:
+        declare(**changes)
+    assert not isinstance(caught.value, pydantic.ValidationError)
+    return str(caught.value)
+
+
+def study_text(**keys):
+    lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+    return "\n".join(
+        [
+            'name = "small"',
+            "[[models]]",
+            'source = "demo"',
+            *lines,
+            "[[queries]]",
+            'set = "gender"',
+            "[[metrics]]",
+            'metric = "weat"',
+        ]
+    )
+
+
+# The whole file
+
+
+def test_a_small_study_has_the_defaults_of_the_command_line():
+    study = declare()
+    assert study.lookup.preprocessors == [{}, {"lowercase": True}]
+    assert (study.aggregation.function, study.aggregation.ties) == ("bias_avg", "min")
+    assert (study.random_state, study.offline, study.intervals.n_bootstrap) == (0, False, 0)
+    assert study.mitigations == study.silhouettes == study.external == []
+    assert study.quality is None
+
+
+def test_a_study_is_never_changed():
+    study = declare()
+    with pytest.raises(pydantic.ValidationError):
+        study.name = "another"
+    with pytest.raises(pydantic.ValidationError):
+        study.models[0].source = "another"
+
+
+def test_what_decides_the_results_is_json_and_declares_the_same_study():
+    study = check_declaration(
+        {
+            **SMALL,
+            "models": [{"source": "demo", "limit": 5}, {"encoder": "a/b", "layer": 2}],
+            "queries": [{"set": "gender"}, {"name": "Age", "query": [AGE]}],
+            "metrics": [{"metric": "rnsb", "params": {"n_iterations": 3}}],
+            "mitigations": [{"method": "inlp", "criterion": "gender", "models": ["demo"]}],
+            "external": [{"name": "Q", "best": 0.5, "scores": {"demo": 1}}],
+        }
+    )
+    plain = json.loads(json.dumps(study.canonical()))
+    again = check_declaration(plain)
+    assert again.canonical() == plain
+    assert again.models[0].load_options()["limit"] == 5
+    assert [each.label for each in again.queries] == ["gender", "Age"]
+
+
+def test_description_results_and_limits_decide_no_score():
+    plain = declare().canonical()
+    assert plain == declare(description="x", results="x.db", limits={"max_increase": 1}).canonical()
+    assert plain != declare(random_state=1).canonical()
+
+
+def test_results_go_beside_the_study_file(tmp_path):
+    assert declare().results_path(tmp_path / "my.study.toml") == tmp_path / "my.study.db"
+    path = declare(results="out/r.db").results_path(tmp_path / "study.toml")
+    assert path == tmp_path / "out" / "r.db"
+
+
+# What it says about mistakes
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"nmae": "x"}, "key 'nmae': unknown. Did you mean 'name'? Allowed: name, description"),
+        ({"name": ""}, "key 'name': must not be empty"),
+        ({"models": []}, "key 'models': must hold 1 or more; got 0"),
+        (
+            {"models": {"source": "demo"}},
+            "[models]: there may be several, so write double brackets: [[models]]",
+        ),
+        (
+            {"models": [{"source": "demo"}, {"sorce": "demo"}]},
+            "[[models]] number 2, key 'sorce': unknown. Did you mean 'source'?",
+        ),
+        ({"models": [{"source": 3}]}, "number 1, key 'source': must be a text in quotes"),
+        ({"models": [{"name": "x"}]}, "[[models]] number 1: a model is either source = '...'"),
+        ({"models": [{"source": "a", "encoder": "b"}]}, "both are given"),
+        (
+            {"models": [{"source": "a", "layer": 2}]},
+            "[[models]] number 1, key 'layer': is an option of models with 'encoder'",
+        ),
+        (
+            {"models": [{"encoder": "a", "limit": 2}]},
+            "[[models]] number 1, key 'limit': is an option of models with 'source'",
+        ),
+        (
+            {"models": [{"encoder": "a", "templates": ["{} is.", "No gap."]}]},
+            "[[models]] number 1, key 'templates', element 2: must have one {}",
+        ),
+        (
+            {"models": [{"source": "a", "limit": 0}]},
+            "[[models]] number 1, key 'limit': must be at least 1; got 0",
+        ),
+        (
+            {"models": [{"source": "a", "on_error": "skp"}]},
+            "key 'on_error': must be one of 'raise', 'skip'; got \"skp\". Did you mean 'skip'?",
+        ),
+        ({"models": [{"source": "FILL IN: the path"}]}, "still to be filled in (the path)"),
+        (
+            {"queries": [{"set": "gendre"}]},
+            "[[queries]] number 1, key 'set': 'gendre' is no published query set. "
+            "Did you mean 'gender'?",
+        ),
+        ({"queries": [{"name": "x"}]}, "found none of them"),
+        ({"queries": [{"set": "gender", "file": "x.json"}]}, "found set and file"),
+        ({"queries": [{"query": [AGE]}]}, "[[queries]] number 1, key 'name': missing"),
+        (
+            {"queries": [{"name": "x", "query": [AGE, {**AGE, "targets": {"A": []}}]}]},
+            "[[queries]] number 1, [[queries.query]] number 2, key 'targets.A': is empty",
+        ),
+        (
+            {"queries": [{"name": "x", "query": [{"targets": {"A": ["a", 1]}}]}]},
+            "[[queries.query]] number 1, key 'targets.A', element 2: must be a text in quotes",
+        ),
+        (
+            {"queries": [{"name": "x", "query": [{"targets": {"A": ["a"]}}]}]},
+            "[[queries.query]] number 1, key 'attributes': missing. What the groups may be",
+        ),
+        (
+            {"queries": [{"set": "gender", "leave_out": [CAREER[:-1]]}]},
+            "key 'leave_out', element 1: " + repr(CAREER[:-1]) + " is no query of 'gender'. "
+            "Did you mean " + repr(CAREER),
+        ),
+        (
+            {"queries": [{"name": "x", "query": [AGE], "leave_out": [
+                "Young and Old wrt Good and Bad"]}]},
+            "key 'leave_out': leaves out every query",
+        ),
+        ({"queries": [{"set": "gender", "weight": -1}]}, "'weight': must be at least 0; got -1"),
+        (
+            {"metrics": [{"metric": "weat"}, {"metric": "wet"}]},
+            "[[metrics]] number 2, key 'metric': 'wet' is no metric. Did you mean 'weat'? Known:",
+        ),
+        (
+            {"metrics": [{"metric": "rnd", "params": {"distanc": "cos"}}]},
+            "[[metrics]] number 1, key 'params.distanc': unknown to rnd. Did you mean 'distance'? "
+            "Allowed: distance, reduce",
+        ),
+        (
+            {"metrics": [{"metric": "rnd", "params": {"distance": "euclid"}}]},
+            'key \'params.distance\': must be "norm" or "cos" or "cos_distance"; got "euclid"',
+        ),
+        (
+            {"metrics": [{"metric": "rnsb", "params": {"n_iterations": True}}]},
+            "key 'params.n_iterations': must be a whole number; got true",
+        ),
+        (
+            {"metrics": [{"metric": "weat", "params": {"ddof": 2}}]},
+            "key 'params.ddof': must be 0 or 1; got 2",
+        ),
+        (
+            {"metrics": [{"metric": "weat", "params": {"return_effect_size": True}}]},
+            "key 'params.return_effect_size': is chosen by the metric: 'weat' or 'weat-es'",
+        ),
+        (
+            {"metrics": [{"metric": "weat", "params": {"preprocessors": [{}]}}]},
+            "key 'params.preprocessors': is the same for all metrics; write it into [lookup]",
+        ),
+        ({"metrics": [{"metric": "ceat"}]}, "[[metrics]] number 1, key 'contexts': missing"),
+        (
+            {"metrics": [{"metric": "weat", "contexts": "x.txt"}]},
+            "[[metrics]] number 1, key 'contexts': is for ceat, and this is weat",
+        ),
+        ({"lookup": 3}, "key 'lookup': must be a table"),
+        ({"lookup": [{}]}, "there is only one, so write single brackets: [lookup]"),
+        ({"lookup": {"lost_vocabulary_threshold": 2}}, "must be at most 1; got 2"),
+        ({"lookup": {"preprocessors": [{"lower": True}]}}, "Did you mean 'lowercase'?"),
+        ({"lookup": {"preprocessors": []}}, "key 'preprocessors': preprocessors is empty"),
+        ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "no file has code"),
+        ({"intervals": {"n_bootstrap": 39}}, "[intervals], key 'n_bootstrap': must be 0"),
+        ({"intervals": {"confidence": 1}}, "[intervals], key 'confidence': must be below 1; got 1"),
+        ({"audit": {"criteria": ["gendr"]}}, "[audit], key 'criteria', element 1: 'gendr' is no"),
+        (
+            {"mitigations": [{"method": "hard-debia", "criterion": "gender"}]},
+            "[[mitigations]] number 1, key 'method': 'hard-debia' is no mitigation method. "
+            "Did you mean 'hard-debias'?",
+        ),
+        (
+            {"mitigations": [{"method": "hard-debias", "criterion": "gendre"}]},
+            "key 'criterion': 'gendre' is no criterion. Did you mean 'gender'?",
+        ),
+        (
+            {"mitigations": [{"method": "inlp", "criterion": "gender", "params": {"n_word": 1}}]},
+            "key 'params.n_word': unknown to inlp. Did you mean 'n_words'?",
+        ),
+        (
+            {"mitigations": [{"method": "inlp", "criterion": "gender", "ignore": "none"}]},
+            "key 'ignore': must be a list of words, [] for none, or 'specific'; got \"none\"",
+        ),
+        (
+            {"external": [{"name": "Q", "best": "up", "scores": {"demo": 1}}]},
+            "[[external]] number 1, key 'best': must be 'higher', 'lower' or a number; got \"up\"",
+        ),
+        ({"quality": {}}, "[quality], key 'benchmarks': missing. Benchmarks by name"),
+        ({"limits": {"max": {"weat": -1}}}, "[limits], key 'max.weat': must be at least 0; got -1"),
+        ({"limits": {"max_increase": "ten"}}, "[limits], key 'max_increase': must be a share"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
+    assert line in complaint(**changes)
+
+
+def test_all_mistakes_are_said_at_once_each_on_a_line():
+    text = complaint(
+        colour="red",
+        models=[{"sorce": "demo"}],
+        metrics=[{"metric": "rnd", "params": {"a": 1, "reduce": 2}}],
+        lookup={"strategy": "frist"},
+    )
+    lines = text.splitlines()
+    assert len(lines) == 5
+    assert all(line.startswith("study.toml: ") for line in lines)
+
+
+def test_dates_and_numbers_that_are_none_are_refused():
+    for value in (datetime.date(2020, 1, 1), math.nan, math.inf):
+        params = {"estimator_params": {"C": value}}
+        text = complaint(metrics=[{"metric": "rnsb", "params": params}])
+        assert "key 'params.estimator_params': must be made of texts, finite numbers" in text
+
+
+def _places(data, where=()):
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield (*where, key)
+            yield from _places(value, (*where, key))
+    elif isinstance(data, list):
+        for position, value in enumerate(data):
+            yield (*where, position)
+            yield from _places(value, (*where, position))
+
+
+def test_whatever_stands_in_a_place_the_answer_is_for_people(monkeypatch):
+    # To ask all packages for metrics takes most of the time.
+    monkeypatch.setattr(_declaration, "metric_names", functools.cache(metric_names))
+    data = {
+        **tomllib.loads(study_file("demo")),
+        "silhouettes": [{"metric": "rnd", "query_set": "gender", "params": {"reduce": "sum"}}],
+        "external": [{"name": "Q", "best": "lower", "scores": {"demo": 1}}],
+        "quality": {"benchmarks": ["wordsim353"]},
+        "limits": {"max": {"mac": 0.1}, "max_increase": "10%"},
+    }
+    data["queries"].append({"name": "Age", "query": [AGE], "leave_out": []})
+    data["models"].append({"encoder": "a/b", "templates": ["{}"]})
+    data["mitigations"].append(
+        {"method": "inlp", "criterion": "gender", "ignore": ["x"], "models": ["demo"]}
+    )
+    wrong = [-1, "", True, [1], {"x": 1}, [{}], math.nan, datetime.date(2020, 1, 1)]
+    refused = 0
+    for place in _places(data):
+        for value in wrong:
+            changed = copy.deepcopy(data)
+            table = changed
+            for part in place[:-1]:
+                table = table[part]
+            table[place[-1]] = value
+            try:
+                check_declaration(changed, "FILE")
+            except ValueError as error:
+                refused += 1
+                for line in str(error).splitlines():
+                    assert line.startswith("FILE: "), (place, value, line)
+                    for jargon in ("Input should", "pydantic", "validator", "literal[", "NoneType"):
+                        assert jargon not in line, (place, value, line)
+    assert refused > 400
+
+
+# What must fit together
+
+
+def test_two_models_query_sets_or_metrics_of_one_name_are_refused():
+    text = complaint(
+        models=[{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}],
+        queries=[{"set": "gender"}, {"name": "gender", "query": [AGE]}],
+        metrics=[{"metric": "rnd"}, {"metric": "rnd", "params": {"distance": "cos"}}],
+    )
+    expected = [
+        "[[models]] number 2, key 'name': number 1 is called 'x' as well; give one another name",
+        "[[queries]] number 2, key 'name': number 1 is called 'gender' as well",
+        "[[metrics]] number 2, key 'label': number 1 is called 'RND' as well; give one another",
+    ]
+    assert all(line in text for line in expected)
+    declare(metrics=[{"metric": "rnd"}, {"metric": "rnd", "label": "RND 2"}])
+
+
+def test_references_to_what_is_not_there_name_the_nearest():
+    text = complaint(
+        metrics=[{"metric": "weat-es", "queries": ["gendr"]}],
+        mitigations=[{"method": "inlp", "criterion": "gender", "models": ["dem"]}],
+        silhouettes=[{"metric": "weat", "query_set": "gendr", "models": ["dem"]}],
+        external=[{"name": "Q", "best": "higher", "scores": {"dem": 1}}],
+        limits={"max": {"weat-e": 1}},
+    )
+    expected = [
+        "[[metrics]] number 1, key 'queries', element 1: 'gendr' is no query set. Did you mean",
+        "[[mitigations]] number 1, key 'models', element 1: 'dem' is no model. Did you mean 'demo'",
+        "[[silhouettes]] number 1, key 'models', element 1: 'dem' is no model. Did you mean 'demo'",
+        "[[silhouettes]] number 1, key 'query_set': 'gendr' is no query set. Did you mean 'gender'",
+        "[[external]] number 1, key 'scores.dem': 'dem' is no model. Did you mean 'demo'? Known:",
+        "[limits], key 'max.weat-e': 'weat-e' is no metric of this study. Did you mean 'weat-es'?",
+    ]
+    assert all(line in text for line in expected)
+    assert len(text.splitlines()) == len(expected)
+
+
+def test_limits_and_external_scores_take_every_name_that_tables_have():
+    study = declare(
+        mitigations=[{"method": "hard-debias", "criterion": "gender", "name": "HD"}],
+        external=[{"name": "Q", "best": "higher", "scores": {"demo": 1, "demo (HD)": 2}}],
+        limits={"max": {"weat": 1, "WEAT": 2}},
+    )
+    assert study.all_labels() == ["demo", "demo (HD)"]
+
+
+def test_seat_and_ceat_are_for_studies_of_encoders():
+    text = complaint(metrics=[{"metric": "seat"}])
+    assert "[[metrics]] number 1, key 'metric': seat measures encoders only, and 'demo'" in text
+    study = declare(
+        models=[{"encoder": "a/b"}],
+        metrics=[{"metric": "seat"}, {"metric": "ceat", "contexts": "x.txt"}],
+    )
+    assert [metric.label for metric in study.metrics] == ["SEAT-ES", "CEAT"]
+
+
+def test_mitigations_are_for_tables_of_vectors():
+    how = {"method": "hard-debias", "criterion": "gender"}
+    models = [{"source": "demo"}, {"encoder": "a/b"}]
+    study = declare(models=models, mitigations=[how])
+    assert study.all_labels() == ["demo", "b", "demo (hard-debias, gender)"]
+    text = complaint(models=models, mitigations=[{**how, "models": ["b"]}])
+    assert "[[mitigations]] number 1, key 'models': 'b' is an encoder" in text
+    text = complaint(models=models[1:], mitigations=[how])
+    assert "[[mitigations]] number 1: there is no table of vectors to change" in text
+
+
+def test_a_mitigated_model_has_a_name_of_its_own():
+    how = {"method": "hard-debias", "criterion": "gender", "name": "HD"}
+    text = complaint(
+        models=[{"source": "demo"}, {"source": "x", "name": "demo (HD)"}], mitigations=[how]
+    )
+    assert "[[mitigations]] number 1, key 'name': there is a model called 'demo (HD)'" in text
+
+
+# Models
+
+
+@pytest.mark.parametrize(
+    ("source", "label"),
+    [
+        ("demo", "demo"),
+        ("vectors/glove.6B.50d.txt", "glove.6B.50d"),
+        ("vectors/glove.6B.50d.txt.gz", "glove.6B.50d"),
+        ("glove.6B.zip/glove.6B.100d.txt", "glove.6B.100d"),
+        ("C:\\vectors\\wiki.vec", "wiki"),
+        ("glove-twitter-25", "glove-twitter-25"),
+        ("org/name@v1", "name"),
+        ("folder/", "folder"),
+        (".vec", ".vec"),
+    ],
+)
+def test_a_model_without_a_name_is_called_by_its_source(source, label):
+    assert ModelEntry(source=source).label == label
+    assert ModelEntry(source=source, name="mine").label == "mine"
+
+
+def test_encoders_that_are_read_in_two_ways_have_two_names():
+    labels = [
+        ModelEntry(encoder="org/bert", **more).label
+        for more in ({}, {"layer": 3}, {"pooling": "cls"}, {"templates": ["{}."]})
+    ]
+    assert labels == ["bert", "bert, layer 3", "bert, cls", "bert, in templates"]
+
+
+def test_only_what_was_set_is_passed_on():
+    entry = ModelEntry(source="x", limit=3, trust_pickle=False, revision=None)
+    assert entry.load_options() == {"limit": 3, "trust_pickle": False}
+    assert ModelEntry(encoder="x", layer=2).load_options() == {"layer": 2}
+
+
+def test_every_option_is_one_of_the_functions_that_open_models():
+    from wefe.contextual import load_encoder
+
+    every = set(ModelEntry.model_fields) - {"source", "encoder", "name"}
+    of_source, of_encoder = (
+        inspect.signature(load).parameters,
+        inspect.signature(load_encoder).parameters,
+    )
+    for entry, known in (
+        (ModelEntry(source="x"), of_source),
+        (ModelEntry(encoder="x"), of_encoder),
+    ):
+        own = every - set(entry.options_of_other_kind)
+        assert "revision" in own
+        assert own <= set(known)
+    assert every <= set(of_source) | set(of_encoder)
+
+
+def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
+    (tmp_path / "vectors").mkdir()
+    for name in ("vectors/toy.txt", "demo", "archive.zip", "counts.txt"):
+        (tmp_path / name).write_text("she 1 0\nhe 0 1\nit 1 1\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    def resolved(**keys):
+        return ModelEntry(**keys).resolved(tmp_path)
+
+    entry = resolved(source="./vectors/toy.txt", counts="counts.txt", limit=2)
+    assert entry.source == str(tmp_path / "vectors" / "toy.txt")
+    assert entry.load_options() == {"counts": str(tmp_path / "counts.txt"), "limit": 2}
+    model = load(entry.source, entry.label, limit=2)
+    assert (model.name, len(model)) == ("toy", 2)
+    inner = "archive.zip/glove.txt"
+    assert resolved(source=inner).source == str(tmp_path / inner)
+    for name in ("demo", "org/name", "glove-twitter-25", "missing.txt", str(tmp_path / "demo")):
+        assert resolved(source=name).source == name
+    assert resolved(encoder="vectors").encoder == str(tmp_path / "vectors")
+
+
+# Query sets
+
+
+def test_inline_queries_are_queries():
+    queries, left_out = QuerySetEntry(name="Age", query=[AGE]).load(".")
+    assert queries == [
+        Query(
+            [["young", "child"], ["old", "adult"]],
+            [["love", "peace"], ["hate", "war"]],
+            ["Young", "Old"],
+            ["Good", "Bad"],
+        )
+    ]
+    assert left_out == []
+
+
+def test_offline_leaves_out_what_is_a_download_and_says_so(caplog):
+    queries, left_out = QuerySetEntry(set="gender").load(".", offline=True)
+    assert len(queries) == 6
+    assert left_out == [(SENTIMENT, "its words are a download (offline)")]
+    assert "1 of 7 queries are left out" in caplog.text
+
+
+def test_without_a_connection_it_is_the_same_with_another_reason(monkeypatch):
+    from wefe import datasets
+
+    real = datasets.load_query_set
+
+    def no_network(name, offline=False):
+        if not offline:
+            raise ConnectionError("no route to host")
+        return real(name, offline=True)
+
+    monkeypatch.setattr(datasets, "load_query_set", no_network)
+    queries, left_out = QuerySetEntry(set="gender").load(".", offline=False)
+    assert len(queries) == 6
+    assert left_out == [(SENTIMENT, "its words are a download (no route to host)")]
+    assert open_query_set("gender").offline
+
+
+def test_a_set_of_which_nothing_can_be_asked_is_refused():
+    with pytest.raises(ValueError, match="no query of this set can be asked offline"):
+        QuerySetEntry(set="rnsb_religion").load(".", offline=True)
+
+
+def test_queries_are_left_out_as_the_study_says():
+    entry = QuerySetEntry(set="gender", leave_out=[CAREER, SENTIMENT])
+    queries, left_out = entry.load(".", offline=True)
+    assert [query.query_name for query in queries].count(CAREER) == 0
+    assert len(queries) == 5
+    assert left_out == [
+        (CAREER, "the study leaves it out"),
+        (SENTIMENT, "the study leaves it out"),
+    ]
+
+
+def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
+    (tmp_path / "mine.json").write_text(json.dumps([toy_query.dict()]))
+    entry = QuerySetEntry(file="mine.json")
+    assert entry.label == "mine"
+    assert entry.load(tmp_path) == ([toy_query], [])
+    with pytest.raises(ValueError, match=r"'x' is no query of 'mine' \(leave_out\)"):
+        QuerySetEntry(file="mine.json", leave_out=["x"]).load(tmp_path)
+    with pytest.raises(ValueError, match="every query is left out"):
+        QuerySetEntry(file="mine.json", leave_out=[toy_query.query_name]).load(tmp_path)
+
+
+def test_damaged_and_missing_files_of_queries_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="lost.json: there is no such file"):
+        QuerySetEntry(file="lost.json").load(tmp_path)
+    path = tmp_path / "bad.json"
+    path.write_text("{")
+    with pytest.raises(ValueError, match="bad.json is no JSON"):
+        QuerySetEntry(file="bad.json").load(tmp_path)
+    path.write_text('[{"target_sets": [["a"]]}]')
+    with pytest.raises(ValueError, match="bad.json, query 0: query: attribute_sets missing"):
+        QuerySetEntry(file="bad.json").load(tmp_path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="bad.json holds no query"):
+        QuerySetEntry(file="bad.json").load(tmp_path)
+
+
+def test_a_set_that_is_neither_published_nor_a_file_is_refused_in_the_callers_words():
+    with pytest.raises(ValueError, match=r"^--queries 'gendr' is neither .* mean 'gender'\?$"):
+        open_query_set("gendr", what="--queries")
+
+
+# Metrics
+
+
+def test_metrics_are_known_by_all_their_names():
+    for text in ("weat-es", "WEAT-ES", "weat_es"):
+        assert MetricEntry(metric=text).metric == "weat-es"
+    for text in ("direct-bias", "Direct Bias", "DirectBias"):
+        assert MetricEntry(metric=text).metric == "direct-bias"
+    assert MetricEntry(metric="GeneralizedWEAT").metric == "gweat"
+
+
+@pytest.mark.parametrize("name", [name for name in metric_names() if name not in ("seat", "ceat")])
+def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_query):
+    entry = MetricEntry(metric=name)
+    metric = entry.metric_class()
+    scores = [
+        metric.run_query(query, toy_model, **entry.run_params(3))["result"]
+        for query in metric.subqueries(toy_query)
+        for _ in range(2)
+    ]
+    assert scores
+    # What is random has a seed.
+    assert scores[::2] == scores[1::2]
+
+
+def test_weat_comes_with_an_exact_p_value_unless_the_study_says_otherwise(toy_model, toy_query):
+    entry = MetricEntry(metric="weat-es")
+    result = entry.metric_class().run_query(toy_query, toy_model, **entry.run_params())
+    assert result["p_value"] == pytest.approx(1 / 6)
+    assert result["result"] == pytest.approx(1.984164, abs=1e-6)
+    entry = MetricEntry(metric="weat", params={"calculate_p_value": False})
+    result = entry.metric_class().run_query(toy_query, toy_model, **entry.run_params())
+    assert result["p_value"] is None or math.isnan(result["p_value"])
+    assert result["result"] == pytest.approx(3.351087, abs=1e-6)
+
+
+def test_rnsb_trains_on_all_words_unless_it_repeats():
+    assert MetricEntry(metric="rnsb").run_params(7) == {"holdout": False, "random_state": 7}
+    repeated = MetricEntry(metric="rnsb", params={"n_iterations": 5}).run_params()
+    assert repeated == {"holdout": True, "random_state": 0, "n_iterations": 5}
+
+
+def test_a_metric_may_look_words_up_in_a_way_of_its_own():
+    params = {"normalize": True, "lost_vocabulary_threshold": 0.5, "strategy": "all"}
+    assert MetricEntry(metric="rnd", params=params).run_params() == params
+
+
+def test_contexts_lie_beside_the_study_file(tmp_path):
+    (tmp_path / "text.txt").write_text("She is here.\n")
+    entry = MetricEntry(metric="ceat", contexts="text.txt")
+    assert entry.contexts_path(tmp_path) == tmp_path / "text.txt"
+    assert MetricEntry(metric="weat").contexts_path(tmp_path) is None
+
+
+# Mitigations
+
+
+def test_every_method_of_the_package_can_be_declared():
+    from wefe.debias import list_debias_methods
+
+    for method in list_debias_methods():
+        entry = MitigationEntry(method=method.__name__, criterion="gender")
+        assert entry.method_class is method
+        method(**entry.constructor_params())
+
+
+def test_parameters_go_to_the_constructor_and_to_fit():
+    entry = MitigationEntry(
+        method="half-sibling-regression", criterion="gender", params={"alpha": 10}
+    )
+    assert (entry.constructor_params(), entry.fit_params()) == ({}, {"alpha": 10})
+    params = {"pca_args": {"n_components": 1}}
+    entry = MitigationEntry(method="hard-debias", criterion="gender", params=params)
+    assert (entry.constructor_params(), entry.fit_params()) == (params, {})
+
+
+def test_words_keep_their_vectors_as_in_wefe_debias():
+    criterion = load_criterion("gender", offline=True)
+
+    def ignored(**keys):
+        entry = MitigationEntry(method="hard-debias", criterion="gender", **keys)
+        return entry.ignored(criterion)
+
+    assert ignored() == list(criterion.specific_words)
+    assert ignored(ignore=["a"]) == ["a"]
+    assert ignored(ignore=[]) == ignored(ignore=None) == []
+
+
+def test_a_criterion_may_be_a_file_beside_the_study_file(tmp_path):
+    (tmp_path / "age.json").write_text('{"definitional_sets": [["young", "old"]]}')
+    entry = MitigationEntry(method="inlp", criterion="age.json")
+    assert entry.label == "inlp, age"
+    assert entry.load_criterion(tmp_path).class_names == ("class 0", "class 1")
+
+
+def test_without_a_connection_a_criterion_has_the_words_that_ship(monkeypatch, caplog):
+    from wefe import datasets
+
+    real = datasets.load_criterion
+
+    def no_network(name, *, offline=False):
+        if not offline:
+            raise ConnectionError("no route to host")
+        return real(name, offline=True)
+
+    monkeypatch.setattr(datasets, "load_criterion", no_network)
+    entry = MitigationEntry(method="inlp", criterion="gender")
+    assert entry.load_criterion(".") == real("gender", offline=True)
+    assert "no route to host" in caplog.text
+
+
+# Silhouettes, limits
+
+
+def test_a_silhouette_is_of_a_query_a_subquery_or_all(toy_query):
+    def picked(metric, query=None):
+        entry = SilhouetteEntry(metric=metric, query_set="x", query=query)
+        return [query.query_name for query in entry.pick([toy_query])]
+
+    name, subqueries = (
+        toy_query.query_name,
+        [
+            "Female and Male wrt Home",
+            "Female and Male wrt Work",
+        ],
+    )
+    assert picked("weat-es") == picked("weat-es", name) == [name]
+    assert picked("ect") == picked("ect", name) == subqueries
+    assert picked("ect", subqueries[1]) == subqueries[1:]
+    with pytest.raises(ValueError, match="is no query of 'x' that weat-es takes. Did you mean"):
+        picked("weat-es", subqueries[0])
+
+
+def test_silhouettes_have_the_parameters_of_their_metric():
+    entry = SilhouetteEntry(metric="weat-es", query_set="x", params={"ddof": 1})
+    assert entry.run_params() == {"return_effect_size": True, "ddof": 1}
+    entry = SilhouetteEntry(metric="rnsb", query_set="x")
+    assert entry.run_params(4) == {"holdout": False, "random_state": 4}
+    with pytest.raises(pydantic.ValidationError, match="ceat has no silhouette"):
+        SilhouetteEntry(metric="ceat", query_set="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10%", (0.1, True)),
+        (" 2.5 % ", (0.025, True)),
+        ("0.05", (0.05, False)),
+        (0.05, (0.05, False)),
+        (0, (0.0, False)),
+    ],
+)
+def test_an_increase_is_a_share_or_a_number(text, expected):
+    assert parse_increase(text) == expected
+
+
+@pytest.mark.parametrize("text", ["-1%", "x", "%", "nan", "inf%", True, None, -0.1, [1]])
+def test_other_increases_are_refused(text):
+    with pytest.raises(ValueError, match="must be a share such as '10%'"):
+        parse_increase(text)
+
+
+# Reading
+
+
+def read(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_declaration(path)
+
+
+def test_a_study_file_is_read(tmp_path):
+    study = read(tmp_path, study_text(limit=100))
+    assert isinstance(study, Declaration)
+    assert study.models[0].limit == 100
+    assert study == read(tmp_path, b"\xef\xbb\xbf" + study_text(limit=100).encode())
+
+
+def test_what_is_no_toml_is_refused_with_file_and_line(tmp_path):
+    with pytest.raises(ValueError, match=r"study.toml is no TOML: .* \(at line 2, column 10\)"):
+        read(tmp_path, 'name = "x"\nmodels = \n')
+    with pytest.raises(ValueError, match="study.toml is no text in UTF-8"):
+        read(tmp_path, b"name = '\xff'")
+
+
+def test_a_missing_study_file_is_refused_with_what_to_do(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match="there is no study file .*; 'wefe init' writes one"
+    ):
+        read_declaration(tmp_path / "study.toml")
+
+
+def test_mistakes_in_a_file_are_one_error_of_plain_text(tmp_path):
+    with pytest.raises(ValueError, match=r"^study.toml: \[\[models\]\] number 1, key 'limt'") as e:
+        read(tmp_path, study_text(limt=100))
+    assert e.value.__cause__ is None
+    assert e.value.__context__ is None
+
+
+def test_trust_in_pickles_must_be_written_and_is_logged(tmp_path, caplog):
+    read(tmp_path, study_text())
+    assert "pickle" not in caplog.text
+    read(tmp_path, study_text(trust_pickle=True))
+    assert "study.toml sets trust_pickle for demo: a pickle can run any code" in caplog.text
+
+
+def test_mistakes_made_in_python_read_well_as_well():
+    assert str(PlacedError([(("params", "x"), "unknown")])) == "key 'params.x': unknown"
+    with pytest.raises(pydantic.ValidationError, match="key 'params.ddf': unknown to weat"):
+        MetricEntry(metric="weat", params={"ddf": 1})

@@ -1,0 +1,114 @@
+"""The study files that ship: one that teaches, and the case study of the WEFE paper."""
+
+import re
+import tomllib
+
+import pytest
+
+from wefe.datasets import load_query_set
+from wefe.study._declaration import check_declaration, list_study_files, study_file
+
+DEMO = study_file("demo")
+# A setting that is not in use: '#' and a letter or bracket right after it.
+_SETTING = re.compile(r"(?m)^#(?=[a-z\[])")
+
+
+def blocks():
+    """Yield the lines of each run of settings that are not in use, by number from 0."""
+    found, current = [], []
+    for number, line in enumerate(DEMO.splitlines()):
+        if _SETTING.match(line):
+            current.append(number)
+        elif current:
+            found.append(current)
+            current = []
+    return found
+
+
+def without_marks(numbers):
+    return "\n".join(
+        line.removeprefix("#") if number in numbers else line
+        for number, line in enumerate(DEMO.splitlines())
+    )
+
+
+def filled_in(text):
+    return re.sub(r'"FILL IN[^"]*"', '"demo"', text)
+
+
+def test_both_files_are_there_and_others_are_refused():
+    assert list_study_files() == ["case_study", "demo"]
+    assert study_file() == DEMO
+    with pytest.raises(ValueError, match=r"must be one of 'case_study', 'demo'"):
+        study_file("../demo")
+
+
+def test_the_demo_runs_offline_and_shows_mitigation():
+    study = check_declaration(tomllib.loads(DEMO))
+    assert study.offline
+    assert [model.source for model in study.models] == ["demo"]
+    assert [metric.metric for metric in study.metrics] == ["weat-es", "rnd", "ect", "mac", "rnsb"]
+    assert len(study.all_labels()) == 2
+    for entry in study.queries:
+        queries, _ = entry.load(".", offline=True)
+        assert len(queries) >= 6
+
+
+@pytest.mark.parametrize("numbers", blocks(), ids=lambda numbers: f"line {numbers[0] + 1}")
+def test_each_commented_block_of_the_demo_is_valid_when_it_is_taken_in(numbers):
+    before = check_declaration(tomllib.loads(DEMO))
+    after = check_declaration(tomllib.loads(without_marks(numbers)))
+    assert after != before
+
+
+def test_all_commented_blocks_of_the_demo_are_valid_together():
+    study = check_declaration(tomllib.loads(_SETTING.sub("", DEMO)))
+    assert len(study.models) == 4
+    assert len(study.queries) == 4
+
+
+def test_the_demo_teaches_every_section():
+    every = tomllib.loads(_SETTING.sub("", DEMO))
+    study = check_declaration(every)
+    assert set(every) == set(type(study).model_fields) - {"results"}
+
+
+def test_settings_that_are_shown_with_their_defaults_have_the_defaults():
+    data = tomllib.loads(DEMO)
+    study = check_declaration(data)
+    least = {key: data[key] for key in ("name", "models", "queries", "metrics")}
+    default = check_declaration(least)
+    assert study.lookup == default.lookup
+    assert study.aggregation == default.aggregation
+    assert study.intervals.confidence == default.intervals.confidence
+
+
+def test_the_case_study_says_which_models_are_to_be_filled_in():
+    with pytest.raises(ValueError, match="still to be filled in") as caught:
+        check_declaration(tomllib.loads(study_file("case_study")), "case_study.toml")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 7
+    assert "[[models]] number 7, key 'source'" in lines[6]
+
+
+def test_in_the_case_study_only_the_models_are_to_be_filled_in():
+    study = check_declaration(tomllib.loads(filled_in(study_file("case_study"))))
+    assert len(study.models) == 7
+    assert [(entry.set, entry.weight) for entry in study.queries] == [
+        ("gender", 7),
+        ("ethnicity", 9),
+        ("religion", 9),
+    ]
+    for entry in study.queries:
+        assert len(entry.known_names()) == entry.weight
+        assert len(load_query_set(entry.set, offline=True)) < entry.weight
+    assert [metric.label for metric in study.metrics] == ["WEAT", "WEAT-ES", "RND", "RNSB"]
+    params = study.metrics[3].run_params()
+    assert (params["n_iterations"], params["holdout"]) == (100, True)
+    assert (study.aggregation.function, study.aggregation.ties) == ("abs_avg", "first")
+
+
+def test_the_case_study_has_the_printed_ranks_of_quality():
+    (web,) = check_declaration(tomllib.loads(filled_in(study_file("case_study")))).external
+    assert web.best == "lower"
+    assert [int(rank) for rank in web.scores.values()] == [1, 2, 7, 6, 4, 5, 3]
