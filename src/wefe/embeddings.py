@@ -439,10 +439,15 @@ def _find(
 ) -> _Found:
     result = _Found()
     found = result.forms
-    plain = preprocessors == ({},)
+    # Most words are found as they are written, so that their other forms need not be made.
+    as_written = not preprocessors[0] and strategy == "first"
     prefix, vocab = model.vocab_prefix, model.vocab
     for word in words:
-        forms = [(prefix or "") + word] if plain else variants(word, preprocessors, prefix)
+        form = (prefix or "") + word
+        if as_written and form in vocab:
+            result.first_row.append(found.setdefault(form, len(found)))
+            continue
+        forms = variants(word, preprocessors, prefix)
         hits = [form for form in forms if form in vocab]
         if not hits and model.use_subwords:
             # Built only if the vocabulary has no variant: subwords make a vector of any form.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from importlib import import_module
 from typing import TypeVar
 
@@ -55,15 +57,21 @@ def list_metrics() -> list[type[BaseMetric]]:
     >>> [metric.metric_short_name for metric in list_metrics()]
     ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
     """
-    from importlib.metadata import entry_points
-
     import wefe.metrics
 
     for name in dir(wefe.metrics):
         getattr(wefe.metrics, name)  # importing a metric registers it
+    _load_metrics_of_others(tuple(sys.path))
+    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
+
+
+@functools.cache
+def _load_metrics_of_others(path: tuple[str, ...]) -> None:  # noqa: ARG001 - what it depends on
+    """Import metrics of other packages, once: to look for them takes milliseconds each time."""
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group="wefe.metrics"):
         entry.load()
-    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
 
 
 def _built_in_first(name: str) -> tuple[bool, str]:

@@ -104,9 +104,7 @@ class Planner:
                 models.append(planned)
                 tasks += own
                 requests += [digest(of_model[planned.label], task.digest) for task in own]
-            units.append(
-                Unit(entry, tuple(variants), self._queries, self._benchmarks, declaration.offline)
-            )
+            units.append(Unit(entry, tuple(variants), self._queries, self._benchmarks))
         plan = Plan(
             declaration.name,
             declaration.description,
@@ -179,7 +177,7 @@ class Planner:
                 place = {"query_set": part.name, "query": query.query_name}
                 yield Task("words", model.label, place, identity)
         for criterion in self._declaration.audit.criteria:
-            identity = {"criterion": criterion, "offline": self._declaration.offline, **self._forms}
+            identity = {"criterion": criterion, **self._forms}
             yield Task("direction", model.label, {"criterion": criterion}, identity)
         for silhouette in self._declaration.silhouettes:
             yield from self._silhouettes(model, silhouette)

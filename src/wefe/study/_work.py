@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -30,8 +31,10 @@ from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
 
 if TYPE_CHECKING:
+    from wefe.contextual import FoundContexts
     from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
+    from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
     from wefe.study._declaration import MitigationEntry, ModelEntry
 
@@ -127,8 +130,6 @@ class Unit:
         Digest -> query, for every query that a task asks.
     benchmarks : dict of Benchmark
         Name -> quality benchmark.
-    offline : bool
-        Nothing is downloaded but models.
     n_threads : int or None
         Threads that read the model, and those of BLAS; None leaves both as they are.
     """
@@ -137,7 +138,6 @@ class Unit:
     variants: tuple[Variant, ...]
     queries: Mapping[str, Query]
     benchmarks: Mapping[str, Benchmark]
-    offline: bool = False
     n_threads: int | None = None
 
     @property
@@ -224,7 +224,7 @@ class OpenedVariant:
     """A variant with its model, ready to do its tasks."""
 
     def __init__(self, unit: Unit, variant: Variant, base: WordEmbeddingModel) -> None:
-        self._unit, self._variant = unit, variant
+        self.unit = unit
         self._tasks = dict(variant.tasks)
         self.model = base
         if variant.mitigation is not None:
@@ -233,6 +233,9 @@ class OpenedVariant:
             self.model.name = variant.label
         self._fingerprints = Fingerprints(self.model)
         self._of_place: dict[Any, str] = {}
+        # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
+        # (It does so for one thread; a cluster may use several.)
+        self._metrics: dict[tuple[str, int], BaseMetric] = {}
         keys = {
             position: digest(task.digest, self._fingerprint(task))
             for position, task in variant.tasks
@@ -253,17 +256,34 @@ class OpenedVariant:
         try:
             # What is logged of words and NaN is part of every result.
             with without_logging("wefe"):
-                value = _RUN[task.kind](self._unit, self.model, task.identity)
+                value = _RUN[task.kind](self, task.identity)
             # A result that JSON cannot hold is a failure here, not of the file.
             json.dumps(value, allow_nan=False)
         except Exception as error:
             return Failed((position,), describe(error))
         return Done((position,), value, time.perf_counter() - start)
 
+    def metric(self, name: str) -> BaseMetric:
+        """Return the metric of that name, the same one at each call."""
+        place = name, threading.get_ident()
+        if place not in self._metrics:
+            self._metrics[place] = as_metric(name)
+        return self._metrics[place]
+
+    @cached_property
+    def contexts(self) -> FoundContexts:
+        """The sentences in which CEAT sees the words of its queries."""
+        from wefe.contextual import find_contexts
+
+        about = [task.identity for task in self._tasks.values() if task.identity.get("contexts")]
+        queries = [self.unit.queries[identity["query"]] for identity in about]
+        with Path(about[0]["contexts"][0]).open(encoding="utf-8") as lines:
+            return find_contexts(queries, (line.strip() for line in lines))
+
     def _fingerprint(self, task: Task) -> str:
         place = _place(task)
         if place not in self._of_place:
-            words = _words_of(self._unit, task)
+            words = _words_of(self.unit, task)
             prefix = self.model.vocab_prefix
             self._of_place[place] = (
                 self._fingerprints.of_all()
@@ -313,29 +333,36 @@ def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
     if task.kind == "direction":
         from wefe.datasets import load_criterion
 
-        criterion = load_criterion(identity["criterion"], offline=unit.offline)
+        # Its definitional sets ship with the package.
+        criterion = load_criterion(identity["criterion"], offline=True)
         return sorted({word for part in criterion.definitional_sets for word in part})
     return unit.queries[identity["query"]]
 
 
 def _looked_up(words: list[str] | Query, task: Task, prefix: str | None) -> frozenset[str]:
-    forms = task.identity.get("preprocessors") or [{}]
+    forms = json.dumps(task.identity.get("preprocessors") or [{}])
     if isinstance(words, Query):
-        return words_of([words], prefix, forms)
-    checked = check_preprocessors(forms)
+        return _forms_of_query(words, prefix, forms)
+    checked = check_preprocessors(json.loads(forms))
     every = (variants(word, checked, prefix) for word in words)
     return frozenset(itertools.chain.from_iterable(every))
 
 
-# How tasks are done: each takes the unit, the model and the identity, and returns plain data.
+@lru_cache(maxsize=1024)
+def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[str]:
+    # Lexicons have thousands of words, and every model is asked the same queries.
+    return words_of([query], prefix, json.loads(forms))
 
 
-def _run_score(unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]) -> dict[str, Any]:
-    metric = as_metric(what["metric"])
-    query = unit.queries[what["query"]]
+# How tasks are done: each takes the model and the identity, and returns plain data.
+
+
+def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+    metric, model = opened.metric(what["metric"]), opened.model
+    query = opened.unit.queries[what["query"]]
     params = dict(what["params"])
     if what.get("contexts") is not None:
-        params["contexts"] = _find_contexts(unit, Path(what["contexts"][0]))
+        params["contexts"] = opened.contexts
     wanted = None if what["bootstrap"] is None else Resampling.make(*what["bootstrap"])
     if not metric.encodes_texts:
         model.prepare([query], check_preprocessors(params.get("preprocessors")))
@@ -347,23 +374,10 @@ def _run_score(unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]) -
     return value
 
 
-def _find_contexts(unit: Unit, path: Path) -> Any:
-    from wefe.contextual import find_contexts
-
-    asked = [
-        unit.queries[task.identity["query"]]
-        for variant in unit.variants
-        for _, task in variant.tasks
-        if task.kind == "score" and task.identity.get("contexts") is not None
-    ]
-    with path.open(encoding="utf-8") as lines:
-        return find_contexts(asked, (line.strip() for line in lines))
-
-
-def _run_words(unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_words(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_query
 
-    query = unit.queries[what["query"]]
+    query, model = opened.unit.queries[what["query"]], opened.model
     lookup = {name: what["params"][name] for name in _LOOKUP if name in what["params"]}
     model.prepare([query], check_preprocessors(lookup.get("preprocessors")))
     embedded = embed_query(model, query, **lookup)
@@ -386,30 +400,26 @@ def _run_words(unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]) -
     return value
 
 
-def _run_direction(
-    unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]
-) -> dict[str, Any]:
+def _run_direction(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_direction
     from wefe.datasets import load_criterion
 
-    criterion = load_criterion(what["criterion"], offline=unit.offline)
+    criterion = load_criterion(what["criterion"], offline=True)
     try:
-        audit = audit_direction(criterion, model, preprocessors=what["preprocessors"])
+        audit = audit_direction(criterion, opened.model, preprocessors=what["preprocessors"])
     except ValueError as error:  # no set is complete
         return {"audit": None, "nan_reason": str(error)}
     return {"audit": json.loads(audit.to_json()), "nan_reason": None}
 
 
-def _run_silhouette(
-    unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]
-) -> dict[str, Any]:
+def _run_silhouette(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
     try:
         silhouette = bias_silhouette(
             what["metric"],
-            unit.queries[what["query"]],
-            model,
+            opened.unit.queries[what["query"]],
+            opened.model,
             metric_params=what["params"],
             progress=False,
             **what["options"],
@@ -419,15 +429,17 @@ def _run_silhouette(
     return {"silhouette": json.loads(silhouette.to_json()), "nan_reason": None}
 
 
-def _run_quality(unit: Unit, model: WordEmbeddingModel, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_quality(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.quality import evaluate
 
-    benchmark = unit.benchmarks[what["benchmark"]]
-    score = evaluate(model, benchmark, random_state=what["random_state"], progress=False).to_dict()
+    benchmark = opened.unit.benchmarks[what["benchmark"]]
+    score = evaluate(
+        opened.model, benchmark, random_state=what["random_state"], progress=False
+    ).to_dict()
     return {name: _plain(part) for name, part in score.items()}
 
 
-_Run: TypeAlias = Callable[[Unit, WordEmbeddingModel, Mapping[str, Any]], dict[str, Any]]
+_Run: TypeAlias = Callable[[OpenedVariant, Mapping[str, Any]], dict[str, Any]]
 _RUN: Mapping[str, _Run] = {
     "score": _run_score,
     "words": _run_words,
