@@ -123,9 +123,9 @@ def create_ranking(
     for column, best in columns:
         aligned = column.reindex(models)
         if ascending is None:
-            ranked = _badness(aligned, best).rank(method=method)
+            ranked = _without_noise(_badness(aligned, best)).rank(method=method)
         else:
-            ranked = aligned.rank(method=method, ascending=ascending)
+            ranked = _without_noise(aligned).rank(method=method, ascending=ascending)
         ranks[_new_name(str(column.name), ranks)] = ranked
     ranking = pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
     missing = ranking.columns[ranking.isna().any()]
@@ -292,6 +292,11 @@ def _badness(scores: pd.Series, best: Best) -> pd.Series:
     if best == "higher":
         return -scores
     return (scores - float(best)).abs()
+
+
+def _without_noise(scores: pd.Series) -> pd.Series:
+    """Return scores without the last digits: means of the same numbers differ there, and tie."""
+    return scores.map(lambda score: float(f"{score:.12g}"))
 
 
 def _new_name(name: str, taken: Mapping[str, object]) -> str:

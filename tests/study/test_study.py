@@ -202,6 +202,10 @@ def test_a_broken_model_fails_alone_and_is_tried_again(folder):
     assert frame.loc["whole", "score"].notna().all()
     assert frame.loc["short", "score"].isna().all()
     assert (frame.loc["short", "nan_reason"] == failures["reason"][0]).all()
+    # The others are ranked as if it were not there.
+    ranking = results.rankings()
+    assert ranking.loc["short"].isna().all()
+    assert ranking.loc[["whole", "shuffled"]].notna().all(axis=None)
     (folder / "short.txt").write_bytes(whole)
     mended = run(folder)
     assert mended.is_complete
@@ -411,7 +415,7 @@ def test_other_files_are_refused(folder):
         study.run(folder / "text.db")
     with contextlib.closing(sqlite3.connect(folder / "other.db")) as db:
         db.execute("CREATE TABLE something (a)")
-    with pytest.raises(ValueError, match="is a database, but no results file of wefe"):
+    with pytest.raises(ValueError, match="is no results file of wefe"):
         study.run(folder / "other.db")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         study.run(folder / "no" / "folder.db")
@@ -425,6 +429,26 @@ def test_other_files_are_refused(folder):
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(ValueError, match="another version of wefe"):
         run(folder)
+
+
+def test_reading_changes_nothing(folder):
+    (folder / "empty.db").write_bytes(b"")
+    with pytest.raises(ValueError, match="is no results file of wefe"):
+        StudyResults.from_file(folder / "empty.db")
+    assert (folder / "empty.db").read_bytes() == b""
+    results = run(folder)
+    before = (folder / "study.db").read_bytes()
+    kept = folder / "kept"
+    kept.mkdir()
+    (kept / "baseline.db").write_bytes(before)
+    (kept / "baseline.db").chmod(0o444)
+    kept.chmod(0o555)
+    try:
+        again = StudyResults.from_file(kept / "baseline.db")
+    finally:
+        kept.chmod(0o755)
+    pd.testing.assert_frame_equal(results.to_frame(), again.to_frame())
+    assert (kept / "baseline.db").read_bytes() == before
 
 
 def test_what_was_not_computed_is_missing_and_nan(folder):

@@ -13,7 +13,18 @@ import typer
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    from wefe.cli import _audit, _convert, _datasets, _debias, _demo, _measure, _run, _silhouette
+    from wefe.cli import (
+        _audit,
+        _check,
+        _convert,
+        _datasets,
+        _debias,
+        _demo,
+        _diff,
+        _measure,
+        _run,
+        _silhouette,
+    )
 
     _log_each_message_once()
     # So that what is being written is removed, as with Ctrl-C.
@@ -23,7 +34,8 @@ def main() -> None:
         help="Measure how biased word embeddings are, and how they rank.\n\n"
         "Start with 'wefe demo'; it needs no files and no network. Then 'wefe measure --model "
         "FILE' asks published queries of your own vectors, 'wefe debias' mitigates their bias, and "
-        "'wefe convert' makes a large file open at once.",
+        "'wefe convert' makes a large file open at once. For many models, queries and metrics: "
+        "'wefe init' writes a study file, 'wefe run' runs it, 'wefe report' makes a report of it.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -34,6 +46,8 @@ def main() -> None:
     app.command("init")(_run.init)
     app.command("run")(_run.run)
     app.command("report")(_run.report)
+    app.command("diff")(_diff.diff)
+    app.command("check")(_check.check)
     app.command("audit")(_audit.audit)
     app.command("silhouette")(_silhouette.silhouette)
     app.command("debias")(_debias.debias)

@@ -2,6 +2,10 @@ from ._declaration import Declaration as Declaration
 from ._declaration import list_study_files as list_study_files
 from ._declaration import read_declaration as read_declaration
 from ._declaration import study_file as study_file
+from ._diff import StudyDiff as StudyDiff
+from ._diff import diff as diff
+from ._gate import GateReport as GateReport
+from ._gate import check as check
 from ._plan import Plan as Plan
 from ._plan import Task as Task
 from ._results import Outcome as Outcome

@@ -20,6 +20,7 @@ from wefe._checks import check_choice, nearest
 from wefe.datasets._opened import open_query_set
 from wefe.metrics._usual import usual_params
 from wefe.query import Query
+from wefe.study._plan import OVERALL
 from wefe.study._toml_errors import Location, PlacedError, check_params, problems_text, shown
 
 if TYPE_CHECKING:
@@ -777,7 +778,8 @@ class Limits(_Part):
 
     max: dict[str, float] = Field(
         default={},
-        description="Metric (or its label) and the largest distance from no bias of any score",
+        description="Metric (or its label) and the largest mean distance from no bias of a model "
+        "over a query set",
     )
     max_increase: str | float | None = Field(
         default=None, description="Growth of a score over a baseline: '10%' of it, or 0.05 more"
@@ -1137,6 +1139,16 @@ def _repeated(study: Declaration) -> Iterator[tuple[Location, str]]:
                 text = f"number {first + 1} is called {label!r} as well; give one another {key}"
                 yield (table, position, key), text
     columns = [each.name for each in study.external]
+    metrics = [each.label for each in study.metrics]
+    for position, asked in enumerate(study.queries):
+        if asked.label == OVERALL:
+            text = f"{OVERALL!r} stands for all query sets together; choose another name"
+            yield ("queries", position, "name"), text
+    for position, name in enumerate(columns):
+        if name in metrics:
+            yield ("external", position, "name"), f"there is a metric called {name!r}"
+    if study.quality is not None and study.quality.name in metrics:
+        yield ("quality", "name"), f"there is a metric called {study.quality.name!r}"
     if study.quality is not None and study.quality.name in columns:
         yield ("quality", "name"), f"[[external]] has a column {study.quality.name!r} as well"
     for model, mitigation in study.mitigated():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,6 +14,10 @@ from wefe.metrics._base import Scale
 from wefe.query import Query
 
 Kind: TypeAlias = Literal["score", "words", "direction", "silhouette", "quality"]
+
+
+#: What stands for all query sets together, in tables and in `StudyResults.rankings`.
+OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,7 @@ class Plan:
                 {**vars(part), "queries": [query_digest(query) for query in part.queries]}
                 for part in self.query_sets
             ],
-            "metrics": [asdict(metric) for metric in self.metrics],
+            "metrics": [_metric_as_data(metric) for metric in self.metrics],
             "tasks": [
                 {
                     "kind": task.kind,
@@ -191,7 +196,7 @@ class Plan:
             "queries": {key: query.dict() for key, query in self.queries.items()},
             "settings": self.settings,
         }
-        return json.dumps(data, ensure_ascii=False)
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -211,24 +216,26 @@ class Plan:
                 )
                 for part in data["query_sets"]
             ),
-            tuple(
-                PlannedMetric(
-                    **{
-                        **metric,
-                        "scale": Scale(
-                            metric["scale"]["label"],
-                            tuple(metric["scale"]["value_range"]),
-                            metric["scale"]["no_bias_value"],
-                        ),
-                        "query_sets": tuple(metric["query_sets"]),
-                    }
-                )
-                for metric in data["metrics"]
-            ),
+            tuple(_metric_from_data(metric) for metric in data["metrics"]),
             tuple(Task(**task) for task in data["tasks"]),
             queries,
             data["settings"],
         )
+
+
+def _metric_as_data(metric: PlannedMetric) -> dict[str, Any]:
+    low, high = metric.scale.value_range
+    # JSON has no infinity; null is no bound.
+    bounds = [None if math.isinf(low) else low, None if math.isinf(high) else high]
+    data = asdict(metric)
+    return {**data, "scale": {**data["scale"], "value_range": bounds}}
+
+
+def _metric_from_data(data: Mapping[str, Any]) -> PlannedMetric:
+    low, high = data["scale"]["value_range"]
+    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+    scale = Scale(data["scale"]["label"], bounds, data["scale"]["no_bias_value"])
+    return PlannedMetric(**{**data, "scale": scale, "query_sets": tuple(data["query_sets"])})
 
 
 def digest(*parts: Any) -> str:

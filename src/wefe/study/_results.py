@@ -21,7 +21,7 @@ from wefe.ranking import (
     score_column,
 )
 from wefe.running import results_table, tidy_results
-from wefe.study._plan import Kind, Plan, Task
+from wefe.study._plan import OVERALL, Kind, Plan, Task
 
 if TYPE_CHECKING:
     import os
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from wefe.silhouette import Silhouette
 
 Status: TypeAlias = Literal["done", "failed", "missing"]
-
-#: Columns of the framework's matrices that stand for all query sets together.
-OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
@@ -221,7 +218,10 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            As of :func:`wefe.run_queries`; the last column is the aggregated one.
+            As of :func:`wefe.run_queries`; the last column is the aggregated one. It leaves out
+            queries that a model could not answer for lack of words, so that models are compared on
+            the same queries; but not those of a model of which a task failed, which has no
+            aggregated score.
         """
         return self._tables[self._place(metric, query_set)]
 
@@ -432,14 +432,26 @@ class StudyResults:
 
     @cached_property
     def _tables(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {place: self._aggregated(*place) for place in self._scores}
+
+    def _aggregated(self, metric: str, query_set: str) -> pd.DataFrame:
+        """Return the scores matrix with its aggregated column."""
+        table = self._table(metric, query_set)
+        # A model that could not be opened must not take the queries from the others.
+        out = {
+            task.model
+            for task, outcome in self._scores_of(metric, query_set)
+            if outcome.status != "done"
+        }
+        kept = table.loc[[label for label in table.index if label not in out]]
+        kept = table if kept.empty else kept
         function = self.plan.settings["aggregation"]["function"]
-        tables = {}
-        for metric, query_set in self._scores:
-            with without_logging("wefe"):
-                tables[metric, query_set] = aggregate(
-                    self._table(metric, query_set), function, self.plan.metric(metric).scale
-                )
-        return tables
+        with without_logging("wefe"):
+            aggregated = aggregate(kept, function, self.plan.metric(metric).scale)
+        column = aggregated.columns[-1]
+        whole = table.assign(**{column: aggregated[column]})
+        whole.attrs = aggregated.attrs
+        return whole
 
     def _columns(self, query_set: str | None) -> dict[str, pd.DataFrame]:
         """Return a table with an aggregated column for each metric."""

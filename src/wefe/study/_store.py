@@ -80,39 +80,66 @@ class Store:
         if is_file and not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"{path}: there is no folder to write the results file into.")
         try:
-            self._open()
+            if create:
+                self._open_to_write()
+            else:
+                self._open_to_read()
         except sqlite3.DatabaseError as error:
-            raise ValueError(
-                f"{path} cannot be opened as a results file of wefe: {error}."
-            ) from error
+            raise ValueError(f"{path} cannot be opened as a results file: {error}.") from error
 
-    def _open(self) -> None:
+    def _open_to_write(self) -> None:
         # Transactions begin where the code says so.
         self._db = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
         try:
-            self._check_layout()
+            self._make_or_check()
             self._write_ahead()
         except BaseException:
             self._db.close()
             raise
 
-    def _check_layout(self) -> None:
+    def _open_to_read(self) -> None:
+        """Open a file that stays as it is, also where nothing may be written."""
+        address = Path(self.path).absolute().as_uri()
+        # In a folder that is write-protected, SQLite cannot note that it reads.
+        ways = ("mode=ro", "mode=ro&immutable=1")
+        for way in ways:
+            self._db = sqlite3.connect(
+                f"{address}?{way}", uri=True, timeout=_PATIENCE_S, isolation_level=None
+            )
+            try:
+                self._check_layout()
+                return
+            except sqlite3.OperationalError:
+                self._db.close()
+                if way == ways[-1]:
+                    raise
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _make_or_check(self) -> None:
         with self._transaction():
-            (mark,) = self._db.execute("PRAGMA application_id").fetchone()
-            (layout,) = self._db.execute("PRAGMA user_version").fetchone()
             (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if n_tables == 0:
-                for statement in _SCHEMA.split(";\n"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
-            elif mark != _APPLICATION_ID:
-                raise ValueError(f"{self.path} is a database, but no results file of wefe.")
-            elif layout != _LAYOUT:
-                raise ValueError(
-                    f"{self.path} was written by another version of wefe (layout {layout}, "
-                    f"this one reads {_LAYOUT}). Use another file."
-                )
+            if n_tables:
+                self._check_layout()
+                return
+            for statement in _SCHEMA.split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
+
+    def _check_layout(self) -> None:
+        (mark,) = self._db.execute("PRAGMA application_id").fetchone()
+        (layout,) = self._db.execute("PRAGMA user_version").fetchone()
+        # Reads the file, which the lines before need not.
+        self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if mark != _APPLICATION_ID:
+            raise ValueError(f"{self.path} is no results file of wefe.")
+        if layout != _LAYOUT:
+            raise ValueError(
+                f"{self.path} was written by another version of wefe (layout {layout}, "
+                f"this one reads {_LAYOUT}). Use another file."
+            )
 
     def _write_ahead(self) -> None:
         # What was committed survives a kill; a loss of power may take the last results, no more.

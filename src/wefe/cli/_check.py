@@ -1,0 +1,240 @@
+"""`wefe check`: whether the bias that a study measures stays within limits."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wefe.cli._output import as_text
+
+if TYPE_CHECKING:
+    from wefe.study import StudyResults
+    from wefe.study._gate import GateReport
+
+_LONGEST_TABLE = 40
+# GitHub shows ten annotations of a step.
+_MOST_ANNOTATIONS = 10
+_INTERRUPTED = 130
+
+
+def check(
+    study: Annotated[
+        Path,
+        typer.Argument(
+            help="A study file, of which what is missing is run first; or a results file, of which "
+            "nothing is."
+        ),
+    ],
+    max: Annotated[  # noqa: A002 - the option is called --max
+        list[str],
+        typer.Option(
+            help="METRIC=VALUE: the largest distance from the score that means no bias. METRIC is "
+            "a name or label of the study, in any case. Repeat for several."
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    max_increase: Annotated[
+        str | None,
+        typer.Option(
+            help="How much farther from no bias than the baseline: 10% of the baseline's distance, "
+            "or 0.05 more. Of every metric."
+        ),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="Results file to compare with, of an earlier release.")
+    ] = None,
+    each: Annotated[
+        bool,
+        typer.Option(
+            "--each", help="Check every score, not the mean distance over each query set."
+        ),
+    ] = False,
+    allow_new: Annotated[
+        bool,
+        typer.Option("--allow-new", help="Scores that the baseline does not have pass."),
+    ] = False,
+    allow_nan: Annotated[
+        bool,
+        typer.Option(
+            "--allow-nan",
+            help="Leave out scores that are NaN, as of queries that a metric cannot take, if "
+            "others of the query set are left.",
+        ),
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the results of the study file are. Default: as 'wefe run'."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the study, where a results file holds several.")
+    ] = None,
+    n_jobs: Annotated[
+        int, typer.Option(help="Processes that run what is missing; -1 is one for each core.")
+    ] = 1,
+) -> None:
+    """Check the bias that a study measures against limits, in continuous integration.
+
+    Checked is, for each metric, model and query set, the mean distance of the scores from the one
+    that means no bias; with --each every score. The limits are those of the study file ([limits]),
+    but for the metrics of --max, and --max-increase. A score that is missing or NaN fails, with its
+    reason: a gate must not pass because nothing was measured.
+
+    The exit code is 0 if every limit is kept, 1 if not, 2 on errors. In GitHub Actions a summary
+    goes to the job, and each violation is an annotation.
+
+    Example: wefe check study.toml --max weat-es=0.5 --max-increase 10% --baseline baseline.db
+    """
+    from wefe.study._gate import check as check_limits
+
+    limits = _parse_limits(max)
+    found = _results(study, results, name, baseline, n_jobs)
+    declared = found.plan.settings["limits"]
+    if max_increase is None:
+        max_increase = declared["max_increase"]
+    limits = _with_declared(limits, declared["max"], found)
+    if not limits and max_increase is None:
+        raise ValueError(
+            "there is no limit to check: --max weat-es=0.5, or --max-increase 10% --baseline "
+            "FILE.db, or [limits] in the study file."
+        )
+    if max_increase is not None and baseline is None:
+        raise ValueError(
+            f"an increase of at most {max_increase} is allowed, but of what? --baseline FILE.db "
+            "names the results of an earlier release ('wefe run --results FILE.db' makes them)."
+        )
+    report = check_limits(
+        found,
+        max_bias=limits,
+        max_increase=max_increase,
+        baseline=None if baseline is None else _open_baseline(baseline, found.plan.name),
+        on="scores" if each else "aggregated",
+        allow_new=allow_new,
+        allow_nan=allow_nan,
+    )
+    _print(report)
+    _tell_github(report, os.environ)
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
+    limits: dict[str, float] = {}
+    for text in texts:
+        # A label may have '=' in it.
+        metric, equals, value = text.rpartition("=")
+        try:
+            most = float(value)
+        except ValueError:
+            most = math.nan
+        if not equals or not metric.strip() or not 0 <= most < math.inf:
+            raise ValueError(
+                f"--max {text!r} must read METRIC=VALUE, the value at least 0: for example "
+                "weat-es=0.5."
+            )
+        if metric.strip() in limits:
+            raise ValueError(f"--max {metric.strip()} is there twice.")
+        limits[metric.strip()] = most
+    return limits
+
+
+def _results(
+    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int
+) -> StudyResults:
+    """Return the results of a results file, or run what is missing of a study file."""
+    from wefe.study import Study, StudyResults
+
+    if path.suffix != ".toml":
+        if results is not None:
+            raise ValueError(f"--results is for a study file (.toml), and {path} is none.")
+        _check_other(path, baseline)
+        return StudyResults.from_file(path, name)
+    if name is not None:
+        raise ValueError(f"--name is for a results file; {path} declares one study.")
+    declared = Study.from_file(path)
+    _check_other(declared.results_path if results is None else results, baseline)
+    try:
+        return declared.run(results, n_jobs=n_jobs)
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here.", file=sys.stderr)
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _check_other(results: Path, baseline: Path | None) -> None:
+    if baseline is None:
+        return
+    if not baseline.is_file():
+        raise FileNotFoundError(
+            f"--baseline {baseline}: there is no such file. 'wefe run --results {baseline}' makes "
+            "it of the release to compare with."
+        )
+    if results.exists() and os.path.samefile(results, baseline):
+        raise ValueError(
+            f"--baseline {baseline} is the results file itself; nothing could ever differ. Keep a "
+            "copy of the results of each release."
+        )
+
+
+def _open_baseline(path: Path, study: str) -> StudyResults:
+    from wefe.study import StudyResults
+    from wefe.study._store import Store
+
+    with Store(path, create=False) as store:
+        names = store.studies()
+    return StudyResults.from_file(path, study if study in names else None)
+
+
+def _with_declared(
+    limits: Mapping[str, float], declared: Mapping[str, float], results: StudyResults
+) -> dict[str, float]:
+    """Return the limits of the options, and those of the study file for other metrics."""
+    from wefe.study._gate import limits_by_label
+
+    return limits_by_label(declared, results.plan) | limits_by_label(limits, results.plan)
+
+
+def _print(report: GateReport) -> None:
+    print(f"Bias gate {report.summary()}")
+    frame = report.short()
+    frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
+    # A name with a line of its own could give orders to GitHub Actions.
+    frame = frame.map(lambda cell: _one_line(cell) if isinstance(cell, str) else cell)
+    title = "Nearest to the limits" if report.passed else "Not within limits"
+    print(f"\n{title} (value: distance from the score that means no bias)")
+    print(as_text(frame.head(_LONGEST_TABLE)))
+    if len(frame) > _LONGEST_TABLE:
+        print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
+    if not report.passed:
+        print()
+        for message in report.messages()[:_LONGEST_TABLE]:
+            print(f"- {_one_line(message)}")
+    for note in report.notes:
+        print(f"note: {_one_line(note)}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _tell_github(report: GateReport, environment: Mapping[str, Any]) -> None:
+    """Write the summary of the job, and an annotation for each violation."""
+    summary = environment.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        # Other steps of the job write there as well.
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(report.to_markdown())
+    if environment.get("GITHUB_ACTIONS") == "true":
+        messages = report.messages()
+        for message in messages[:_MOST_ANNOTATIONS]:
+            print(f"::error title=Bias gate::{_escaped(message)}")
+
+
+def _escaped(text: str) -> str:
+    """Return a text that cannot end its annotation, or begin another one."""
+    for letter in "%\r\n":
+        text = text.replace(letter, f"%{ord(letter):02X}")
+    return text

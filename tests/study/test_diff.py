@@ -1,0 +1,354 @@
+"""What differs between two results: matched by name, never more and never less than there is."""
+
+import csv
+import io
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from wefe.study import Outcome
+from wefe.study._diff import StudyDiff, diff, markdown_table
+
+ONE = {
+    "WEAT-ES": {
+        "gender": {
+            "art": {"w2v": 0.5, "glove": -0.375},
+            "job": {"w2v": 0.125, "glove": 0.25},
+        }
+    }
+}
+
+
+def changed(scores, **cells):
+    """The same scores with others for some (query, model) of WEAT-ES and gender."""
+    queries = {query: dict(row) for query, row in scores["WEAT-ES"]["gender"].items()}
+    for place, score in cells.items():
+        query, model = place.split("_")
+        queries[query][model] = score
+    return {"WEAT-ES": {"gender": queries}}
+
+
+def test_a_study_does_not_differ_from_itself(two_models):
+    found = diff(two_models, two_models)
+    assert found.is_empty
+    assert set(found.scores["status"]) == {"equal"}
+    assert len(found.scores) == 8
+    assert set(found.aggregated["query_set"]) == {"Overall", "gender", "faith"}
+    assert found.changed("ranks").empty
+    assert list(found.tables()) == []
+    assert repr(found) == "<StudyDiff: no difference in 8 scores>"
+
+
+def test_a_changed_score_is_found_with_its_size_and_direction(results_of):
+    found = diff(results_of(ONE), results_of(changed(ONE, art_glove=0.625)))
+    assert not found.is_empty
+    (row,) = found.changed().to_dict("records")
+    assert (row["model_name"], row["query_set"], row["query_name"], row["metric"]) == (
+        *("glove", "gender", "art", "WEAT-ES"),
+    )
+    assert row["status"] == "changed"
+    assert row["score_before"] == -0.375
+    assert row["score_after"] == 0.625
+    assert row["change"] == 1.0
+    # It crossed the value for no bias: the distance grew by less than the score.
+    assert row["bias_change"] == 0.25
+    assert row["relative_change"] == pytest.approx(2 / 3)
+
+
+def test_a_score_of_the_other_sign_is_a_change_although_the_distance_is_the_same(results_of):
+    found = diff(results_of(ONE), results_of(changed(ONE, art_w2v=-0.5)))
+    (row,) = found.changed().to_dict("records")
+    assert row["change"] == -1.0
+    assert row["bias_change"] == 0.0
+    # Distances are aggregated, so no aggregated score changed and no rank.
+    assert found.changed("aggregated").empty
+    assert found.changed("ranks").empty
+
+
+def test_the_distance_is_that_from_the_score_of_no_bias(results_of):
+    before, after = (results_of({"ECT": {"s": {"q": {"m": x}}}}) for x in (0.5, 0.75))
+    (row,) = diff(before, after).changed().to_dict("records")
+    assert (row["change"], row["bias_change"], row["relative_change"]) == (0.25, -0.25, -0.5)
+
+
+def test_aggregated_scores_and_ranks_are_compared(results_of):
+    found = diff(results_of(ONE), results_of(changed(ONE, art_glove=0.625)))
+    rows = found.changed("aggregated").set_index("query_set")
+    assert rows.loc["gender", "score_before"] == 0.3125
+    assert rows.loc["gender", "score_after"] == 0.4375
+    assert set(rows.index) == {"gender", "Overall"}
+    ranks = found.ranks.set_index(["query_set", "model_name"])
+    assert ranks.loc[("gender", "glove"), ["rank_before", "rank_after"]].tolist() == [1.0, 2.0]
+    assert ranks.loc[("gender", "w2v"), ["rank_before", "rank_after"]].tolist() == [1.0, 1.0]
+
+
+def test_a_tolerance_is_a_largest_difference_and_holds_for_ranks_too(results_of):
+    before = results_of({"RND": {"s": {"q": {"a": 0.25, "b": 0.25 + 2**-20}}}})
+    after = results_of({"RND": {"s": {"q": {"a": 0.25 + 2**-19, "b": 0.25 + 2**-20}}}})
+    assert not diff(before, after).is_empty
+    assert len(diff(before, after).changed("ranks")) == 4
+    found = diff(before, after, tolerance=2**-19)
+    assert found.is_empty
+    assert set(found.ranks["status"]) == {"within tolerance"}
+    assert not diff(before, after, tolerance=2**-20).is_empty
+
+
+def test_other_ranks_of_equal_scores_are_a_difference(results_of):
+    def study(ties):
+        ways = {"function": "bias_avg", "ties": ties, "correlation": "spearman"}
+        scores = {"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}}
+        return results_of(scores, settings={"aggregation": ways})
+
+    found = diff(study("min"), study("max"))
+    assert found.changed().empty
+    assert found.changed("ranks")["rank_after"].tolist() == [2.0] * 4
+    assert not found.is_empty
+
+
+def test_what_is_renamed_is_in_one_of_them_only(results_of):
+    renamed = {"WEAT-ES": {"gender": {"art": ONE["WEAT-ES"]["gender"]["art"]}}}
+    renamed["WEAT-ES"]["gender"]["work"] = ONE["WEAT-ES"]["gender"]["job"]
+    found = diff(results_of(ONE), results_of(renamed))
+    assert found.only_before["query_name"].tolist() == ["job", "job"]
+    assert found.only_after["query_name"].tolist() == ["work", "work"]
+    assert list(found.only_after) == ["model_name", "query_set", "query_name", "metric"]
+    assert not found.is_empty
+    statuses = found.to_frame()["status"].value_counts().to_dict()
+    assert statuses == {"equal": 2, "only before": 2, "only after": 2}
+    assert "scores only before: 2; scores only after: 2" in found.summary()
+
+
+def test_studies_that_share_nothing_can_be_compared(results_of):
+    other = results_of({"RND": {"x": {"y": {"z": 1.0}}}})
+    found = diff(results_of(ONE), other)
+    assert found.scores.empty
+    assert (len(found.only_before), len(found.only_after)) == (4, 1)
+    assert not found.is_empty
+    assert len(found.to_frame()) == 5
+    assert (
+        repr(found) == "<StudyDiff: scores in both: 0; scores only before: 4; scores only after: 1>"
+    )
+
+
+def test_ranks_are_among_the_models_that_both_have(results_of):
+    with_third = {"WEAT-ES": {"gender": {"art": {"w2v": 0.5, "glove": -0.4, "best": 0.0}}}}
+    found = diff(
+        results_of({"WEAT-ES": {"gender": {"art": {"w2v": 0.5, "glove": -0.4}}}}),
+        results_of(with_third),
+    )
+    assert found.changed("ranks").empty
+    assert found.only_after["model_name"].tolist() == ["best"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status", "is_empty"),
+    [
+        ("lost words", 0.5, "NaN before", False),
+        (0.5, "lost words", "NaN after", False),
+        ("lost words", "lost words", "NaN in both", True),
+        (Outcome("failed", reason="broken file"), 0.5, "computed after only", False),
+        (0.5, Outcome(), "computed before only", False),
+        (Outcome(), Outcome("failed", reason="broken file"), "computed in neither", True),
+    ],
+)
+def test_what_has_no_score_has_a_status(results_of, before, after, status, is_empty):
+    def study(score):
+        return results_of({"WEAT-ES": {"s": {"q": {"m": score}, "other": {"m": 0.25}}}})
+
+    found = diff(study(before), study(after))
+    assert dict(zip(found.scores["query_name"], found.scores["status"], strict=True)) == {
+        "q": status,
+        "other": "equal",
+    }
+    assert found.is_empty is is_empty
+    assert status in found.summary()
+
+
+def with_interval(score, half_width, p_value=0.5):
+    return {
+        "score": score,
+        "p_value": p_value,
+        "score_lower": score - half_width,
+        "score_upper": score + half_width,
+    }
+
+
+@pytest.mark.parametrize(("score", "beyond"), [(0.7, False), (0.9, True)])
+def test_a_change_is_set_against_the_interval(results_of, score, beyond):
+    before, after = (
+        results_of({"WEAT-ES": {"s": {"q": {"m": cell}, "none": {"m": 0.1}}}})
+        for cell in (with_interval(0.5, 0.25), with_interval(score, 0.125))
+    )
+    found = diff(before, after).scores.set_index("query_name")["beyond_interval"]
+    assert bool(found["q"]) is beyond
+    assert found["none"] is pd.NA
+
+
+def test_p_values_and_intervals_of_equal_scores_are_compared(results_of):
+    def study(cell):
+        return results_of({"WEAT-ES": {"s": {"q": {"m": cell}}}})
+
+    before = study(with_interval(0.5, 0.25))
+    for cell, status in (
+        (with_interval(0.5, 0.25, p_value=0.25), "p-value changed"),
+        (with_interval(0.5, 0.125), "interval changed"),
+        (0.5, "p-value changed"),
+    ):
+        found = diff(before, study(cell))
+        assert found.scores["status"].tolist() == [status]
+        assert not found.is_empty
+
+
+def test_it_is_told_what_the_scores_were_computed_from(results_of):
+    before = results_of(ONE)
+    assert diff(before, results_of(ONE, params={"ddof": 1})).scores["differs"].unique() == [
+        "parameters"
+    ]
+
+    def redone(key, version):
+        cell = Outcome("done", {"score": 0.5}, None, key, 0.1, "2030-01-01T00:00:00", version)
+        return results_of(changed(ONE, art_w2v=cell))
+
+    for pair, expected in (
+        ((redone("1", "2.0"), redone("2", "2.0")), "vectors"),
+        ((redone("1", "2.0"), redone("2", "2.1")), "version"),
+        ((redone("1", "2.0"), redone("1", "2.0")), None),
+    ):
+        rows = diff(*pair).scores.set_index(["query_name", "model_name"])
+        assert rows.loc[("art", "w2v"), "differs"] == expected
+
+
+def test_declarations_that_differ_are_noted(results_of):
+    before = results_of(ONE)
+    sums = {"aggregation": {"function": "avg", "ties": "min", "correlation": "spearman"}}
+    assert diff(before, results_of(ONE, settings=sums)).notes == (
+        "the study files differ in: aggregation",
+    )
+    assert diff(before, results_of(ONE, weights={"gender": 9.0})).notes == (
+        "the query sets differ in their weights, or in how many queries they have",
+    )
+    assert diff(before, results_of(ONE)).notes == ()
+
+
+def test_columns_from_elsewhere_are_compared_by_rank(results_of):
+    def study(**scores):
+        column = {"name": "WEB", "best": "higher", "scores": scores}
+        return results_of(ONE, settings={"external": [column]})
+
+    found = diff(study(w2v=0.5, glove=0.25), study(w2v=0.125, glove=0.25))
+    assert set(found.changed("ranks")["ranking"]) == {"WEB"}
+    assert not found.is_empty
+
+
+def test_wrong_input_is_refused(two_models):
+    with pytest.raises(TypeError, match="after must be a StudyResults; got str 'b.db'"):
+        diff(two_models, "b.db")
+    for wrong in (-1, math.inf, math.nan, "0", True):
+        with pytest.raises(ValueError, match="tolerance must be a number of at least 0"):
+            diff(two_models, two_models, wrong)
+    with pytest.raises(ValueError, match="table must be one of"):
+        diff(two_models, two_models).changed("notes")
+
+
+def test_markdown_shows_names_as_they_are(results_of):
+    evil = "<script>alert(1)</script>|`x`\n# [a](b) @team"
+    before = results_of({"WEAT-ES": {evil: {evil: {evil: 0.5}}}}, name=evil)
+    after = results_of({"WEAT-ES": {evil: {evil: {evil: 0.25}}}}, name=evil)
+    text = diff(before, after).to_markdown()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    # Every row has the cells of its heading: no name makes another cell or line.
+    cells = [line.replace("\\|", "").count("|") for line in rows]
+    assert len(set(cells[:3])) == 1
+    assert "\\`x\\` \\# \\[a\\]\\(b\\) \\@team" in text
+
+
+def test_markdown_is_cut_and_says_so(results_of):
+    many = {f"q{i}": {"m": i / 64} for i in range(60)}
+    more = {name: {"m": row["m"] + 1 + i / 64} for i, (name, row) in enumerate(many.items())}
+    found = diff(results_of({"RND": {"s": many}}), results_of({"RND": {"s": more}}))
+    text = found.to_markdown(limit=10)
+    assert "... and 50 more" in text
+    # The largest changes are shown.
+    assert "| q59 |" in text
+    assert "| q3 |" not in text
+
+
+def test_a_table_in_markdown_has_empty_cells_where_nothing_is():
+    frame = pd.DataFrame({"a_b": [None, "x"], "n": [math.nan, 2.0], "is": [True, False]})
+    assert markdown_table(frame).splitlines() == [
+        "| a b | n | is |",
+        "|---|--:|---|",
+        "|  |  | yes |",
+        "| x | 2 | no |",
+    ]
+
+
+# The command
+
+
+@pytest.fixture
+def call(two_models, results_of, monkeypatch, capsys):
+    """Return a function that calls `wefe diff` with results in place of files."""
+    import typer
+
+    from wefe.cli import _diff, _run
+
+    files = {"one": two_models}
+
+    def run(other, *arguments):
+        files["other"] = other
+        monkeypatch.setattr(_run, "open_results", lambda path, name=None: files[str(path)])
+        app = typer.Typer(pretty_exceptions_enable=False)
+        app.command()(_diff.diff)
+        code = app(["one", "other", *arguments], standalone_mode=False)
+        return code or 0, capsys.readouterr().out
+
+    return run
+
+
+def test_the_command_ends_with_0_if_nothing_differs(call, two_models):
+    code, printed = call(two_models)
+    assert code == 0
+    assert printed == "no difference in 8 scores\n"
+
+
+@pytest.fixture
+def another(results_of):
+    return results_of(
+        {
+            "WEAT-ES": {
+                "gender": {"art": {"w2v": 0.75, "glove": -0.4}, "job": {"w2v": 0.2, "glove": 0.2}},
+                "faith": {"mood": {"w2v": 1.0, "glove": -0.1}},
+            },
+            "ECT": {"gender": {"art": {"w2v": 0.9, "glove": 0.75}}},
+        }
+    )
+
+
+def test_the_command_ends_with_1_if_something_differs_and_shows_it(call, another):
+    code, printed = call(another)
+    assert code == 1
+    assert "scores in both: 8 (1 changed, 7 equal)" in printed
+    assert "+25.0%" in printed
+    assert call(another, "--tolerance", "0.2")[0] == 0
+
+
+def test_the_command_prints_for_programs(call, another):
+    code, printed = call(another, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert (code, len(rows)) == (1, 8)
+    assert [row["score_after"] for row in rows if row["status"] == "changed"] == ["0.75"]
+    tables = json.loads(call(another, "--format", "json")[1])
+    assert set(tables) == {"scores", "aggregated", "ranks", "only_before", "only_after"}
+    assert len(tables["scores"]) == 8
+    assert "### Scores" in call(another, "--format", "markdown")[1]
+
+
+def test_a_diff_has_a_table_of_everything(two_models, another):
+    found = diff(two_models, another)
+    assert isinstance(found, StudyDiff)
+    assert list(found.to_frame()["status"]) == list(found.scores["status"])
