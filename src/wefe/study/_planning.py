@@ -93,7 +93,7 @@ class Planner:
             identity = source_identity(entry)
             source = digest(identity, entry.source, entry.encoder, entry.load_options())
             variants = []
-            for planned, mitigation in self._variants(entry):
+            for planned, mitigation in self._variants(model):
                 what = None if mitigation is None else mitigation.identity()
                 of_model[planned.label] = digest(source, what)
                 if identity is None:

@@ -1,0 +1,5 @@
+from ._render import to_html as to_html
+from ._render import to_markdown as to_markdown
+from ._render import write_html as write_html
+from ._render import write_markdown as write_markdown
+from ._summarize import summarize as summarize

@@ -1,0 +1,185 @@
+"""What the report says about methods: what a score means, and where it is from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Method(NamedTuple):
+    """A method for readers who have never heard of it.
+
+    Attributes
+    ----------
+    meaning : str
+        What it measures or does, in a sentence or two.
+    reference : str
+        The publication.
+    """
+
+    meaning: str
+    reference: str
+
+
+_CALISKAN = (
+    "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from language "
+    "corpora contain human-like biases. Science 356, 2017."
+)
+_BOLUKBASI = (
+    "T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer Programmer "
+    "as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016."
+)
+_MANZINI = (
+    "T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian is to "
+    "Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019."
+)
+_DEV = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
+
+#: Name of a metric in study files -> the method.
+METRICS: dict[str, Method] = {
+    "weat": Method(
+        "How much closer, by cosine, the first target words are to the first attribute words than "
+        "to the second, less the same of the second target words; summed over words. The sign "
+        "tells the direction.",
+        _CALISKAN,
+    ),
+    "weat-es": Method(
+        "The effect size of WEAT: the difference of the mean associations of both target sets, in "
+        "standard deviations. It tells how well the sets are kept apart, not how large the "
+        "associations are. The sign tells the direction.",
+        _CALISKAN,
+    ),
+    "rnd": Method(
+        "How much farther the attribute words are from the mean of one target set than from that "
+        "of the other. The sign tells the direction.",
+        "N. Garg, L. Schiebinger, D. Jurafsky and J. Zou. Word embeddings quantify 100 years of "
+        "gender and ethnic stereotypes. PNAS 115, 2018.",
+    ),
+    "rnsb": Method(
+        "A classifier learns positive and negative words; how unevenly the probability of being "
+        "negative is spread over the target words (Kullback-Leibler divergence from even).",
+        "C. Sweeney and M. Najafian. A Transparent Framework for Evaluating Unintended Demographic "
+        "Bias in Word Embeddings. ACL 2019.",
+    ),
+    "mac": Method(
+        "The mean cosine distance of target words from attribute sets: 1 where words of the two "
+        "have nothing to do with each other.",
+        _MANZINI,
+    ),
+    "ect": Method(
+        "Whether both target sets order the attribute words alike by similarity: the rank "
+        "correlation of the two orders. Higher is better.",
+        _DEV,
+    ),
+    "ripa": Method(
+        "How far attribute words reach along the line from one target word of a pair to the "
+        "other. Target words are pairs by position. The sign tells the direction.",
+        "K. Ethayarajh, D. Duvenaud and G. Hirst. Understanding Undesirable Word Embedding "
+        "Associations. ACL 2019.",
+    ),
+    "direct-bias": Method(
+        "How much, without its sign, attribute words that should be neutral lie along the bias "
+        "direction, which the target words define.",
+        _BOLUKBASI,
+    ),
+    "same": Method(
+        "How far attribute words lean to one of the target groups, without the sign, as a share of "
+        "what the distance of the groups allows.",
+        "S. Schröder, A. Schulz, F. Hinder and B. Hammer. The SAME score: Improved cosine based "
+        "bias score for word embeddings. 2022.",
+    ),
+    "gweat": Method(
+        "WEAT for several pairs of target and attribute sets: whether each target set is closer to "
+        "its own attribute set than the others are.",
+        "N. Swinger, M. De-Arteaga, N. T. Heffernan IV, M. D. M. Leiserson and A. T. Kalai. What "
+        "are the Biases in My Word Embedding? AIES 2019.",
+    ),
+    "seat": Method(
+        "WEAT on the vectors of whole sentences that say little but the word in question.",
+        "C. May, A. Wang, S. Bordia, S. R. Bowman and R. Rudinger. On Measuring Social Biases in "
+        "Sentence Encoders. NAACL 2019.",
+    ),
+    "ceat": Method(
+        "WEAT effect sizes over many contexts in which the words occur, combined as in a "
+        "meta-analysis.",
+        "W. Guo and A. Caliskan. Detecting Emergent Intersectional Biases: Contextualized Word "
+        "Embeddings Contain a Distribution of Human-like Biases. AIES 2021.",
+    ),
+}
+
+#: Name of a mitigation method in study files -> the method.
+MITIGATIONS: dict[str, Method] = {
+    "hard-debias": Method(
+        "Removes the bias direction from every word that should be neutral, and makes pairs "
+        "equally far from them.",
+        _BOLUKBASI,
+    ),
+    "soft-debias": Method(
+        "Lowers what lies along the bias direction as far as it costs little similarity.",
+        _BOLUKBASI,
+    ),
+    "multiclass-hard-debias": Method("Hard debiasing for any number of classes.", _MANZINI),
+    "multiclass-soft-debias": Method("Soft debiasing for any number of classes.", _MANZINI),
+    "double-hard-debias": Method(
+        "Removes what encodes the frequency of words first, and the bias direction then.",
+        "T. Wang, X. V. Lin, N. F. Rajani, B. McCann, V. Ordonez and C. Xiong. Double-Hard Debias: "
+        "Tailoring Word Embeddings for Gender Bias Mitigation. ACL 2020.",
+    ),
+    "half-sibling-regression": Method(
+        "Subtracts from each word what definitional words predict of it.",
+        "Z. Yang and J. Feng. A Causal Inference Method for Reducing Gender Bias in Word Embedding "
+        "Relations. AAAI 2020.",
+    ),
+    "inlp": Method(
+        "Removes, again and again, what linear classifiers tell the classes apart by.",
+        "S. Ravfogel, Y. Elazar, H. Gonen, M. Twiton and Y. Goldberg. Null It Out: Guarding "
+        "Protected Attributes by Iterative Nullspace Projection. ACL 2020.",
+    ),
+    "leace": Method(
+        "The smallest change after which no linear classifier finds the classes.",
+        "N. Belrose, D. Schneider-Joseph, S. Ravfogel, R. Cotterell, E. Raff and S. Biderman. "
+        "LEACE: Perfect linear concept erasure in closed form. NeurIPS 2023.",
+    ),
+    "linear-projection": Method("Removes the bias direction from every word.", _DEV),
+    "oscar": Method(
+        "Turns the bias direction and a concept until they are orthogonal; both stay.",
+        "S. Dev, T. Li, J. M. Phillips and V. Srikumar. OSCaR: Orthogonal Subspace Correction and "
+        "Rectification of Biases in Word Embeddings. EMNLP 2021.",
+    ),
+    "repulsion-attraction-neutralization": Method(
+        "Moves words away from biased neighbours and from the bias direction, but not far.",
+        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
+        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.",
+    ),
+}
+
+FRAMEWORK = (
+    "P. Badilla, F. Bravo-Marquez and J. Pérez. WEFE: The Word Embeddings Fairness Evaluation "
+    "Framework. IJCAI 2020."
+)
+SILHOUETTES = (
+    "M. Spliethöver and H. Wachsmuth. Bias Silhouette Analysis: Towards Assessing the Quality of "
+    "Bias Metrics for Word Embedding Models. IJCAI 2021."
+)
+AUDITS = (
+    "S. Schröder, A. Schulz, F. Hinder and B. Hammer. Semantic Properties of Cosine Based Bias "
+    "Scores for Word Embeddings. ICPRAM 2024."
+)
+BOOTSTRAP = (
+    "B. Efron. Better Bootstrap Confidence Intervals. Journal of the American Statistical "
+    "Association 82, 1987."
+)
+
+AGGREGATIONS = {
+    "bias_avg": "the mean distance of the scores from the value that means no bias",
+    "abs_avg": "the mean of the absolute scores",
+    "avg": "the mean of the scores, in which opposite signs cancel",
+    "sum": "the sum of the scores, in which opposite signs cancel",
+    "abs_sum": "the sum of the absolute scores",
+}
+TIES = {
+    "min": "the best of the ranks that they take up",
+    "max": "the last of the ranks that they take up",
+    "average": "the average of the ranks that they take up",
+    "first": "ranks in the order in which they are listed",
+    "dense": "one rank, and the next model the following one",
+}

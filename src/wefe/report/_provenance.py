@@ -1,0 +1,174 @@
+"""What the report says of how results were made: methods, references, provenance."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wefe.report import _methods
+
+if TYPE_CHECKING:
+    from wefe.study._results import StudyResults
+
+# What is known of a run, unless it was never made.
+_RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
+
+
+def methods_of(results: StudyResults) -> dict[str, Any]:
+    plan, settings = results.plan, results.plan.settings
+    lookup, aggregation = settings["lookup"], settings["aggregation"]
+    lookup_names = set(lookup)
+    own = {part["method"]: part for part in settings["mitigations"]}
+    intervals = settings["intervals"]
+    unknown = _methods.Method("", "")
+    texts = [
+        f"Words are looked up as {_forms(lookup['preprocessors'])}; of the forms that a model has, "
+        f"{'the first counts' if lookup['strategy'] == 'first' else 'all count'}. Vectors are "
+        f"{'scaled to unit length' if lookup['normalize'] else 'taken as they are'}. A query that "
+        f"loses more than {lookup['lost_vocabulary_threshold']:.0%} of the words of a set has no "
+        "score.",
+        "Scores of a query set are aggregated by "
+        f"{_methods.AGGREGATIONS.get(aggregation['function'], aggregation['function'])}. Queries "
+        "that not every model could answer are left out for all.",
+        "Overall scores weigh query sets: "
+        + ", ".join(f"{part.name} {part.weight:g}" for part in plan.query_sets)
+        + ".",
+        "Models are ranked by the distance of the aggregated score from the value that means no "
+        f"bias; rank 1 is the smallest. Models with the same score have "
+        f"{_methods.TIES.get(aggregation['ties'], aggregation['ties'])}. Rankings are compared by "
+        f"{aggregation['correlation'].capitalize()} correlation.",
+    ]
+    references = [_methods.FRAMEWORK]
+    if intervals["n_bootstrap"]:
+        texts.append(
+            f"Intervals of scores ({intervals['confidence']:.0%}) are from "
+            f"{intervals['n_bootstrap']} bootstrap samples of the words of each set: they say how "
+            "far a score would move with other words of the same kind, and nothing of how "
+            "the model was trained."
+        )
+        references.append(_methods.BOOTSTRAP)
+    if results.of_kind("silhouette"):
+        texts.append(
+            "A silhouette measures a query with ever more of its words, in random orders. "
+            "Robustness is the share of the possible area that it does not cover, from 0 to 1."
+        )
+        references.append(_methods.SILHOUETTES)
+    if results.of_kind("direction") or settings["audit"]["scores"]:
+        references.append(_methods.AUDITS)
+    return {
+        "texts": texts,
+        "metrics": [
+            {
+                "label": metric.label,
+                "title": metric.title,
+                "meaning": _methods.METRICS.get(metric.metric, unknown).meaning,
+                "reference": _methods.METRICS.get(metric.metric, unknown).reference,
+                "range": _range(*metric.scale.value_range),
+                "no_bias_value": metric.scale.no_bias_value,
+                "params": {
+                    key: value for key, value in metric.params.items() if key not in lookup_names
+                },
+                "query_sets": list(metric.query_sets),
+            }
+            for metric in plan.metrics
+        ],
+        "mitigations": [
+            {
+                "method": name,
+                "criterion": part["criterion"],
+                "meaning": _methods.MITIGATIONS.get(name, unknown).meaning,
+                "reference": _methods.MITIGATIONS.get(name, unknown).reference,
+                "params": part["params"],
+            }
+            for name, part in own.items()
+        ],
+        "references": references,
+    }
+
+
+def _range(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "scores have no bounds"
+    if math.isinf(high):
+        return f"scores are at least {low:g}"
+    return f"scores are at most {high:g}" if math.isinf(low) else f"scores are {low:g} to {high:g}"
+
+
+def _forms(preprocessors: Sequence[Mapping[str, Any]]) -> str:
+    return ", then ".join(
+        " and ".join(f"{key}={value}" for key, value in form.items()) or "written"
+        for form in preprocessors
+    )
+
+
+def provenance(results: StudyResults) -> dict[str, Any]:
+    from wefe import __version__
+    from wefe.study._plan import digest
+
+    kinds: dict[str, dict[str, int]] = {}
+    for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
+        counts = kinds.setdefault(task.kind, {"done": 0, "failed": 0, "missing": 0})
+        counts[outcome.status] += 1
+    pairs = zip(results.plan.tasks, results.outcomes, strict=True)
+    keys = [(task.name, outcome.key) for task, outcome in pairs if outcome.key is not None]
+    n_done = sum(counts["done"] for counts in kinds.values())
+    n_computed = results.run.get("n_computed")
+    finished = [outcome.finished for outcome in results.outcomes if outcome.finished]
+    return {
+        "run": {**dict.fromkeys(_RUN), **results.run},
+        "written_by": __version__,
+        "tasks": [{"kind": kind, **counts} for kind, counts in kinds.items()],
+        "n_done": n_done,
+        "n_computed": n_computed,
+        "n_kept": None if n_computed is None else max(0, n_done - n_computed),
+        "oldest": min(finished, default=None),
+        "newest": max(finished, default=None),
+        "versions": sorted({o.version for o in results.outcomes if o.version is not None}),
+        "random_state": results.plan.settings.get("random_state"),
+        "declaration": as_toml(_said(results.plan.settings)),
+        "digest": digest(sorted(key for _, key in keys)) if keys else None,
+        "keys": [list(pair) for pair in keys],
+    }
+
+
+def as_toml(table: Mapping[str, Any], path: str = "") -> str:
+    """Return plain data as TOML, as study files are written in it.
+
+    Examples
+    --------
+    >>> print(as_toml({"name": "A", "models": [{"source": "demo"}]}))
+    name = "A"
+    <BLANKLINE>
+    [[models]]
+    source = "demo"
+    """
+    lines, blocks = [], []
+    for key, value in table.items():
+        # JSON's texts, numbers and lists are TOML as well.
+        name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _as_json(key)
+        place = f"{path}.{name}" if path else name
+        if isinstance(value, Mapping):
+            blocks.append(f"[{place}]\n{as_toml(value, place)}".rstrip())
+        elif isinstance(value, list) and value and all(isinstance(x, Mapping) for x in value):
+            blocks += [f"[[{place}]]\n{as_toml(part, place)}".rstrip() for part in value]
+        else:
+            lines.append(f"{name} = {_as_json(value)}")
+    return "\n\n".join(["\n".join(lines), *blocks] if lines else blocks)
+
+
+def _as_json(value: Any) -> str:
+    # The only character that JSON may leave as it is and TOML may not.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _said(value: Any) -> Any:
+    """Leave out of a declaration what says nothing."""
+    if isinstance(value, Mapping):
+        parts = {key: _said(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
+    if isinstance(value, list | tuple):
+        return [_said(part) for part in value]
+    return value

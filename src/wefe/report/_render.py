@@ -1,0 +1,217 @@
+"""The report as one HTML file that needs nothing else, and in short as Markdown."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wefe.report._findings import count, listed, number
+from wefe.report._summarize import summarize
+from wefe.report._words import MOST_WORDS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from wefe.study._results import StudyResults
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# Longer names would make a Markdown table unreadable.
+_LONGEST_NAME = 80
+
+
+def to_html(results: StudyResults) -> str:
+    """Return the report as HTML.
+
+    It is one file without any other: no network is used, and its Content-Security-Policy forbids
+    it. Whatever comes from word lists, names and messages is shown as text.
+
+    Parameters
+    ----------
+    results : StudyResults
+        What :meth:`wefe.study.Study.run` returns.
+
+    Returns
+    -------
+    str
+        About 5 MB, most of which is the library that draws the figures.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> html = to_html(Study.example().run(":memory:", progress=False))
+    >>> html[:15], html.count("<h1")
+    ('<!doctype html>', 1)
+    """
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    from wefe._same_words import without_logging
+    from wefe.report._figures import figures
+
+    summary = summarize(results)
+    with without_logging("wefe"):
+        drawn = figures(results, summary)
+    # The first stands above all others, so that it sees what goes wrong in them.
+    parts = (_file("errors.js"), get_plotlyjs(), _file("report.js"))
+    scripts = [_script(part) for part in parts]
+    environment = _environment(autoescape=True)
+    environment.filters["json"] = lambda value: Markup(script_json(value))
+    return environment.get_template("report.html.jinja").render(
+        **summary,
+        figures=drawn,
+        most_words=MOST_WORDS,
+        # The only script that may run is this one: by its hash, not by where it stands.
+        script_hashes=Markup(" ".join(f"'{_hash(part)}'" for part in scripts)),
+        scripts=[Markup(part) for part in scripts],
+        css=Markup(_file("report.css")),
+    )
+
+
+def to_markdown(results: StudyResults) -> str:
+    """Return the report in short as Markdown, for pull requests and job summaries.
+
+    Parameters
+    ----------
+    results : StudyResults
+        What :meth:`wefe.study.Study.run` returns.
+
+    Returns
+    -------
+    str
+        The findings, ranks, changes and failures, in at most about 80 lines.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> text = to_markdown(Study.example().run(":memory:", progress=False))
+    >>> print(text.splitlines()[0])
+    # Example
+    """
+    environment = _environment(finalize=escape_markdown)
+    text = environment.get_template("report.md.jinja").render(**summarize(results))
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
+    """Write the report as one HTML file; `path` is what it was, or the whole report.
+
+    Parameters
+    ----------
+    results : StudyResults
+        What :meth:`wefe.study.Study.run` returns.
+    path : path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    _write(to_html, results, path)
+
+
+def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
+    """Write the report in short as Markdown; `path` is what it was, or the whole report.
+
+    Parameters
+    ----------
+    results : StudyResults
+        What :meth:`wefe.study.Study.run` returns.
+    path : path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    _write(to_markdown, results, path)
+
+
+def _write(render: Any, results: StudyResults, path: str | os.PathLike[str]) -> None:
+    from wefe._files import atomic_file, check_writable
+
+    check_writable(path)
+    text = render(results)
+    with atomic_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _environment(**options: Any) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        **options,
+    )
+    environment.filters |= {
+        "number": number,
+        "p_value": _p_value,
+        "percent": lambda share: "" if share is None else f"{100 * share:.0f} %",
+        "signed": lambda value: "" if value is None else f"{value:+.3f}",
+        "change": lambda share: "" if share is None else f"{100 * share:+.0f} %",
+        "rank": lambda rank: "–" if rank is None else f"{rank:g}",
+        "count": count,
+        "listed": listed,
+        "cut": _cut,
+    }
+    return environment
+
+
+def _file(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _script(text: str) -> str:
+    # As a browser reads it, or the hash would be of something else; and it must not end early.
+    return text.replace("\r\n", "\n").replace("</script", r"<\/script")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def script_json(value: Any) -> str:
+    r"""Return JSON that can stand in a script element, whatever the texts in it.
+
+    Examples
+    --------
+    >>> script_json("</script>&\u2028")
+    '"\\u003c/script\\u003e\\u0026\\u2028"'
+    """
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def escape_markdown(value: object) -> str:
+    r"""Return a text that GitHub shows as it is: no markup, no table cell, no mention.
+
+    Examples
+    --------
+    >>> escape_markdown("a|b `c` <i> @me #1")
+    'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1'
+    """
+    text = " ".join(str(value).split())
+    text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
+    # An invisible space keeps names from calling people and issues.
+    return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)
+
+
+def _cut(text: str, most: int = _LONGEST_NAME) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,503 @@
+"""Everything that the report says, as one dictionary of plain data."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from wefe.report._methods import AGGREGATIONS
+from wefe.report._provenance import methods_of, provenance
+from wefe.report._words import words_by_query
+from wefe.study._plan import OVERALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from wefe.study._results import StudyResults
+
+# Of more warnings of a kind, the report has the first ones; the tidy table has all.
+_MOST_WARNINGS = 100
+_HIDDEN = {"Cc", "Cs"}
+# Marks that reorder the text around them.
+_REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+
+
+def summarize(results: StudyResults) -> dict[str, Any]:
+    """Return everything that the report says about a study.
+
+    Parameters
+    ----------
+    results : StudyResults
+        What :meth:`wefe.study.Study.run` returns; it may be incomplete.
+
+    Returns
+    -------
+    dict
+        Plain data, fit for JSON: texts, numbers, lists; what has no value is None.
+
+        - 'findings': list of {'title', 'sentences'}, the summary in words; 'caveat' goes with it.
+        - 'models', 'query_sets': what was compared.
+        - 'rankings': a table of ranks per query set, and 'Overall' first if there are several;
+          'kind' tells columns of bias from external ones and those of quality.
+        - 'metrics': per metric its scores, query set by query set, with all that is known of each.
+        - 'aggregated': per query set, aggregated scores and their distance from no bias.
+        - 'correlations': per query set, how rankings correlate.
+        - 'overlaps': whether intervals of the first two models overlap.
+        - 'changes': each mitigated model against its base.
+        - 'quality', 'silhouettes', 'directions': what else was asked for.
+        - 'warnings': by kind, with where; 'gaps': what has no value, and why.
+        - 'words': per query set and query, word sets, lost words and individual biases.
+        - 'methods', 'provenance': how all this was made.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> summary = summarize(Study.example().run(":memory:", progress=False))
+    >>> print(summary["findings"][0]["sentences"][0])
+    Gender: minilm-words (hard-debias, gender) has the least bias measured, by WEAT-ES and ECT.
+    """
+    from wefe._same_words import without_logging
+    from wefe.report._findings import findings, overlaps
+
+    # What would be logged stands in the report.
+    with without_logging("wefe"):
+        summary = _tables(results)
+    summary["overlaps"] = overlaps(summary)
+    summary["findings"] = findings(summary)
+    summary["caveat"] = (
+        "A low score says that less association was measured with these words, by this metric. It "
+        "does not say that a model is free of bias."
+    )
+    plain: dict[str, Any] = _plain(summary)
+    return plain
+
+
+def _tables(results: StudyResults) -> dict[str, Any]:
+    tidy = results.to_frame()
+    plan = results.plan
+    return {
+        "name": plan.name,
+        "description": plan.description,
+        "models": [_model(results, label) for label in _labels(results)],
+        "query_sets": [
+            {
+                "name": part.name,
+                "n_queries": len(part.queries),
+                "weight": part.weight,
+                "left_out": [{"query": name, "why": why} for name, why in part.left_out],
+            }
+            for part in plan.query_sets
+        ],
+        "rankings": [_ranking(results, name) for name in query_sets(results)],
+        "metrics": [_scores(results, tidy, metric.label) for metric in plan.metrics],
+        "aggregated": [_aggregated(results, name) for name in query_sets(results)],
+        "correlations": [_correlations(results, name) for name in query_sets(results)],
+        "changes": list(_changes(results)),
+        "quality": _quality(results),
+        "silhouettes": list(_silhouettes(results)),
+        "directions": list(_directions(results)),
+        "warnings": _warnings(results),
+        "audited": bool(plan.settings["audit"]["scores"]),
+        "gaps": _gaps(results, tidy),
+        "words": list(words_by_query(results)),
+        "methods": methods_of(results),
+        "provenance": provenance(results),
+    }
+
+
+def query_sets(results: StudyResults) -> list[str]:
+    """Return what has a ranking of its own: all query sets together, if there are several, first.
+
+    External columns and the one of quality are in the overall ranking only.
+    """
+    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
+    names = [part.name for part in results.plan.query_sets if part.name in asked]
+    others = results.plan.settings["external"] or results.plan.settings["quality"]
+    return [OVERALL, *names] if len(names) > 1 or others else names
+
+
+def _labels(results: StudyResults) -> list[str]:
+    return [model.label for model in results.plan.models]
+
+
+def _model(results: StudyResults, label: str) -> dict[str, Any]:
+    planned = results.plan.model(label)
+    return {
+        "label": label,
+        "source": planned.source,
+        "is_encoder": planned.is_encoder,
+        "base": planned.base,
+        "mitigation": planned.mitigation,
+        **{key: value for key, value in results.models.get(label, {}).items() if key != "source"},
+        "lost": _lost(results, label),
+    }
+
+
+def _lost(results: StudyResults, label: str) -> dict[str, Any] | None:
+    """Count the different words that the queries ask for and a model lacks."""
+    used: set[str] = set()
+    lost: set[str] = set()
+    values = [outcome.value for task, outcome in results.of_kind("words") if task.model == label]
+    for value in values:
+        for part in (value or {}).get("sets", ()):
+            used.update(part["used"])
+            lost.update(part["lost"])
+    n_words = len(used | lost)
+    return {"n_lost": len(lost), "n_words": n_words} if n_words else None
+
+
+# Ranks
+
+
+def _kind(results: StudyResults, column: str) -> str:
+    settings = results.plan.settings
+    if column in [part["name"] for part in settings["external"]]:
+        return "external"
+    if settings["quality"] and column == settings["quality"]["name"]:
+        return "quality"
+    return "bias"
+
+
+def _ranking(results: StudyResults, name: str) -> dict[str, Any]:
+    ranks = results.rankings(name)
+    kinds = {str(column): _kind(results, str(column)) for column in ranks}
+    bias = ranks[[column for column, kind in kinds.items() if kind == "bias"]]
+    # A sum over fewer ranks cannot be compared.
+    sums = bias.sum(axis=1, skipna=False)
+    return {
+        "name": name,
+        "columns": [{"name": column, "kind": kind} for column, kind in kinds.items()],
+        "rows": [
+            {"model": model, "ranks": ranks.loc[model].tolist(), "sum": sums[model]}
+            for model in sums.sort_values(kind="stable", na_position="last").index
+        ],
+    }
+
+
+# Scores
+
+
+def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, Any]:
+    metric = results.plan.metric(label)
+    parts = []
+    for name in metric.query_sets:
+        rows = tidy[(tidy["metric"] == label) & (tidy["query_set"] == name)]
+        if rows.empty:
+            continue
+        table = results.scores(label, name)
+        by_model = {
+            model: part.set_index("query_name") for model, part in rows.groupby("model_name")
+        }
+        queries = [str(query) for query in table.columns[:-1]]
+        parts.append(
+            {
+                "query_set": name,
+                "queries": queries,
+                "cells": [
+                    [_cell(by_model[model].loc[query], metric.scale) for query in queries]
+                    for model in table.index
+                ],
+                "aggregated": table.iloc[:, -1].tolist(),
+                "aggregation": table.attrs["aggregation"],
+                "left_out": list(table.attrs["left_out"]),
+            }
+        )
+    return {
+        "label": label,
+        "title": metric.title,
+        "no_bias_value": metric.scale.no_bias_value,
+        "models": _labels(results),
+        "parts": parts,
+    }
+
+
+def _cell(row: Any, scale: Any) -> dict[str, Any]:
+    known = {
+        "score": row["score"],
+        "distance": scale.bias(row["score"]),
+        "interval": [row["score_lower"], row["score_upper"]],
+        "p_value": row["p_value"],
+        "used": row["words_used"],
+        "lost": row["words_lost"],
+        "reason": row["nan_reason"],
+        "status": row["status"],
+    }
+    # Most have no more than a score: a report of thousands should not be long for nothing.
+    return {key: value for key, value in known.items() if not _is_missing(value)}
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    if isinstance(value, list):
+        return all(map(_is_missing, value))
+    return bool(pd.isna(value))
+
+
+def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
+    """Return aggregated scores, and their distances from what means no bias."""
+    columns = {
+        metric.label: column
+        for metric in results.plan.metrics
+        if (column := _column(results, metric.label, name)) is not None
+    }
+    return {
+        "name": name,
+        "way": AGGREGATIONS[results.plan.settings["aggregation"]["function"]],
+        "columns": list(columns),
+        "best": [best for _, best in columns.values()],
+        "rows": [
+            {
+                "model": model,
+                "values": [column.get(model, math.nan) for column, _ in columns.values()],
+                "distances": [
+                    abs(column.get(model, math.nan) - best) for column, best in columns.values()
+                ],
+            }
+            for model in _labels(results)
+        ],
+    }
+
+
+def _column(results: StudyResults, label: str, name: str) -> tuple[pd.Series, float] | None:
+    """Return an aggregated column of a metric, and the value that means no bias in it."""
+    from wefe.ranking import overall_scores
+
+    plan = results.plan
+    asked = plan.metric(label).query_sets
+    if name != OVERALL:
+        if name not in asked:
+            return None
+        table = results.scores(label, name)
+    else:
+        tables = [results.scores(label, part) for part in asked]
+        weights = [plan.query_set(part).weight for part in asked]
+        table = overall_scores(tables, OVERALL, weights)
+    column = table.iloc[:, -1]
+    return column, float(table.attrs["best"][column.name])
+
+
+def _correlations(results: StudyResults, name: str) -> dict[str, Any]:
+    ranks = results.rankings(name)
+    correlations = results.correlations(name)
+    return {
+        "name": name,
+        "columns": [str(column) for column in correlations],
+        "kinds": [_kind(results, str(column)) for column in correlations],
+        "values": correlations.to_numpy().tolist(),
+        "n_models": int(ranks.notna().any(axis=1).sum()),
+        "method": results.plan.settings["aggregation"]["correlation"],
+    }
+
+
+def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
+    """Compare each mitigated model with its base: distances from no bias, and quality."""
+    name = query_sets(results)[0] if query_sets(results) else None
+    distances: dict[str, pd.Series] = {}
+    if name is not None:
+        columns = {m.label: _column(results, m.label, name) for m in results.plan.metrics}
+        distances = {
+            label: (found[0] - found[1]).abs() for label, found in columns.items() if found
+        }
+    table = results.quality()
+    quality = {} if table is None else {str(k): row.to_dict() for k, row in table.iterrows()}
+    for model in results.plan.models:
+        if model.mitigation is None:
+            continue
+        yield {
+            "model": model.label,
+            "base": model.base,
+            "mitigation": model.mitigation,
+            "query_set": name,
+            "bias": [
+                {"metric": label, **_change(column.get(model.base), column.get(model.label))}
+                for label, column in distances.items()
+            ],
+            "quality": [
+                {"benchmark": str(benchmark), **_change(of_base, scores[benchmark])}
+                for benchmark, of_base in quality.get(model.base, {}).items()
+                if (scores := quality.get(model.label)) is not None
+            ],
+        }
+
+
+def _change(before: Any, after: Any) -> dict[str, float]:
+    before, after = (math.nan if each is None else float(each) for each in (before, after))
+    # What is left of rounding is no bias, and nothing to be relative to.
+    relative = (after - before) / abs(before) if abs(before) > 1e-6 else math.nan
+    return {"before": before, "after": after, "change": after - before, "relative": relative}
+
+
+# What else was asked for
+
+
+def _quality(results: StudyResults) -> dict[str, Any] | None:
+    table = results.quality()
+    if table is None:
+        return None
+    cells: dict[Any, Any] = {
+        (task.model, task.place["benchmark"]): outcome.value or {"nan_reason": outcome.reason}
+        for task, outcome in results.of_kind("quality")
+    }
+    return {
+        "name": results.plan.settings["quality"]["name"],
+        "benchmarks": [str(column) for column in table],
+        "rows": [
+            {
+                "model": model,
+                "scores": table.loc[model].tolist(),
+                "used": [_used(cells.get((model, column), {})) for column in table],
+                "reasons": [cells.get((model, column), {}).get("nan_reason") for column in table],
+            }
+            for model in table.index
+        ],
+    }
+
+
+def _used(score: Mapping[str, Any]) -> str | None:
+    if score.get("n_items") is None:
+        return None
+    return f"{score['n_used']} of {score['n_items']}"
+
+
+def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
+    for task, silhouette in results.silhouettes():
+        yield {
+            "model": task.model,
+            "metric": silhouette.metric,
+            "query_set": task.place["query_set"],
+            "query": silhouette.query_name,
+            "vary": silhouette.vary,
+            "n_runs": silhouette.n_runs,
+            "n_words": silhouette.n_words,
+            "value": silhouette.value,
+            "robustness": silhouette.robustness,
+            "bounds": [float(silhouette.lower[0]), float(silhouette.upper[0])],
+            "fewest": int(silhouette.k[0]),
+        }
+
+
+def _directions(results: StudyResults) -> Iterator[dict[str, Any]]:
+    for task, audit in results.directions():
+        yield {
+            "model": task.model,
+            "criterion": task.place["criterion"],
+            "n_sets": len(audit["sets"]),
+            "first": audit["explained_variance_ratio"][0],
+            "chance": audit["chance_ratio"],
+            "mean_correlation": audit["mean_correlation"],
+            "outliers": list(audit["outliers"]),
+            "n_warnings": len(audit["warnings"]),
+        }
+
+
+# What to mind
+
+
+def _warnings(results: StudyResults) -> list[dict[str, Any]]:
+    """Return audit warnings by kind, the most frequent first."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for task, outcome in results.of_kind("score"):
+        for text in (outcome.value or {}).get("warnings") or ():
+            kind, _, message = str(text).partition(": ")
+            found.setdefault(kind, []).append({**_where(task), "message": message})
+    for task, audit in results.directions():
+        for warning in audit["warnings"]:
+            item = {**_where(task), "message": warning["message"]}
+            found.setdefault(warning["kind"], []).append(item)
+    of_scores = {
+        (kind, item["model"], item["query"]) for kind, items in found.items() for item in items
+    }
+    for task, outcome in results.of_kind("words"):
+        for warning in ((outcome.value or {}).get("audit") or {}).get("warnings") or ():
+            key = (warning["kind"], task.model, task.place["query"])
+            if key not in of_scores:
+                item = {**_where(task), "message": warning["message"]}
+                found.setdefault(warning["kind"], []).append(item)
+    return [
+        {
+            "kind": kind,
+            "n": len(items),
+            "items": items[:_MOST_WARNINGS],
+            "models": list(dict.fromkeys(item["model"] for item in items)),
+        }
+        for kind, items in sorted(found.items(), key=lambda pair: -len(pair[1]))
+    ]
+
+
+def _where(task: Any) -> dict[str, str]:
+    place = task.place
+    return {
+        "model": task.model,
+        "metric": place.get("metric", ""),
+        "query_set": place.get("query_set", ""),
+        "query": place.get("query") or f"bias direction: {place.get('criterion')}",
+    }
+
+
+def _gaps(results: StudyResults, tidy: pd.DataFrame) -> dict[str, Any]:
+    """Return what has no value, and why."""
+    nan = []
+    n_scores = len(results.of_kind("score"))
+    if n_scores:
+        without = tidy[tidy["score"].isna() & (tidy["status"] == "done")]
+        nan = [
+            {
+                "metric": row["metric"],
+                "query_set": row["query_set"],
+                "query": row["query_name"],
+                "model": row["model_name"],
+                "reason": row["nan_reason"] or "the score is NaN",
+            }
+            for row in without.to_dict("records")
+        ]
+    return {
+        "n_scores": n_scores,
+        "n_tasks": len(results.outcomes),
+        "n_missing": len(results.missing),
+        "n_failed": len(results.failed),
+        "failures": results.failures().to_dict("records"),
+        "nan": nan,
+    }
+
+
+# As plain data
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has for a value, with texts that cannot disturb what is around them."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible(str(key)): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if value is pd.NA or value is None:
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def visible(text: str) -> str:
+    r"""Show characters that are not seen, or that reorder what is around them, as escapes.
+
+    Examples
+    --------
+    >>> visible("w2v\u202e\x00")
+    'w2v\\u202e\\u0000'
+    """
+    return "".join(
+        f"\\u{ord(letter):04x}"
+        if letter in _REORDERING
+        or (letter not in "\n\t" and unicodedata.category(letter) in _HIDDEN)
+        else letter
+        for letter in text
+    )

@@ -1,0 +1,179 @@
+// Draws figures when they come near, sorts tables, builds long ones, and prepares printing.
+"use strict";
+(() => {
+  const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  let printing = false;
+
+  // Figures
+
+  // Colours of wefe.plotting on a light page, and what stands for them on a dark one.
+  const DARK = {
+    "#222222": "#e8eaed",
+    "#555555": "#b4bac2",
+    "#e3e3e3": "#3c434c",
+    "#d4d4d4": "#3c434c",
+    white: "rgba(0,0,0,0)",
+  };
+  const recoloured = (value) => {
+    if (typeof value === "string") {
+      return Object.hasOwn(DARK, value)
+        ? DARK[value]
+        : value.replace(/color:#555555/g, `color:${DARK["#555555"]}`);
+    }
+    if (Array.isArray(value)) return value.map(recoloured);
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, recoloured(part)]));
+    }
+    return value;
+  };
+
+  const themed = (figure) => {
+    const { data, layout } = structuredClone(figure);
+    layout.paper_bgcolor = "rgba(0,0,0,0)";
+    layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: "#555555", activecolor: "#222222" };
+    if (printing || !darkScheme.matches) return { data, layout };
+    // The numbers in heat maps stand on pale colours in both themes.
+    const traces = data.map((trace) => (trace.type === "heatmap" ? trace : recoloured(trace)));
+    const dark = recoloured(layout);
+    const template = dark.template.layout;
+    template.hoverlabel = { ...template.hoverlabel, bgcolor: "#2b3138" };
+    return { data: traces, layout: dark };
+  };
+
+  const plots = [...document.querySelectorAll(".drawing")];
+  const read = (plot) => JSON.parse(plot.parentElement.querySelector("script").textContent);
+  const draw = (plot) => {
+    const figure = themed(read(plot));
+    // No buttons that would send something anywhere.
+    const config = {
+      responsive: true,
+      displaylogo: false,
+      modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+    };
+    // On paper there is nothing to scroll.
+    if (printing && !figure.layout.width) figure.layout.width = 680;
+    plot.querySelector(".waiting")?.remove();
+    plot.dataset.drawn = "yes";
+    return Plotly.react(plot, figure.data, figure.layout, config);
+  };
+  const isDrawn = (plot) => plot.dataset.drawn === "yes";
+
+  const NEAR_PX = 600;
+  const drawOnce = (plot) => {
+    near.unobserve(plot);
+    if (!isDrawn(plot)) draw(plot);
+  };
+  const near = new IntersectionObserver(
+    (entries) => entries.filter((each) => each.isIntersecting).forEach((each) => drawOnce(each.target)),
+    { rootMargin: `${NEAR_PX}px 0px` }
+  );
+  plots.forEach((plot) => near.observe(plot));
+  // What is near from the start does not wait for a frame, which a hidden page may never have.
+  setTimeout(() => {
+    const isNear = ({ top, height }) => height > 0 && top < window.innerHeight + NEAR_PX;
+    plots.filter((plot) => isNear(plot.getBoundingClientRect())).forEach(drawOnce);
+  });
+  darkScheme.addEventListener("change", () => plots.filter(isDrawn).forEach(draw));
+
+  // Printing: everything drawn, on white, and what is folded opened.
+
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    printing = true;
+    opened = [...document.querySelectorAll("details:not([open]):not(.long)")];
+    opened.forEach((details) => (details.open = true));
+    plots.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => {
+    printing = false;
+    opened.forEach((details) => (details.open = false));
+    // Drawn anew, as a figure does not leave a width that it was given.
+    plots.forEach((plot) => {
+      Plotly.purge(plot);
+      draw(plot);
+    });
+  });
+
+  // Tables
+
+  const cell = (tag, text, scope) => {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (scope) made.scope = scope;
+    return made;
+  };
+
+  const valueOf = (row, column) => {
+    const text = (row.cells[column]?.textContent ?? "").trim();
+    const number = Number.parseFloat(text.replace(/^[<>] /, ""));
+    return Number.isNaN(number) ? text : number;
+  };
+  const compare = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    // What has no number comes last.
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return a.localeCompare(b);
+  };
+  const makeSortable = (table) => {
+    const headings = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+    headings.forEach((heading, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => {
+        const falls = heading.getAttribute("aria-sort") === "ascending";
+        headings.forEach((other) => other.removeAttribute("aria-sort"));
+        heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
+        const rows = [...table.tBodies[0].rows];
+        rows.sort((a, b) => compare(valueOf(a, column), valueOf(b, column)) * (falls ? -1 : 1));
+        table.tBodies[0].append(...rows);
+      });
+    });
+  };
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+
+  // All words of a query, by model: built when it is asked for.
+  const buildWords = (details) => {
+    const { models, words, values } = JSON.parse(details.querySelector("script").textContent);
+    const table = document.createElement("table");
+    table.className = "sortable";
+    table.append(cell("caption", details.dataset.caption));
+    const head = table.createTHead().insertRow();
+    head.append(cell("th", "Word", "col"), ...models.map((model) => cell("th", model, "col")));
+    const body = table.createTBody();
+    words.forEach((word, i) => {
+      const row = body.insertRow();
+      const numbers = values[i].map((value) =>
+        cell("td", value === null ? "–" : (value > 0 ? "+" : "") + value.toFixed(3))
+      );
+      numbers.forEach((number) => (number.className = "number"));
+      row.append(cell("th", word, "row"), ...numbers);
+    });
+    makeSortable(table);
+    details.querySelector(".scroll").replaceChildren(table);
+  };
+  document.querySelectorAll("details.words").forEach((details) => {
+    details.addEventListener("toggle", () => details.open && buildWords(details), { once: true });
+  });
+
+  // Navigation: the section that is read is marked, and a link into a folded part opens it.
+
+  const links = new Map(
+    [...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link])
+  );
+  const marking = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        links.forEach((link) => link.removeAttribute("aria-current"));
+        links.get(target.id)?.setAttribute("aria-current", "true");
+      }
+    },
+    { rootMargin: "-10% 0px -80% 0px" }
+  );
+  document.querySelectorAll("main > section").forEach((section) => marking.observe(section));
+  if (!calm.matches) document.documentElement.classList.add("smooth");
+  document.documentElement.dataset.ready = "yes";
+})();

@@ -1,0 +1,411 @@
+"""The page: what is in it, that names are text, that it can be read by everybody, and Chromium."""
+
+import html.parser
+import itertools
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import wefe.report
+from wefe.report import to_html, write_html
+from wefe.report._figures import figures
+from wefe.report._render import script_json
+from wefe.report._summarize import summarize
+from wefe.study import Outcome
+
+TEMPLATES = Path(wefe.report.__file__).parent / "templates"
+_EMPTY = {"meta", "br", "img", "link", "input", "hr", "wbr"}
+
+
+class _Page(html.parser.HTMLParser):
+    """Collects elements with their attributes and texts, and whether they are closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.unclosed = [], [], []
+        text = re.sub(r"(?s)/\*\*\n\* plotly.js v.*?</script>", "</script>", text)
+        self.feed(text)
+        self.close()
+        self.unclosed += self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), []))
+        if tag not in _EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        else:
+            self.unclosed.append(tag)
+
+    def handle_data(self, data):
+        for _, _, texts in self.elements[-1:]:
+            texts.append(data)
+
+    def all(self, tag):
+        return [(attrs, "".join(texts)) for name, attrs, texts in self.elements if name == tag]
+
+
+@pytest.fixture(scope="session")
+def rich_html(rich):
+    return to_html(rich)
+
+
+@pytest.fixture(scope="session")
+def nasty_html(nasty):
+    return to_html(nasty)
+
+
+@pytest.fixture(scope="session")
+def page(rich_html):
+    return _Page(rich_html)
+
+
+@pytest.mark.parametrize("which", ["rich", "nasty", "with_failure", "example"])
+def test_every_element_is_closed_and_every_link_leads_somewhere(which, request):
+    page = _Page(to_html(request.getfixturevalue(which)))
+    assert page.unclosed == []
+    ids = [attrs["id"] for _, attrs, _ in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] for attrs, _ in page.all("a")]
+    assert len(links) > 8
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+_NAN = {"score": None, "nan_reason": "lost"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ({"a": 0.1}, "so nothing is ranked"),
+        ({"a": Outcome(), "b": Outcome()}, "2 of 2 tasks are not computed yet"),
+        ({"a": Outcome("failed", reason="no <file>")}, "no &lt;file&gt;"),
+        ({"a": _NAN, "b": _NAN}, "2 of 2 scores have no value"),
+        ({f"m{i}": i / 10 for i in range(20)}, "m0 has the least bias measured"),
+        ({"a": 0.0, "b": 0.0}, "a and b have the least bias measured, by WEAT in equal measure"),
+    ],
+    ids=["one model", "nothing computed", "failed", "nan", "many models", "all zero"],
+)
+def test_a_study_in_any_state_has_a_report(made, scores, said):
+    text = to_html(made({"WEAT": {"G": {"q": scores}}}))
+    assert _Page(text).unclosed == []
+    assert said in text
+
+
+def test_headings_are_in_order_and_the_language_is_known(page):
+    levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert page.all("html")[0][0]["lang"] == "en"
+
+
+def test_tables_have_captions_and_headings_of_rows_and_columns(page):
+    n_tables = len(page.all("table"))
+    assert n_tables > 20
+    assert len(page.all("caption")) == n_tables
+    assert all(attrs.get("scope") in ("col", "row") for attrs, _ in page.all("th"))
+
+
+def test_each_figure_has_a_caption_and_words_that_stand_for_it(rich, page):
+    drawn = figures(rich, summarize(rich))
+    plots = [attrs for attrs, _ in page.all("div") if attrs.get("class") == "drawing"]
+    assert len(plots) == len(drawn) == len(page.all("figcaption")) > 10
+    assert all(len(attrs["aria-label"]) > 40 for attrs in plots)
+    kinds = {name.partition("-")[0] for name in drawn}
+    assert kinds == {"ranking", "scores", "correlations", "silhouettes"}
+
+
+def test_the_heat_map_names_the_score_that_is_farthest_from_no_bias(made):
+    results = made({"ECT": {"G": {"q": {"a": 0.9, "b": 0.2}, "r": {"a": 0.5, "b": 0.4}}}})
+    figure = figures(results, summarize(results))["scores-0"]
+    assert figure.alt.endswith("farthest from 1 is that of b for q: 0.800 away.")
+    (trace,) = figure.data["data"]
+    assert trace["z"] == [
+        pytest.approx([-0.1, -0.8]),
+        pytest.approx([-0.5, -0.6]),
+    ]
+    axis = figure.data["layout"]["coloraxis"]
+    assert (axis["cmin"], axis["cmax"]) == pytest.approx((-0.8, 0.8))
+
+
+def test_nothing_is_loaded_from_anywhere(page, rich_html):
+    loads = {"src", "srcset", "data", "action", "poster", "background"}
+    for tag, attrs, _ in page.elements:
+        assert not loads & set(attrs), (tag, attrs)
+        assert tag not in ("link", "iframe", "object", "embed", "base", "img")
+    policy = next(attrs["content"] for attrs, _ in page.all("meta") if "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    assert "unsafe-inline" not in policy.partition("style-src")[0]
+    assert "url(" not in (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    assert rich_html.count("* plotly.js v") == 1
+
+
+def test_text_stands_before_scripts(rich_html):
+    assert rich_html.index('id="provenance"') < rich_html.index("* plotly.js v")
+
+
+def test_names_are_text(nasty_html, nasty_names):
+    script, image, link, *_ = nasty_names
+    page = _Page(nasty_html)
+    assert len([attrs for attrs, _ in page.all("script") if "type" not in attrs]) == 3
+    assert not page.all("img")
+    assert all(attrs["href"].startswith("#") for attrs, _ in page.all("a"))
+    assert not any(key.startswith("on") for _, attrs, _ in page.elements for key in attrs)
+    # Not left out, and not taken for a template.
+    text = "".join("".join(texts) for _, _, texts in page.elements)
+    assert all(name in text for name in (script, image, link))
+    assert "\u202e" not in nasty_html
+    assert nasty_html.count("<b>") == 0
+
+
+def test_names_are_no_markup_in_figures(nasty, nasty_names):
+    allowed = re.compile(r"</?b>|<br>|</?i>|<extra></extra>|</?span( style=\"[^\"]*\")?>")
+
+    def texts(value):
+        if isinstance(value, dict):
+            # Positions of bars are not shown; what stands at them is `ticktext`.
+            for key, part in value.items():
+                if key not in ("y", "x", "tickvals", "categoryarray"):
+                    yield from texts(part)
+        elif isinstance(value, list):
+            for part in value:
+                yield from texts(part)
+        elif isinstance(value, str):
+            yield value
+
+    found = [
+        text for figure in figures(nasty, summarize(nasty)).values() for text in texts(figure.data)
+    ]
+    assert any("&lt;img src=x" in text for text in found)
+    assert not [text for text in found if "<" in allowed.sub("", text)]
+
+
+@pytest.mark.parametrize(
+    "text", ["</script>", "<!--", "<script", "a\u2028b\u2029", "&amp;", "\x7f"]
+)
+def test_json_in_the_page_cannot_end_its_element(text):
+    written = script_json({text: [text]})
+    assert json.loads(written) == {text: [text]}
+    assert not set("<>&\u2028\u2029") & set(written)
+
+
+def test_it_is_written_whole_or_not_at_all(example, tmp_path):
+    path = tmp_path / "report.html"
+    write_html(example, path)
+    assert path.read_text(encoding="utf-8") == to_html(example)
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_html(example, tmp_path / "nowhere" / "report.html")
+
+
+def test_results_write_their_report_themselves(example, tmp_path):
+    example.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+
+
+# Contrast
+
+
+def _luminance(colour):
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(one, other):
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _themes():
+    css = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    return [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks]
+
+
+def test_contrast_is_computed_right():
+    assert _contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert _contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["light", "dark", "print"])
+def test_texts_can_be_read_in_every_theme(number):
+    themes = _themes()
+    assert len(themes) == 3
+    theme = themes[0] | themes[number]
+    pairs = [(text, ground) for text in ("text", "faint", "link") for ground in ("page", "panel")]
+    pairs += [("good-text", "good"), ("note-text", "note")]
+    too_low = {
+        pair: ratio for pair in pairs if (ratio := _contrast(theme[pair[0]], theme[pair[1]])) < 4.5
+    }
+    assert too_low == {}
+    assert _contrast(theme["focus"], theme["page"]) >= 3
+
+
+def test_texts_of_figures_can_be_read_in_the_dark_theme():
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    colours = dict(re.findall(r'"(#\w{6})": "(#\w{6})"', script))
+    page = _themes()[1]["page"]
+    from wefe.plotting._style import FAINT, INK
+
+    assert all(_contrast(colours[each], page) >= 4.5 for each in (INK, FAINT))
+
+
+# In a browser
+
+
+def _chromium(program, tmp_path, text, *flags):
+    """Open a page and return its document afterwards, and what was said on the console."""
+    path = tmp_path / "page.html"
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [
+            program,
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            f"--user-data-dir={tmp_path / 'profile'}",
+            *("--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0"),
+            # High enough that every figure is near.
+            "--window-size=1200,20000",
+            *flags,
+            path.as_uri(),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=True,
+    )
+    return done.stdout, re.findall(r".*CONSOLE.*", done.stderr)
+
+
+def _errors(document):
+    return _Page(document).all("html")[0][0].get("data-errors")
+
+
+@pytest.mark.parametrize("which", ["rich", "nasty"])
+def test_all_figures_are_drawn_without_an_error(which, request, chromium, tmp_path):
+    results = request.getfixturevalue(which)
+    text = request.getfixturevalue(f"{which}_html")
+    document, console = _chromium(chromium, tmp_path, text, "--dump-dom")
+    assert 'data-ready="yes"' in document
+    assert console == []
+    assert _errors(document) is None
+    assert "data-pwned" not in document
+    # Each has two: what is drawn, and what stands above.
+    drawn = document.count('data-drawn="yes"')
+    assert drawn == len(figures(results, summarize(results)))
+    assert document.count('<svg class="main-svg"') >= drawn
+    # Nobody made an element of a name.
+    page = _Page(document)
+    assert not page.all("img")
+    links = [attrs.get("href") or attrs.get("xlink:href") for attrs, _ in page.all("a")]
+    assert all(link is None or link.startswith("#") for link in links)
+
+
+def test_an_error_in_the_page_would_be_found(rich_html, chromium, tmp_path):
+    broken = rich_html.replace(
+        '<script type="application/json">{"data"', '<script type="x">{data', 1
+    )
+    document, _ = _chromium(chromium, tmp_path, broken, "--dump-dom")
+    assert "JSON" in _errors(document)
+
+
+def test_a_script_that_gets_into_the_page_does_not_run(rich_html, chromium, tmp_path):
+    inside = "<script>document.documentElement.dataset.pwned = 1</script>"
+    image = "<img src=x onerror='document.documentElement.dataset.pwned = 2'>"
+    text = rich_html.replace("<h2", f"{inside}{image}<h2", 1)
+    document, _ = _chromium(chromium, tmp_path, text, "--dump-dom")
+    assert "data-pwned" not in document
+    assert "script-src" in _errors(document)
+
+
+def test_the_page_is_to_be_seen(rich_html, chromium, tmp_path):
+    picture = tmp_path / "page.png"
+    _chromium(chromium, tmp_path, rich_html, f"--screenshot={picture}", "--window-size=1200,3000")
+    # An empty page would be a few kilobytes.
+    assert picture.stat().st_size > 100_000
+
+
+def test_figures_follow_the_dark_theme(rich_html, chromium, tmp_path):
+    shown = {}
+    for name, flags in {"light": (), "dark": ("--blink-settings=preferredColorScheme=0",)}.items():
+        document, _ = _chromium(chromium, tmp_path, rich_html, "--dump-dom", *flags)
+        svg = "".join(re.findall(r"<svg.*?</svg>", document, re.DOTALL))
+        # INK of wefe.plotting, and what stands for it in the dark.
+        shown[name] = (svg.count("fill: rgb(34, 34, 34)"), svg.count("fill: rgb(232, 234, 237)"))
+    assert shown["light"][0] > 100
+    assert shown["light"][1] == 0
+    assert shown["dark"][1] > 100
+    # What is left of dark ink stands on the pale cells of heat maps.
+    assert shown["dark"][0] < shown["light"][0]
+
+
+def test_it_prints(rich_html, chromium, tmp_path):
+    paper = tmp_path / "page.pdf"
+    _chromium(
+        chromium, tmp_path, rich_html, f"--print-to-pdf={paper}", "--no-pdf-header-footer",
+        "--window-size=800,600",
+    )  # fmt: skip
+    content = paper.read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) > 5
+
+
+_TRY = """
+const say = (key, value) => (document.documentElement.dataset[key] = JSON.stringify(value));
+const table = document.querySelector("#rankings table");
+const button = table.tHead.querySelectorAll("button")[1];
+const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
+button.click();
+say("once", [column(), button.parentElement.getAttribute("aria-sort")]);
+button.click();
+say("twice", [column(), button.parentElement.getAttribute("aria-sort")]);
+button.focus();
+say("focused", document.activeElement === button);
+document.querySelector("#words details").open = true;
+const details = document.querySelector("details.words");
+details.open = true;
+setTimeout(() => {
+  say("words", details.querySelectorAll("tbody tr").length);
+  window.dispatchEvent(new Event("beforeprint"));
+  const closed = [...document.querySelectorAll("details:not(.long)")].filter((one) => !one.open);
+  say("closed", closed.length);
+  const drawn = document.querySelectorAll('.drawing[data-drawn="yes"]');
+  say("printed", [drawn.length, document.querySelectorAll(".drawing").length]);
+  const plot = document.querySelector(".drawing");
+  const width = () => Number(plot.querySelector(".main-svg").getAttribute("width"));
+  const onPaper = width();
+  window.dispatchEvent(new Event("afterprint"));
+  say("widths", [onPaper, width() - plot.clientWidth]);
+}, 500);
+"""
+
+
+def test_tables_sort_words_unfold_and_printing_opens_everything(
+    rich, rich_html, chromium, tmp_path
+):
+    # The policy of the page would not let a test in.
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", rich_html)
+    text = text.replace("</body>", f"<script>{_TRY}</script></body>")
+    flags = ("--dump-dom", "--window-size=1200,600")
+    document, console = _chromium(chromium, tmp_path, text, *flags)
+    assert console == []
+    root = _Page(document).all("html")[0][0]
+    said = {
+        key.removeprefix("data-"): json.loads(value)
+        for key, value in root.items()
+        if key.startswith("data-") and key != "data-ready"
+    }
+    assert said["once"] == [["1", "2", "3", "4"], "ascending"]
+    assert said["twice"] == [["4", "3", "2", "1"], "descending"]
+    assert said["focused"] is True
+    assert said["words"] == summarize(rich)["words"][0]["n_positions"]
+    assert said["closed"] == 0
+    assert said["printed"][0] == said["printed"][1] > 10
+    # A4 is about 680 wide within its margins; afterwards figures fill the page again.
+    assert said["widths"] == [680, 0]
