@@ -154,7 +154,8 @@ def best_of_heading(name: str) -> Best | None:
 def _by_name(function: str, answered: pd.DataFrame, scale: Scale) -> tuple[pd.Series, Best]:
     n_scores = answered.shape[1]
     if n_scores == 0:
-        return pd.Series(math.nan, index=answered.index), scale.no_bias_value
+        best = 0.0 if function == "bias_avg" else scale.no_bias_value
+        return pd.Series(math.nan, index=answered.index), best
     _warn_if_misleading(function, scale)
     if function == "bias_avg":
         return scale.bias(answered).mean(axis=1), 0.0

@@ -218,7 +218,12 @@ def _made(scores, settings=None):
         tuple(tasks),
         {},
         {
-            "aggregation": {"function": "bias_avg", "ties": "min", "correlation": "spearman"},
+            "aggregation": {
+                "function": "bias_avg",
+                "missing": "queries",
+                "ties": "min",
+                "correlation": "spearman",
+            },
             "lookup": {
                 "preprocessors": [{}],
                 "strategy": "first",

@@ -81,7 +81,12 @@ def results_of():
             tuple(tasks),
             queries,
             {
-                "aggregation": {"function": "bias_avg", "ties": "min", "correlation": "spearman"},
+                "aggregation": {
+                    "function": "bias_avg",
+                    "missing": "queries",
+                    "ties": "min",
+                    "correlation": "spearman",
+                },
                 "external": [],
                 "quality": None,
                 "limits": {"max": {}, "max_increase": None},

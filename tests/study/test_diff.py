@@ -222,7 +222,14 @@ def test_it_is_told_what_the_scores_were_computed_from(results_of):
 
 def test_declarations_that_differ_are_noted(results_of):
     before = results_of(ONE)
-    sums = {"aggregation": {"function": "avg", "ties": "min", "correlation": "spearman"}}
+    sums = {
+        "aggregation": {
+            "function": "avg",
+            "missing": "queries",
+            "ties": "min",
+            "correlation": "spearman",
+        }
+    }
     assert diff(before, results_of(ONE, settings=sums)).notes == (
         "the study files differ in: aggregation",
     )

@@ -379,6 +379,34 @@ def test_a_worker_that_dies_fails_its_model_only(folder, monkeypatch):
     assert not results.missing
 
 
+# Aggregation
+
+
+def test_a_model_that_lacks_words_takes_queries_from_all_or_is_left_out(folder):
+    lines = (folder / "short.txt").read_text().splitlines(keepends=True)
+    lacks = ("math ", "algebra ", "geometry ", "calculus ", "equations ", "computation ")
+    kept = [line for line in lines if not line.startswith(lacks)]
+    (folder / "short.txt").write_text("".join(kept))
+    queries = run(folder)
+    column = queries.scores("WEAT-ES", "gender")
+    left_out = column.attrs["left_out"]
+    assert len(left_out) == 1
+    assert "Math" in left_out[0]
+    whole = column.loc["whole"]
+    assert whole.iloc[-1] == pytest.approx(whole.drop(left_out).iloc[:-1].abs().mean())
+    assert queries.rankings("gender").notna().all(axis=None)
+
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(text + '[aggregation]\nmissing = "models"\n')
+    models = run(folder)
+    assert models.run["n_computed"] == 0
+    column = models.scores("WEAT-ES", "gender")
+    assert column.loc["whole"].iloc[-1] == pytest.approx(column.loc["whole"].iloc[:-1].abs().mean())
+    ranks = models.rankings("gender")
+    assert ranks.loc["short"].isna().all()
+    assert sorted(ranks.drop("short")["WEAT-ES"]) == [1, 2]
+
+
 # The results file
 
 

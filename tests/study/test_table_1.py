@@ -102,7 +102,12 @@ def study(results_of):
             for metric in METRICS
         }
         settings = {
-            "aggregation": {"function": "bias_avg", "ties": ties, "correlation": correlation},
+            "aggregation": {
+                "function": "bias_avg",
+                "missing": "queries",
+                "ties": ties,
+                "correlation": correlation,
+            },
             "external": list(external),
         }
         weights = {place: float(WEIGHTS[place]) for place in tables if place in WEIGHTS}

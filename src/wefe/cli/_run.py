@@ -233,7 +233,10 @@ def print_results(results: StudyResults) -> None:
         print(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(shown, index=True))
         if ranking.isna().all().any():
-            print("Blank: no query was answered by all models; leave out the one that lacks words.")
+            print(
+                "Blank: no query was answered by all models. Leave out the model that lacks words, "
+                'or let [aggregation] missing = "models" do so.'
+            )
     n_nan = int(results.to_frame()["score"].isna().sum())
     if n_nan:
         print(f"\n{n_nan} scores are NaN; the report and the tables have the reasons.")

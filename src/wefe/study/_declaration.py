@@ -501,6 +501,11 @@ class AggregationEntry(_Part):
         default="bias_avg",
         description="bias_avg: mean distance from the score of no bias; the paper has abs_avg",
     )
+    missing: Literal["queries", "models"] = Field(
+        default="queries",
+        description="What is left out where a model lacks the words of a query: the query for all "
+        "models, or the model for all queries of the set",
+    )
     ties: Literal["min", "average", "first", "max", "dense"] = Field(
         default="min", description="The rank of models with the same number"
     )

@@ -218,10 +218,10 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            As of :func:`wefe.run_queries`; the last column is the aggregated one. It leaves out
-            queries that a model could not answer for lack of words, so that models are compared on
-            the same queries; but not those of a model of which a task failed, which has no
-            aggregated score.
+            As of :func:`wefe.run_queries`; the last column is the aggregated one. Models are
+            compared on the same queries: those that a model could not answer for lack of words are
+            left out; or that model is, if the study says ``missing = "models"``. A model of which a
+            task failed has no aggregated score, and takes no queries from the others.
         """
         return self._tables[self._place(metric, query_set)]
 
@@ -443,6 +443,9 @@ class StudyResults:
             for task, outcome in self._scores_of(metric, query_set)
             if outcome.status != "done"
         }
+        if self.plan.settings["aggregation"]["missing"] == "models":
+            answered = table.loc[:, table.notna().any()]
+            out |= set(answered.index[answered.isna().any(axis=1)])
         kept = table.loc[[label for label in table.index if label not in out]]
         kept = table if kept.empty else kept
         function = self.plan.settings["aggregation"]["function"]
