@@ -97,7 +97,8 @@ def test_a_tolerance_is_a_largest_difference_and_holds_for_ranks_too(results_of)
 
 def test_other_ranks_of_equal_scores_are_a_difference(results_of):
     def study(ties):
-        ways = {"function": "bias_avg", "ties": ties, "correlation": "spearman"}
+        ways = {"function": "bias_avg", "missing": "queries", "ties": ties}
+        ways["correlation"] = "spearman"
         scores = {"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}}
         return results_of(scores, settings={"aggregation": ways})
 

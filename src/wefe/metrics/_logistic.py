@@ -327,7 +327,7 @@ class _BlasLimit:
     @classmethod
     def keep(cls, set_up: threading.Event) -> None:
         """Limit BLAS until told otherwise; newer threadpoolctl wants one thread to do both."""
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
         try:
             with threadpool_limits(1, "blas"):
