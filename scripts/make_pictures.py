@@ -30,6 +30,7 @@ from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_individual_biases, plot_queries_results
 from wefe.running import run_queries
 from wefe.silhouette import silhouette_study
+from wefe.study import Study
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs/images"
 SCALE = 1.2
@@ -200,6 +201,39 @@ def layers() -> go.Figure:
     return scores.plot().update_layout(width=1000)
 
 
+def report(path: Path) -> None:
+    """Photograph the first page of a report: the packaged vectors, a part of them, a control."""
+    packaged = load_test_model()
+    order = np.random.default_rng(0).permutation(len(packaged.vocab))
+    words = list(packaged.vocab)
+    mitigation = {"method": "hard-debias", "criterion": "gender", "models": ["minilm-words"]}
+    study = {
+        "name": "Which of these models?",
+        "offline": True,
+        "models": [
+            {"source": "demo", "name": "minilm-words"},
+            {"source": "short.npz", "name": "first 16 dims"},
+            {"source": "control.npz", "name": "shuffled control"},
+        ],
+        "queries": [{"set": "gender"}, {"set": "weat"}],
+        "metrics": [{"metric": name} for name in ("weat-es", "rnd", "ect", "mac", "rnsb")],
+        "intervals": {"n_bootstrap": 200},
+        "audit": {"scores": True},
+        "mitigations": [mitigation],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, vectors in (
+            ("short", packaged.vectors[:, :16].copy()),
+            ("control", packaged.vectors[order]),
+        ):
+            np.savez(Path(folder, f"{name}.npz"), vocabulary=words, vectors=vectors)
+        results = Study(study, folder).run(":memory:")
+        assert results.is_complete, results.failures()
+        page = Path(folder, "report.html")
+        results.to_html(page)
+        photograph(page, path, 1100, 1290)
+
+
 FIGURES: dict[str, Callable[[], go.Figure]] = {
     figure.__name__: figure
     for figure in (
@@ -211,44 +245,53 @@ FIGURES: dict[str, Callable[[], go.Figure]] = {
 
 def write_png(figure: go.Figure, path: Path) -> None:
     """Write a figure as a picture, with kaleido or with a browser without a window."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     width, height = figure.layout.width or 1000, figure.layout.height or 640
     if importlib.util.find_spec("kaleido"):
         figure.write_image(path, width=width, height=height, scale=SCALE)
         return
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "figure.html"
+        body = figure.to_html(full_html=False, include_plotlyjs=True, config={"staticPlot": True})
+        page.write_text(f'<meta charset="utf-8"><body style="margin:0">{body}', encoding="utf-8")
+        photograph(page, path, width, height)
+
+
+def photograph(page: Path, path: Path, width: float, height: float) -> None:
+    """Write what a browser shows of a page."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit(
             f"a picture needs the package kaleido, or one of {', '.join(BROWSERS)} on the path."
         )
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "figure.html"
-        body = figure.to_html(full_html=False, include_plotlyjs=True, config={"staticPlot": True})
-        page.write_text(f'<meta charset="utf-8"><body style="margin:0">{body}', encoding="utf-8")
-        command = [
-            browser,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            f"--window-size={width:.0f},{height:.0f}",
-            f"--force-device-scale-factor={SCALE}",
-            "--virtual-time-budget=10000",
-            f"--screenshot={path.resolve()}",
-            page.as_uri(),
-        ]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--window-size={width:.0f},{height:.0f}",
+        f"--force-device-scale-factor={SCALE}",
+        "--virtual-time-budget=10000",
+        f"--screenshot={path.resolve()}",
+        page.as_uri(),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 def main() -> None:
     """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", choices=[*FIGURES, []], help="by default, all")
+    names = [*FIGURES, "report"]
+    parser.add_argument("names", nargs="*", choices=[*names, []], help="by default, all")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
-    for name in options.names or FIGURES:
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or names:
         path = options.folder / f"{name}.png"
-        write_png(FIGURES[name](), path)
+        if name == "report":
+            report(path)
+        else:
+            write_png(FIGURES[name](), path)
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
 
 
