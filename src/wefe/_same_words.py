@@ -61,13 +61,15 @@ def on_same_words(
 
 
 @contextmanager
-def without_logging(*names: str) -> Iterator[None]:
+def without_logging(*names: str, kept: list[str] | None = None) -> Iterator[None]:
     """Keep warnings about parts of a query from being taken for warnings about the query.
 
     Parameters
     ----------
     *names : str
         Loggers, with all below them.
+    kept : list of str, optional
+        Gets the warnings, each once.
     """
     # A filter holds for the very logger only, not for those below it.
     loggers = [
@@ -79,7 +81,13 @@ def without_logging(*names: str) -> Iterator[None]:
     here = threading.get_ident()
 
     def serious(record: logging.LogRecord) -> bool:
-        return record.levelno > logging.WARNING or record.thread != here
+        if record.levelno > logging.WARNING or record.thread != here:
+            return True
+        if kept is not None and record.levelno == logging.WARNING:
+            text = record.getMessage()
+            if text not in kept:
+                kept.append(text)
+        return False
 
     for each in loggers:
         each.addFilter(serious)

@@ -48,6 +48,16 @@ params = { n_iterations = 3 }
 """
 # Slow enough to be interrupted.
 SLOW = STUDY.split('[[metrics]]\nmetric = "rnsb"')[0] + "[intervals]\nn_bootstrap = 3000\n"
+# One query set, two quick metrics.
+SHORT = (
+    STUDY.split('[[queries]]\nset = "religion"')[0]
+    + """
+[[metrics]]
+metric = "weat-es"
+[[metrics]]
+metric = "rnd"
+"""
+)
 VOLATILE = ["seconds", "finished"]
 
 
@@ -162,10 +172,7 @@ def test_only_what_changed_is_computed_again(folder):
 
 def test_another_vector_of_a_word_recomputes_the_queries_with_that_word(folder):
     first = run(folder)
-    lines = (folder / "whole.txt").read_text().splitlines()
-    place = next(i for i, line in enumerate(lines) if line.startswith("algebra "))
-    lines[place] = "algebra " + " ".join(reversed(lines[place].split()[1:]))
-    (folder / "whole.txt").write_text("\n".join(lines) + "\n")
+    _change_a_vector(folder / "whole.txt", "algebra")
     again = run(folder)
     with_word = [
         task
@@ -407,6 +414,36 @@ def test_a_model_that_lacks_words_takes_queries_from_all_or_is_left_out(folder):
     assert sorted(ranks.drop("short")["WEAT-ES"]) == [1, 2]
 
 
+def test_a_worker_that_dies_when_it_is_done_harms_nobody(folder, monkeypatch):
+    from wefe.study import _engine
+
+    (folder / "short.txt").write_bytes(b"she 0.1 0.2\nhe 0.1 oops\n")  # done at once
+    text = (folder / "study.toml").read_text()
+    models = text.split("[[queries]]")[0].split("[[models]]")
+    order = "[[models]]".join([models[0], models[2], models[1]])
+    rest = text.split("[[queries]]", 1)[1]
+    (folder / "study.toml").write_text(order + "[[queries]]" + rest)
+    original = _engine._Worker._listen
+    killed = []
+
+    def listen(self, inbox):
+        class Tell:
+            @staticmethod
+            def put(entry):
+                inbox.put(entry)
+                if entry[1] is None and not killed:
+                    killed.append(self)
+                    self._process.kill()
+
+        original(self, Tell)
+
+    monkeypatch.setattr(_engine._Worker, "_listen", listen)
+    results = run(folder, n_jobs=2)
+    assert len(killed) == 1
+    assert {task.model for task, _ in results.failed} == {"short"}
+    assert not results.missing
+
+
 # The results file
 
 
@@ -510,7 +547,156 @@ def _interrupted_after(study, n):
         study.run(progress=False)
 
 
+def test_one_object_may_be_run_again_after_its_files_changed(folder):
+    study = Study.from_file(folder / "study.toml")
+    first = study.run(progress=False)
+    _change_a_vector(folder / "whole.txt", "algebra")
+    again = study.run(progress=False)
+    assert 0 < again.run["n_computed"] < len(first.plan.tasks) / 3
+    fresh = run(folder, results=folder / "fresh.db")
+    pd.testing.assert_frame_equal(tables(again), tables(fresh))
+
+
+def _change_a_vector(path, word):
+    lines = path.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith(f"{word} "))
+    lines[place] = f"{word} " + " ".join(reversed(lines[place].split()[1:]))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_file_that_changes_while_it_is_read_fails_and_is_read_anew(folder, monkeypatch):
+    from wefe.study import _work
+
+    original = _work._load_vectors
+
+    def load_and_change(unit):
+        model = original(unit)
+        if unit.entry.label == "whole":
+            _change_a_vector(folder / "whole.txt", "algebra")
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_work, "_load_vectors", load_and_change)
+        results = run(folder)
+    assert "changed since the study began" in results.failures()["reason"][0]
+    assert {task.model for task, _ in results.failed} == {"whole"}
+    fresh = run(folder, results=folder / "fresh.db")
+    pd.testing.assert_frame_equal(tables(run(folder)), tables(fresh))
+
+
+def test_models_with_the_same_vectors_share_results_under_their_own_names(folder):
+    (folder / "copy.txt").write_bytes((folder / "whole.txt").read_bytes())
+    text = (folder / "study.toml").read_text()
+    more = 'source = "copy.txt"\n[audit]\ncriteria = ["gender"]\n'
+    (folder / "study.toml").write_text(text + "[[models]]\n" + more)
+    results = run(folder)
+    assert results.is_complete
+    n_keys = len({outcome.key for outcome in results.outcomes})
+    assert results.run["n_computed"] == n_keys == len(results.plan.tasks) * 3 // 4
+    assert [audit["model_name"] for task, audit in results.directions()] == [
+        task.model for task, _ in results.directions()
+    ]
+    query = "Male terms and Female terms wrt Career and Family"
+    assert results.words("copy", "gender", query)["audit"]["model_name"] == "copy"
+
+
+def test_a_report_of_a_study_file_does_not_look_at_the_models(folder):
+    results = run(folder)
+    (folder / "whole.json").write_text("[]")
+    for file in folder.glob("*.txt"):
+        file.unlink()
+    again = Study.from_file(folder / "study.toml").results()
+    pd.testing.assert_frame_equal(results.to_frame(), again.to_frame())
+    assert again.run == results.run
+    # Declared anew, it is another study, of which some is there.
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(text.replace("n_iterations = 3", "n_iterations = 4"))
+    changed = Study.from_file(folder / "study.toml").results()
+    assert changed.missing
+
+
+def test_files_that_do_not_belong_to_a_model_do_not_reopen_it(folder, monkeypatch):
+    from wefe.study import _work
+
+    run(folder)
+    (folder / "whole.json").write_text("[]")
+    (folder / "whole.db").write_bytes(b"")
+    opened = []
+    monkeypatch.setattr(_work, "open_base", lambda unit: opened.append(unit))
+    assert run(folder).is_complete
+    assert not opened
+
+
+def test_a_study_of_the_same_name_elsewhere_is_noticed(folder, caplog):
+    run(folder)
+    (folder / "other.toml").write_bytes((folder / "study.toml").read_bytes())
+    Study.from_file(folder / "other.toml").run(folder / "study.db", progress=False)
+    assert "had a study called 'Three models' of study.toml" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE studies SET plan = '{}'",
+        "UPDATE studies SET plan = '['",
+        "UPDATE studies SET plan = '[]'",
+        'UPDATE studies SET requests = \'{"tasks": [], "models": {}}\'',
+        "UPDATE results SET value = replace(hex(zeroblob(50000)), '00', '[')",
+        "DROP TABLE results",
+        "CREATE VIEW v AS SELECT 1",
+    ],
+)
+def test_damaged_results_files_are_named(folder, damage):
+    run(folder)
+    with contextlib.closing(sqlite3.connect(folder / "study.db")) as db:
+        db.execute(damage)
+        db.commit()
+    with pytest.raises(ValueError, match=r"study\.db is damaged"):
+        StudyResults.from_file(folder / "study.db")
+
+
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
+def test_numbers_of_processes_are_checked(folder, n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be a number of processes"):
+        run(folder, n_jobs=n_jobs)
+    assert not (folder / "study.db").exists()
+
+
 # Other kinds of tasks
+
+
+@pytest.mark.parametrize(
+    ("method", "params"), [("hard-debias", {}), ("inlp", {}), ("half-sibling-regression", {})]
+)
+def test_mitigated_models_have_the_same_keys_however_they_are_run(folder, method, params):
+    mitigation = f'[[mitigations]]\nmethod = "{method}"\ncriterion = "gender"\nmodels = ["whole"]\n'
+    (folder / "study.toml").write_text(SHORT + mitigation)
+    one = run(folder, results=folder / "one.db")
+    two = run(folder, results=folder / "two.db", n_jobs=2)
+    pd.testing.assert_frame_equal(tables(one), tables(two))
+    # Another query set takes more words; what is there stays.
+    more = '[[queries]]\nset = "religion"\n'
+    (folder / "study.toml").write_text(SHORT + more + mitigation)
+    again = run(folder, results=folder / "one.db", reopen=True)
+    new = sum(task.place.get("query_set") == "religion" for task in again.plan.tasks)
+    assert again.run["n_computed"] == new
+    info = again.models[f"whole ({method}, gender)"]["mitigation"]
+    assert info["method"] == method
+    assert info["n_ignored"] > 0
+
+
+def test_what_a_mitigation_does_is_part_of_what_its_results_are_kept_under(folder):
+    mitigation = '[[mitigations]]\nmethod = "hard-debias"\ncriterion = "gender"\nname = "hard"\n'
+    (folder / "study.toml").write_text(SHORT + mitigation)
+    first = run(folder)
+    n_mitigated = sum(task.model.endswith("(hard)") for task in first.plan.tasks)
+    for change in (
+        "ignore = []\n",
+        'target = ["math"]\n',
+        "params.pca_args = { n_components = 2 }\n",
+    ):
+        (folder / "study.toml").write_text(SHORT + mitigation + change)
+        assert run(folder).run["n_computed"] == n_mitigated, change
 
 
 def test_mitigated_models_stand_beside_their_own(folder):

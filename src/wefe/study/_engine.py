@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from threadpoolctl import threadpool_limits
+
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.study._work import (
     Done,
@@ -73,14 +75,17 @@ def run_in_processes(units: Sequence[Unit], missing: Missing, n_jobs: int) -> It
                 worker.unfinished -= set(message.positions)
                 yield message
                 continue
-            busy.remove(worker)
+            # A unit is finished (None), or the process ended, perhaps while it had nothing to do.
+            busy.discard(worker)
             if message is not None:
                 if worker.unfinished:
                     yield Failed(tuple(sorted(worker.unfinished)), message)
                 workers.remove(worker)
+                if not waiting:
+                    continue
                 worker = _Worker(inbox)
                 workers.append(worker)
-            if waiting:
+            if waiting and worker not in busy:
                 worker.start(waiting.pop())
                 busy.add(worker)
     finally:
@@ -140,8 +145,6 @@ class _Worker:
 
 def serve() -> None:
     """Run units that come through standard input, in a worker process."""
-    from threadpoolctl import threadpool_limits
-
     inward, outward = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # What libraries print must not get among the messages.
     os.dup2(2, 1)
@@ -158,11 +161,9 @@ def serve() -> None:
     # Without its caller there is nobody who would keep results.
     with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
-            unit: Unit = pickle.load(inward)
-            with threadpool_limits(unit.n_threads):
-                for message in _conversation(unit, missing):
-                    if not isinstance(message, Opened):
-                        send(message)
+            for message in _conversation(pickle.load(inward), missing):
+                if not isinstance(message, Opened):
+                    send(message)
             send(None)
     os._exit(0)
 
@@ -170,54 +171,66 @@ def serve() -> None:
 def run_on_dask(units: Sequence[Unit], missing: Missing, client: Any) -> Iterator[Message]:
     """Run units on a Dask cluster.
 
-    Each model is opened once, by one of its workers. One of few words travels to where there is
-    time; an encoder, or a large vocabulary, stays, and its tasks come to it.
+    Each model is opened once, by one of its workers; as many are open at a time as the cluster has
+    threads. One of few words travels to where there is time; an encoder, or a large vocabulary,
+    stays, and its tasks come to it.
     """
     from distributed import as_completed
 
     following: Any = as_completed()  # type: ignore[no-untyped-call]
-    # Future -> the positions that fail if its worker is lost, and what comes next.
+    waiting = list(reversed(units))
+    # Future -> its unit, and the positions that fail if its worker is lost.
+    others: dict[Any, tuple[int, tuple[int, ...]]] = {}
+    # Number of a unit -> how many of its futures are under way.
+    n_open: dict[int, int] = {}
     bases: dict[Any, tuple[Unit, Any]] = {}
-    others: dict[Any, tuple[int, ...]] = {}
     variants: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
-    def submit(positions: Iterable[int], function: Any, *args: Any, **place: Any) -> Any:
+    def submit(unit: int, positions: Iterable[int], function: Any, *args: Any, **place: Any) -> Any:
         future = client.submit(function, *args, pure=False, **place)
-        others[future] = tuple(positions)
+        others[future] = unit, tuple(positions)
+        n_open[unit] = n_open.get(unit, 0) + 1
         following.add(future)
         return future
 
-    for unit in units:
-        base = client.submit(_open, unit, pure=False)
-        told = submit(unit.positions, _fate, base)
-        bases[told] = (unit, base)
+    def begin() -> None:
+        n_threads = max(1, sum(client.nthreads().values()))
+        while waiting and len(n_open) < n_threads:
+            number, unit = len(units) - len(waiting), waiting.pop()
+            base = client.submit(_open, unit, pure=False)
+            bases[submit(number, unit.positions, _fate, base)] = unit, base
+
+    begin()
     for future in following:
-        positions = others.pop(future)
-        if future.status != "finished":
+        number, positions = others.pop(future)
+        message = future.result() if future.status == "finished" else None
+        if message is None:
             bases.pop(future, None)
             variants.pop(future, None)
             yield Failed(positions, describe(future.exception()))
-            continue
-        message = future.result()
-        if future in bases:
+        elif future in bases:
             unit, base = bases.pop(future)
             if isinstance(message, str):
                 yield Failed(positions, message)
-                continue
-            # Where the model is, if it is too large to travel.
-            place = {} if message else {"workers": list(client.who_has(base)[base.key])}
-            for number, variant in enumerate(unit.variants):
-                opened = client.submit(_open_variant, unit, number, base, pure=False, **place)
-                told = submit([at for at, _ in variant.tasks], _tell, opened, **place)
-                variants[told] = opened, place
+            else:
+                # Where the model is, if it is too large to travel.
+                place = {} if message else {"workers": list(client.who_has(base)[base.key])}
+                for at, variant in enumerate(unit.variants):
+                    opened = client.submit(_open_variant, unit, at, base, pure=False, **place)
+                    own = [position for position, _ in variant.tasks]
+                    variants[submit(number, own, _tell, opened, **place)] = opened, place
         elif isinstance(message, Opened):
             opened, place = variants.pop(future)
             for position in sorted(missing(message)):
-                submit([position], _run, opened, position, **place)
+                submit(number, [position], _run, opened, position, **place)
             yield message
         else:
             variants.pop(future, None)
             yield message
+        n_open[number] -= 1
+        if not n_open[number]:
+            del n_open[number]
+            begin()
 
 
 # What the workers of a cluster do. An error is a value there, as it is the reason of a failure.
@@ -225,7 +238,8 @@ def run_on_dask(units: Sequence[Unit], missing: Missing, client: Any) -> Iterato
 
 def _open(unit: Unit) -> WordEmbeddingModel | str:
     try:
-        return open_base(unit)
+        with threadpool_limits(1, "blas"):
+            return open_base(unit)
     except Exception as error:
         return describe(error)
 
@@ -240,7 +254,8 @@ def _fate(base: WordEmbeddingModel | str) -> bool | str:
 def _open_variant(unit: Unit, number: int, base: WordEmbeddingModel) -> OpenedVariant | Failed:
     variant = unit.variants[number]
     try:
-        return OpenedVariant(unit, variant, base)
+        with threadpool_limits(1, "blas"):
+            return OpenedVariant(unit, variant, base)
     except Exception as error:
         return Failed(tuple(position for position, _ in variant.tasks), describe(error))
 
@@ -252,4 +267,5 @@ def _tell(opened: OpenedVariant | Failed) -> Opened | Failed:
 
 
 def _run(opened: OpenedVariant, position: int) -> Done | Failed:
-    return opened.run(position)
+    with threadpool_limits(1, "blas"):
+        return opened.run(position)

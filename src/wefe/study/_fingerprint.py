@@ -37,8 +37,14 @@ class Fingerprints:
         self._whole: str | None = None
         self._encoder: str | None = None
         if hasattr(model, "fingerprint"):
+            encoder = model._source.encoder  # type: ignore[attr-defined]
             settings = ("fingerprint", "layer", "pooling", "templates", "max_length")
-            self._encoder = digest([getattr(model, name) for name in settings])
+            of_texts = [
+                encoder.settings(model.layer, pooling).decode()  # type: ignore[attr-defined]
+                for pooling in dict.fromkeys(["auto", model.pooling])  # type: ignore[attr-defined]
+                if pooling != "auto" or encoder.pipeline is not None
+            ]
+            self._encoder = digest([getattr(model, name) for name in settings], of_texts)
 
     def of_words(self, words: Iterable[str]) -> str:
         """Return the hash of the vectors of those words that the model has."""
@@ -113,11 +119,21 @@ def _existing(path: Path) -> Path | None:
     return None
 
 
+# What lies beside a matrix and belongs to it, whatever it is called.
+_OF_SAFETENSORS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
+_OF_NPY = (".txt", ".vocab", ".json", ".tsv", ".csv")
+
+
 def _with_siblings(path: Path) -> Iterator[Path]:
-    """Yield a file and what may belong to it: 'x.kv.vectors.npy', 'x.vocab', 'tokenizer.json'."""
-    stem = path.name.split(".")[0]
+    """Yield a file and what may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
     for file in sorted(path.parent.iterdir()):
-        if file.name.split(".")[0] == stem or file.suffix == ".json" or file.stem == "vocab":
+        of_npy = path.suffix in (".npy", ".npz") and file.suffix in _OF_NPY
+        if (
+            file.name == path.name
+            or file.name.startswith(f"{path.name}.")
+            or (path.suffix == ".safetensors" and file.name in _OF_SAFETENSORS)
+            or (of_npy and file.stem in (path.stem, "vocab", "vocabulary", "words"))
+        ):
             yield file
 
 

@@ -219,8 +219,17 @@ class Plan:
             tuple(_metric_from_data(metric) for metric in data["metrics"]),
             tuple(Task(**task) for task in data["tasks"]),
             queries,
-            data["settings"],
+            _with_defaults(data["settings"]),
         )
+
+
+def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with what an earlier version did not know."""
+    return {
+        "limits": {"max": {}, "max_increase": None},
+        **settings,
+        "aggregation": {"missing": "queries", **settings["aggregation"]},
+    }
 
 
 def _metric_as_data(metric: PlannedMetric) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class Planner:
     def __init__(self, declaration: Declaration, base: Path) -> None:
         self._declaration, self._base = declaration, base
         self._queries: dict[str, Query] = {}
+        self._texts: dict[str, Path] = {}
         self._query_sets = tuple(self._open_query_sets())
         self._benchmarks = self._open_benchmarks()
 
@@ -95,16 +97,27 @@ class Planner:
             variants = []
             for planned, mitigation in self._variants(model):
                 what = None if mitigation is None else mitigation.identity()
-                of_model[planned.label] = digest(source, what)
+                # What is known of a model is known by a study: others read other words.
+                of_model[planned.label] = digest(declaration.name, source, what)
                 if identity is None:
                     to_open.add(planned.label)
                 own = list(self._tasks_of(planned))
                 start = len(tasks)
-                variants.append(Variant(planned.label, mitigation, tuple(enumerate(own, start))))
+                numbered = tuple(enumerate(own, start))
+                variants.append(Variant(planned.label, mitigation, numbered, tuple(own)))
                 models.append(planned)
                 tasks += own
-                requests += [digest(of_model[planned.label], task.digest) for task in own]
-            units.append(Unit(entry, tuple(variants), self._queries, self._benchmarks))
+                requests += [digest(source, what, task.digest) for task in own]
+            units.append(
+                Unit(
+                    entry,
+                    tuple(variants),
+                    self._queries,
+                    self._benchmarks,
+                    self._texts,
+                    identity,
+                )
+            )
         plan = Plan(
             declaration.name,
             declaration.description,
@@ -113,7 +126,7 @@ class Planner:
             tuple(self._planned_metric(entry) for entry in declaration.metrics),
             tuple(tasks),
             self._queries,
-            {**declaration.canonical(), "limits": declaration.limits.model_dump()},
+            settings_of(declaration),
         )
         return Planned(plan, tuple(units), tuple(requests), of_model, frozenset(to_open))
 
@@ -229,7 +242,8 @@ class Planner:
                 }
                 path = entry.contexts_path(self._base)
                 if path is not None:
-                    identity["contexts"] = [str(path), _content(path)]
+                    identity["contexts"] = content = _content(path)
+                    self._texts[content] = path
                 place = {
                     "metric": entry.label,
                     "query_set": part.name,
@@ -274,6 +288,12 @@ class Planner:
                 "vary": entry.vary,
             }
             yield Task("silhouette", model.label, place, identity)
+
+
+def settings_of(declaration: Declaration) -> dict[str, Any]:
+    """Return a declaration as plain data, as results files have it."""
+    data = {**declaration.canonical(), "limits": declaration.limits.model_dump()}
+    return dict(json.loads(json.dumps(data)))
 
 
 def _label_of(entry: SilhouetteEntry) -> str:

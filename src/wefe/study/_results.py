@@ -73,8 +73,9 @@ class StudyResults:
     outcomes : tuple of Outcome
         What became of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> what is known of it: 'n_words', 'dim', 'held', 'source', 'fingerprint',
-        'n_words_changed' and the like; empty for a model that was never opened.
+        Model label -> what is known of it: 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint'
+        (of the vectors read) and, of a mitigated one, 'mitigation' (method, criterion, warnings);
+        empty for a model that was never opened.
     run : dict
         When and where the study was run last: 'started', 'finished', 'wefe', 'python', 'platform',
         'packages' (name -> version), 'n_computed', 'seconds'.
@@ -211,7 +212,7 @@ class StudyResults:
         Parameters
         ----------
         metric : str
-            Label of the metric.
+            Label of the metric ('WEAT-ES'), or its name ('weat-es').
         query_set : str
             Name of the query set.
 
@@ -299,12 +300,9 @@ class StudyResults:
             (why). None if it was not computed.
         """
         for task, outcome in self.of_kind("words"):
-            if (task.model, task.place["query_set"], task.place["query"]) == (
-                model,
-                query_set,
-                query,
-            ):
-                return outcome.value
+            place = task.model, task.place["query_set"], task.place["query"]
+            if place == (model, query_set, query):
+                return _named(outcome.value, "audit", model)
         return None
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
@@ -314,17 +312,19 @@ class StudyResults:
         from wefe.silhouette import Silhouette
 
         return [
-            (task, Silhouette.from_json(json.dumps(outcome.value["silhouette"])))
+            (task, Silhouette.from_json(json.dumps(found["silhouette"])))
             for task, outcome in self.of_kind("silhouette")
-            if outcome.value is not None and outcome.value.get("silhouette") is not None
+            if (found := _named(outcome.value, "silhouette", task.model)) is not None
+            and found["silhouette"] is not None
         ]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return the audits of bias directions: what ``DirectionAudit.to_json`` holds."""
         return [
-            (task, outcome.value["audit"])
+            (task, found["audit"])
             for task, outcome in self.of_kind("direction")
-            if outcome.value is not None and outcome.value.get("audit") is not None
+            if (found := _named(outcome.value, "audit", task.model)) is not None
+            and found["audit"] is not None
         ]
 
     def quality(self) -> pd.DataFrame | None:
@@ -409,7 +409,11 @@ class StudyResults:
         return found
 
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
-        check_known("metric", [metric], [part.label for part in self.plan.metrics])
+        labels = [part.label for part in self.plan.metrics]
+        of_name = [part.label for part in self.plan.metrics if part.metric == metric]
+        if metric not in labels and len(of_name) == 1:
+            metric = of_name[0]
+        check_known("metric", [metric], labels)
         check_known("query_set", [query_set], list(self.plan.metric(metric).query_sets))
         return metric, query_set
 
@@ -447,7 +451,6 @@ class StudyResults:
             answered = table.loc[:, table.notna().any()]
             out |= set(answered.index[answered.isna().any(axis=1)])
         kept = table.loc[[label for label in table.index if label not in out]]
-        kept = table if kept.empty else kept
         function = self.plan.settings["aggregation"]["function"]
         with without_logging("wefe"):
             aggregated = aggregate(kept, function, self.plan.metric(metric).scale)
@@ -498,6 +501,13 @@ _PROVENANCE = {
     "finished": "finished",
     "wefe_version": "version",
 }
+
+
+def _named(value: Mapping[str, Any] | None, key: str, model: str) -> Mapping[str, Any] | None:
+    """Return a result with the model's name, which is not kept: models may share results."""
+    if value is None or value[key] is None:
+        return value
+    return {**value, key: {**value[key], "model_name": model}}
 
 
 def _answer(outcome: Outcome) -> Answer:

@@ -17,6 +17,7 @@ from wefe.study._plan import Plan
 # 'wefe' in ASCII: tells these files from other databases.
 _APPLICATION_ID = 0x77656665
 _LAYOUT = 1
+_TABLES = ("failures", "known", "models", "results", "studies")
 # Another run holds the file for the time of one small transaction.
 _PATIENCE_S = 60
 
@@ -85,6 +86,10 @@ class Store:
             else:
                 self._open_to_read()
         except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                raise TimeoutError(
+                    f"{path}: another run has kept the file locked for {_PATIENCE_S} seconds."
+                ) from error
             raise ValueError(f"{path} cannot be opened as a results file: {error}.") from error
 
     def _open_to_write(self) -> None:
@@ -132,7 +137,7 @@ class Store:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
         # Reads the file, which the lines before need not.
-        self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        parts = self._db.execute("SELECT type, name FROM sqlite_master").fetchall()
         if mark != _APPLICATION_ID:
             raise ValueError(f"{self.path} is no results file of wefe.")
         if layout != _LAYOUT:
@@ -140,6 +145,9 @@ class Store:
                 f"{self.path} was written by another version of wefe (layout {layout}, "
                 f"this one reads {_LAYOUT}). Use another file."
             )
+        # A view or trigger of a stranger could run for ever.
+        if sorted(parts) != [("table", name) for name in _TABLES]:
+            raise ValueError(f"{self.path} is damaged, or was not written by wefe.")
 
     def _write_ahead(self) -> None:
         # What was committed survives a kill; a loss of power may take the last results, no more.
@@ -277,6 +285,11 @@ class Store:
         info = {request: json.loads(text) for request, text in rows}
         return {label: info.get(request, {}) for label, request in requests.items()}
 
+    def study_file(self, name: str) -> str | None:
+        """Return the name of the file that declared a study when it was run last."""
+        row = self._db.execute("SELECT run FROM studies WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0]).get("study_file")
+
     def studies(self) -> list[str]:
         """Return the names of the studies that were run into this file."""
         return [name for (name,) in self._db.execute("SELECT name FROM studies ORDER BY name")]
@@ -301,7 +314,7 @@ class Store:
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
-            yield from self._db.execute(f"{statement} ({marks})", part)
+            yield from self._db.execute(f"{statement} ({marks})", part).fetchall()
 
 
 def now() -> str:

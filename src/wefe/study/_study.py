@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wefe._checks import check_bool, check_choice
+from wefe._checks import check_bool, check_choice, found
 from wefe._progress import progress_bar
 from wefe.study._plan import Plan
 from wefe.study._results import Outcome, StudyResults
@@ -74,10 +75,10 @@ class Study:
     --------
     >>> study = Study.example()
     >>> study
-    <Study 'Example': 2 models, 1 query set, 2 metrics, 18 tasks>
+    <Study 'Example': 2 models, 1 query set, 2 metrics, 8 tasks>
     >>> results = study.run(":memory:", progress=False)
     >>> results.aggregated("Gender").round(3).loc["minilm-words"].to_dict()
-    {'WEAT-ES': 0.5, 'ECT': 0.2}
+    {'WEAT-ES': 0.235, 'ECT': 0.5}
     """
 
     def __init__(
@@ -119,16 +120,15 @@ class Study:
         """Return a small study that needs no files, for tests and documentation."""
         return cls(_EXAMPLE)
 
-    @cached_property
-    def _planned(self) -> Planned:
+    def _make_plan(self) -> Planned:
         from wefe.study._planning import Planner
 
         return Planner(self.declaration, self._base).plan()
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """What there is to be computed."""
-        return self._planned.plan
+        return self._make_plan().plan
 
     @property
     def results_path(self) -> Path:
@@ -184,16 +184,25 @@ class Study:
         check_bool("progress", progress)
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
-        planned = self._planned
+        n_processes = _n_processes(n_jobs)
+        # Anew each time, as files may have changed since.
+        planned = self._make_plan()
         start = time.perf_counter()
-        run = {"started": now(), **_environment(), "engine": engine}
+        file = None if self.path is None else self.path.name
+        run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
+            other = store.study_file(planned.plan.name)
+            if other is not None and other != file:
+                logger.warning(
+                    "%s had a study called %r of %s; what is shown of it is now that of %s",
+                    *(store.path, planned.plan.name, other, file),
+                )
             store.add_study(planned.plan, planned.requests, planned.models, run)
             ledger = _Ledger(planned, store)
-            units = ledger.units(reopen=reopen, n_processes=_n_processes(n_jobs))
+            units = ledger.units(reopen=reopen, n_processes=n_processes)
             total = sum(len(unit.positions) for unit in units)
             with (
-                _messages(units, ledger, n_jobs, engine, scheduler) as messages,
+                _messages(units, ledger, n_processes, engine, scheduler) as messages,
                 progress_bar(total, planned.plan.name, "task", progress) as bar,
             ):
                 for message in messages:
@@ -217,11 +226,28 @@ class Study:
         Raises
         ------
         FileNotFoundError
-            If the study was never run into that file.
+            If there is no such file.
+
+        Notes
+        -----
+        If the study file is as it was when it was run, the models are not looked at: results are
+        those of the last run, whatever became of the files since.
         """
-        planned = self._planned
-        with Store(self.results_path if results is None else results, create=False) as store:
+        path = self.results_path if results is None else results
+        with Store(path, create=False) as store:
+            if self.declaration.name in store.studies():
+                kept = read_results(store, self.declaration.name)
+                if self._declares(kept.plan):
+                    return kept
+            # Changed since it was run: what is there of it as it is now.
+            planned = self._make_plan()
             return _results(store, planned.plan, planned.requests, planned.models, {})
+
+    def _declares(self, plan: Plan) -> bool:
+        """Tell whether a plan is of this very declaration."""
+        from wefe.study._planning import settings_of
+
+        return dict(plan.settings) == settings_of(self.declaration)
 
     def __repr__(self) -> str:
         plan = self.plan
@@ -315,8 +341,15 @@ class _Ledger:
 
 def read_results(store: Store, name: str) -> StudyResults:
     """Return the results of a study from a results file."""
-    plan, requests, models, run = store.study(name)
-    return _results(store, plan, requests, models, run)
+    try:
+        plan, requests, models, run = store.study(name)
+        if len(requests) != len(plan.tasks):
+            raise ValueError("it has more or fewer results than tasks")
+        return _results(store, plan, requests, models, run)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{store.path} is damaged: {type(error).__name__}: {error}.") from error
+    except sqlite3.Error as error:
+        raise ValueError(f"{store.path} is damaged: {error}.") from error
 
 
 def _results(
@@ -333,15 +366,21 @@ def _results(
 def _n_processes(n_jobs: int | None) -> int:
     import joblib
 
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a number of processes, or -1 for one per core; got {found(n_jobs)}."
+        )
     # Not joblib.parallel_config's number: its backends are not ours.
-    return 1 if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
+    return int(joblib.effective_n_jobs(n_jobs))
 
 
 @contextmanager
 def _messages(
     units: Sequence[Unit],
     ledger: _Ledger,
-    n_jobs: int | None,
+    n_processes: int,
     engine: Engine,
     scheduler: str | None,
 ) -> Iterator[Iterator[Message]]:
@@ -352,8 +391,8 @@ def _messages(
     elif engine == "dask":
         with _client(scheduler) as client:
             yield _engine.run_on_dask(units, ledger.missing, client)
-    elif min(_n_processes(n_jobs), len(units)) > 1:
-        messages = _engine.run_in_processes(units, ledger.missing, _n_processes(n_jobs))
+    elif min(n_processes, len(units)) > 1:
+        messages = _engine.run_in_processes(units, ledger.missing, n_processes)
         try:
             yield messages
         finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from threadpoolctl import threadpool_limits
 
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
@@ -26,17 +29,18 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import WordUse
 from wefe.running import warnings_beside
-from wefe.study._fingerprint import Fingerprints
+from wefe.study._fingerprint import Fingerprints, source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
 
 if TYPE_CHECKING:
-    from wefe.contextual import FoundContexts
     from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
     from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
     from wefe.study._declaration import MitigationEntry, ModelEntry
+
+logger = logging.getLogger(__name__)
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
 _LOOKUP = tuple(Lookup.__annotations__)
@@ -61,9 +65,18 @@ class Mitigation:
     offline: bool
 
     @cached_property
+    def _opened(self) -> tuple[Criterion, list[str]]:
+        notes: list[str] = []
+        with without_logging("wefe", kept=notes):
+            criterion = self.entry.load_criterion(self.base, self.offline)
+        for note in notes:
+            logger.warning("%s", note)
+        return criterion, notes
+
+    @property
     def criterion(self) -> Criterion:
         """The word sets."""
-        return self.entry.load_criterion(self.base, self.offline)
+        return self._opened[0]
 
     def identity(self) -> dict[str, Any]:
         """Return all that decides what becomes of a model: method, parameters, words."""
@@ -85,16 +98,26 @@ class Mitigation:
         """Return the method, not fitted."""
         return self.entry.method_class(**self.entry.constructor_params())
 
-    def apply(self, model: WordEmbeddingModel) -> WordEmbeddingModel:
-        """Return the mitigated model."""
-        return self.method().fit_transform(
-            model,
-            target=self.entry.target,
-            ignore=self.entry.ignored(self.criterion),
-            copy=True,
-            criterion=self.criterion,
-            **self.entry.fit_params(),
-        )
+    def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
+        """Return the mitigated model, and what is to be known about how it was made."""
+        notes = list(self._opened[1])
+        ignored = self.entry.ignored(self.criterion)
+        with without_logging("wefe", kept=notes):
+            mitigated = self.method().fit_transform(
+                model,
+                target=self.entry.target,
+                ignore=ignored,
+                copy=True,
+                criterion=self.criterion,
+                **self.entry.fit_params(),
+            )
+        return mitigated, {
+            "method": self.entry.method,
+            "criterion": self.criterion.name,
+            "n_ignored": len(ignored),
+            "offline": self.offline,
+            "notes": notes,
+        }
 
 
 @dataclass(frozen=True)
@@ -108,12 +131,16 @@ class Variant:
     mitigation : Mitigation or None
         What is done to it.
     tasks : tuple of (int, Task)
-        The tasks, with their positions in the plan.
+        The tasks to be done, with their positions in the plan.
+    all_tasks : tuple of Task
+        These, and those that are done. The words of all of them are read, so that what is known of
+        a model does not depend on what an earlier run has left to do.
     """
 
     label: str
     mitigation: Mitigation | None
     tasks: tuple[tuple[int, Task], ...]
+    all_tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True)
@@ -130,14 +157,20 @@ class Unit:
         Digest -> query, for every query that a task asks.
     benchmarks : dict of Benchmark
         Name -> quality benchmark.
+    texts : dict of Path
+        Hash of its content -> file of sentences.
+    identity : list or None
+        What :func:`source_identity` told of the model when the study was planned.
     n_threads : int or None
-        Threads that read the model, and those of BLAS; None leaves both as they are.
+        Threads that read the model; None is one for each core.
     """
 
     entry: ModelEntry
     variants: tuple[Variant, ...]
     queries: Mapping[str, Query]
     benchmarks: Mapping[str, Benchmark]
+    texts: Mapping[str, Path]
+    identity: Any = None
     n_threads: int | None = None
 
     @property
@@ -182,20 +215,23 @@ def run_unit(unit: Unit) -> Generator[Message, set[int] | None, None]:
     Opened, Done or Failed
         To `Opened` the caller sends the positions of the tasks that are to be computed.
     """
-    try:
-        base = open_base(unit)
-    except Exception as error:
-        yield Failed(tuple(unit.positions), describe(error))
-        return
-    for variant in unit.variants:
+    # The last digits of sums depend on the number of threads, and so on how many processes share
+    # the cores.
+    with threadpool_limits(1, "blas"):
         try:
-            opened = OpenedVariant(unit, variant, base)
+            base = open_base(unit)
         except Exception as error:
-            yield Failed(tuple(position for position, _ in variant.tasks), describe(error))
-            continue
-        wanted = yield opened.message
-        for position in sorted(wanted or ()):
-            yield opened.run(position)
+            yield Failed(tuple(unit.positions), describe(error))
+            return
+        for variant in unit.variants:
+            try:
+                opened = OpenedVariant(unit, variant, base)
+            except Exception as error:
+                yield Failed(tuple(position for position, _ in variant.tasks), describe(error))
+                continue
+            wanted = yield opened.message
+            for position in sorted(wanted or ()):
+                yield opened.run(position)
 
 
 def describe(error: BaseException) -> str:
@@ -209,7 +245,20 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
     if entry.is_encoder:
         from wefe.contextual import load_encoder
 
-        return load_encoder(entry.encoder, name=entry.label, progress=False, **entry.load_options())
+        model: WordEmbeddingModel = load_encoder(
+            entry.encoder, name=entry.label, progress=False, **entry.load_options()
+        )
+    else:
+        model = _load_vectors(unit)
+    if source_identity(entry) != unit.identity:
+        raise RuntimeError(
+            f"the files of {entry.label} changed since the study began; run it again."
+        )
+    return model
+
+
+def _load_vectors(unit: Unit) -> WordEmbeddingModel:
+    entry = unit.entry
     return load(
         entry.source,
         entry.label,
@@ -227,27 +276,25 @@ class OpenedVariant:
         self.unit = unit
         self._tasks = dict(variant.tasks)
         self.model = base
+        known: dict[str, Any] = {}
         if variant.mitigation is not None:
-            with without_logging("wefe"):
-                self.model = variant.mitigation.apply(base)
+            self.model, known["mitigation"] = variant.mitigation.apply(base)
             self.model.name = variant.label
-        self._fingerprints = Fingerprints(self.model)
-        self._of_place: dict[Any, str] = {}
         # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
         # (It does so for one thread; a cluster may use several.)
         self._metrics: dict[tuple[str, int], BaseMetric] = {}
-        keys = {
-            position: digest(task.digest, self._fingerprint(task))
-            for position, task in variant.tasks
-        }
+        keys = _Keys(unit, variant, base)
         info = {
-            "n_words": None if unit.entry.is_encoder else len(self.model),
+            "n_words_read": None if unit.entry.is_encoder else len(base),
             "dim": self.model.dim,
-            "held": self.model.held,
+            "held": base.held,
             "dtype": str(self.model.dtype),
-            "fingerprint": digest(sorted(self._of_place.values())),
+            "fingerprint": digest(sorted({keys.words_of(task) for task in variant.all_tasks})),
+            **known,
         }
-        self.message = Opened(variant.label, info, keys)
+        self.message = Opened(
+            variant.label, info, {position: keys.key(task) for position, task in variant.tasks}
+        )
 
     def run(self, position: int) -> Done | Failed:
         """Do a task."""
@@ -270,26 +317,41 @@ class OpenedVariant:
             self._metrics[place] = as_metric(name)
         return self._metrics[place]
 
-    @cached_property
-    def contexts(self) -> FoundContexts:
-        """The sentences in which CEAT sees the words of its queries."""
-        from wefe.contextual import find_contexts
 
-        about = [task.identity for task in self._tasks.values() if task.identity.get("contexts")]
-        queries = [self.unit.queries[identity["query"]] for identity in about]
-        with Path(about[0]["contexts"][0]).open(encoding="utf-8") as lines:
-            return find_contexts(queries, (line.strip() for line in lines))
+class _Keys:
+    """Under which hash each result of a variant is kept.
 
-    def _fingerprint(self, task: Task) -> str:
+    That of a mitigated model depends on the vectors before, and on the mitigation: vectors that
+    were computed are not the same to the last digit everywhere.
+    """
+
+    def __init__(self, unit: Unit, variant: Variant, base: WordEmbeddingModel) -> None:
+        self._unit, self._base = unit, base
+        self._fingerprints = Fingerprints(base)
+        self._of_place: dict[Any, str] = {}
+        self._how, self._to_fit = "", frozenset[str]()
+        self._needs_all = False
+        if variant.mitigation is not None:
+            self._how = digest(variant.mitigation.identity())
+            to_fit = variant.mitigation.needed_words()
+            self._needs_all = to_fit is None
+            prefix = base.vocab_prefix or ""
+            self._to_fit = frozenset(prefix + word for word in to_fit or ())
+
+    def key(self, task: Task) -> str:
+        """Return the key of a task's result."""
+        return digest(task.digest, self.words_of(task), self._how)
+
+    def words_of(self, task: Task) -> str:
+        """Return the hash of the vectors that a task uses."""
         place = _place(task)
         if place not in self._of_place:
-            words = _words_of(self.unit, task)
-            prefix = self.model.vocab_prefix
-            self._of_place[place] = (
-                self._fingerprints.of_all()
-                if words is None
-                else self._fingerprints.of_words(_looked_up(words, task, prefix))
-            )
+            words = _words_of(self._unit, task)
+            if words is None or self._needs_all:
+                self._of_place[place] = self._fingerprints.of_all()
+            else:
+                asked = _looked_up(words, task, self._base.vocab_prefix)
+                self._of_place[place] = self._fingerprints.of_words(asked | self._to_fit)
         return self._of_place[place]
 
 
@@ -307,7 +369,7 @@ def needed_words(unit: Unit) -> frozenset[str] | None:
             if to_fit is None:
                 return None
             needed.update((prefix or "") + word for word in to_fit)
-        for _, task in variant.tasks:
+        for task in variant.all_tasks:
             places.setdefault(_place(task), task)
     for task in places.values():
         asked = _words_of(unit, task)
@@ -362,7 +424,11 @@ def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
     query = opened.unit.queries[what["query"]]
     params = dict(what["params"])
     if what.get("contexts") is not None:
-        params["contexts"] = opened.contexts
+        from wefe.contextual import find_contexts
+
+        # Of this query alone, as which words find a sentence depends on all that are asked for.
+        with opened.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
+            params["contexts"] = find_contexts([query], (line.strip() for line in lines))
     wanted = None if what["bootstrap"] is None else Resampling.make(*what["bootstrap"])
     if not metric.encodes_texts:
         model.prepare([query], check_preprocessors(params.get("preprocessors")))
@@ -394,7 +460,7 @@ def _run_words(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
     value: dict[str, Any] = {"sets": sets, "audit": None, "not_audited": None}
     try:
         audit = audit_query(query, model, calculate_p_value=False, **lookup)
-        value["audit"] = json.loads(audit.to_json())
+        value["audit"] = _nameless(audit.to_json())
     except (UnanswerableError, ValueError) as error:
         value["not_audited"] = str(error)
     return value
@@ -409,7 +475,7 @@ def _run_direction(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, 
         audit = audit_direction(criterion, opened.model, preprocessors=what["preprocessors"])
     except ValueError as error:  # no set is complete
         return {"audit": None, "nan_reason": str(error)}
-    return {"audit": json.loads(audit.to_json()), "nan_reason": None}
+    return {"audit": _nameless(audit.to_json()), "nan_reason": None}
 
 
 def _run_silhouette(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -426,7 +492,7 @@ def _run_silhouette(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str,
         )
     except UnanswerableError as error:
         return {"silhouette": None, "nan_reason": str(error)}
-    return {"silhouette": json.loads(silhouette.to_json()), "nan_reason": None}
+    return {"silhouette": _nameless(silhouette.to_json()), "nan_reason": None}
 
 
 def _run_quality(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -437,6 +503,13 @@ def _run_quality(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, An
         opened.model, benchmark, random_state=what["random_state"], progress=False
     ).to_dict()
     return {name: _plain(part) for name, part in score.items()}
+
+
+def _nameless(text: str) -> dict[str, Any]:
+    """Return a result without the model's name: another one with these vectors may share it."""
+    data: dict[str, Any] = json.loads(text)
+    del data["model_name"]
+    return data
 
 
 _Run: TypeAlias = Callable[[OpenedVariant, Mapping[str, Any]], dict[str, Any]]
