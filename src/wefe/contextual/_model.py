@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -101,6 +102,21 @@ class ContextualModel(WordEmbeddingModel):
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
         return self._source.encoder.fingerprint
+
+    @property
+    def encoding(self) -> str:
+        """A hash of all that decides a vector: `fingerprint`, layer, pooling and templates.
+
+        Those of a SentenceTransformer that pools by itself also depend on its further modules.
+        """
+        encoder = self._source.encoder
+        # Within a text, 'auto' is 'mean'.
+        poolings = dict.fromkeys([self.pooling, "mean" if self.pooling == "auto" else self.pooling])
+        hashed = hashlib.blake2b(self.fingerprint.encode(), digest_size=16)
+        for pooling in poolings:
+            hashed.update(encoder.settings(self.layer, pooling))
+        hashed.update(repr((self.layer, self.templates, self.max_length)).encode())
+        return hashed.hexdigest()
 
     def encode_words(self, words: Sequence[str]) -> Vectors:
         """Encode words in isolation, or through the templates.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.study._plan import digest
 
 if TYPE_CHECKING:
     from wefe.study._declaration import ModelEntry
@@ -35,16 +34,7 @@ class Fingerprints:
         self._model = model
         self._of_word: dict[str, bytes] = {}
         self._whole: str | None = None
-        self._encoder: str | None = None
-        if hasattr(model, "fingerprint"):
-            encoder = model._source.encoder  # type: ignore[attr-defined]
-            settings = ("fingerprint", "layer", "pooling", "templates", "max_length")
-            of_texts = [
-                encoder.settings(model.layer, pooling).decode()  # type: ignore[attr-defined]
-                for pooling in dict.fromkeys(["auto", model.pooling])  # type: ignore[attr-defined]
-                if pooling != "auto" or encoder.pipeline is not None
-            ]
-            self._encoder = digest([getattr(model, name) for name in settings], of_texts)
+        self._encoder: str | None = getattr(model, "encoding", None)
 
     def of_words(self, words: Iterable[str]) -> str:
         """Return the hash of the vectors of those words that the model has."""
