@@ -61,7 +61,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copytree(packaged.get_model_path(), tmp_path / "encoder")
     (tmp_path / "study.toml").write_text(STUDY)
-    words = "she woman he man home children office salary".split()
+    words = ["she", "woman", "he", "man", "home", "children", "office", "salary"]
     for name, form in (("one", "This is {} here."), ("two", "Once upon a time {} was not seen.")):
         lines = [form.format(word) for word in words for _ in range(2)]
         (tmp_path / f"{name}.txt").write_text("\n".join([*lines, "A red she is here."]))
