@@ -36,7 +36,7 @@ AGES = {
 }
 #: A word of this set, and two of another, are in no vocabulary.
 LOST = {
-    "targets": {"Young": ["young", "youth", "child"], "Old": ["old", "qxqx", "qyqy"]},
+    "targets": {"Young": ["young", "youth", "child"], "Older": ["old", "qxqx", "qyqy"]},
     "attributes": AGES["attributes"],
 }
 
@@ -135,7 +135,7 @@ NASTY = (
     '<img src=x onerror="document.documentElement.dataset.pwned=2">',
     '<a href="javascript:alert(1)">{{ 7 * 7 }}</a>',
     "<b>bold</b> & \"quoted\" 'twice' `code` | pipe {% raw %}",
-    "\u202eright to left\u2028and a new line \U0001f600",
+    "\u200fright to left \u05e9\u05dc\u05d5\u05dd \U0001f600",
     "x" * 300,
 )
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,8 @@ _NAN = {"score": None, "nan_reason": "lost"}
         ({"a": Outcome(), "b": Outcome()}, "2 of 2 tasks are not computed yet"),
         ({"a": Outcome("failed", reason="no <file>")}, "no &lt;file&gt;"),
         ({"a": _NAN, "b": _NAN}, "2 of 2 scores have no value"),
-        ({f"m{i}": i / 10 for i in range(20)}, "m0 has the least bias measured"),
-        ({"a": 0.0, "b": 0.0}, "a and b have the least bias measured, by WEAT in equal measure"),
+        ({f"m{i}": i / 10 for i in range(20)}, "m0</bdi> has the least bias measured"),
+        ({"a": 0.0, "b": 0.0}, "models share the first rank by 1"),
     ],
     ids=["one model", "nothing computed", "failed", "nan", "many models", "all zero"],
 )
@@ -161,8 +162,61 @@ def test_names_are_text(nasty_html, nasty_names):
     # Not left out, and not taken for a template.
     text = "".join("".join(texts) for _, _, texts in page.elements)
     assert all(name in text for name in (script, image, link))
-    assert "\u202e" not in nasty_html
     assert nasty_html.count("<b>") == 0
+
+
+def test_marks_that_reorder_or_take_sentences_apart_are_shown(made):
+    text = to_html(made({"WEAT": {"G": {"q": {"a\u202eb": 0.1, "c\ufdd3\ufdd1d": 0.2}}}}))
+    assert not set("\u202e\ufdd1\ufdd3") & set(text[: text.index("* plotly.js v")])
+    assert "a\\u202eb</bdi> has the least bias measured" in text
+    assert "c\\ufdd3\\ufdd1d" in text
+
+
+def test_names_are_marked_in_sentences_and_metrics_explained(made):
+    text = to_html(made({"WEAT": {"G": {"q": {"<i>a": 0.1, "b": 0.2}}}}))
+    assert (
+        '<li><bdi class="name other">G</bdi>: <bdi class="name model">&lt;i&gt;a</bdi> has ' in text
+    )
+    assert '<abbr title="WEAT: how much closer is each target set to its attribute words,' in text
+    assert "<dt><bdi>WEAT</bdi></dt> <dd>WEAT – how much closer" in text
+
+
+def test_the_star_is_explained_where_there_is_one(made):
+    p_value = {"score": 0.5, "p_value": 0.01}
+    results = made(
+        {"WEAT": {"G": {"q": {"a": p_value, "b": 0.2}}}, "RND": {"G": {"q": {"a": 1, "b": 2}}}}
+    )
+    drawn = figures(results, summarize(results))
+    assert "A star (*) marks p < 0.05." in drawn["scores-0"].caption
+    assert "*" in drawn["scores-0"].data["data"][0]["text"][0][0]
+    assert "*" not in drawn["scores-1"].caption
+
+
+def test_aggregated_distances_are_headed_as_distances(made):
+    text = to_html(made({"ECT": {"G": {"q": {"a": 0.9, "b": 0.2}}}}))
+    assert "<bdi>ECT</bdi><small>distance from 1</small>" in text
+    assert "no bias: 0" not in text
+
+
+def test_how_a_mitigated_model_was_made_is_shown_as_text(made):
+    results = made({"WEAT": {"G": {"q": {"a": 0.4, "a + hard": 0.1}}}})
+    how = {"method": "hard-debias", "criterion": "gender", "n_ignored": 232, "offline": True,
+           "notes": ["2 definitional sets are left out, as <words> are missing"]}  # fmt: skip
+    known = replace(results, models={"a + hard": {"dim": 2, "mitigation": how}})
+    text = to_html(known)
+    assert (
+        "</bdi> was made by hard-debias, criterion gender, offline: word lists that are a download "
+        "were not there; 232 words to be left as they are." in text
+    )
+    assert "left out, as &lt;words&gt; are missing" in text
+    # The name of the mitigation stays what the plan says.
+    assert summarize(known)["models"][1]["mitigation"] == "hard"
+    assert (
+        "Note on how a + hard was made: 2 definitional sets are left out, as <words> are missing."
+        in {part["title"]: part["sentences"] for part in summarize(known)["findings"]}[
+            "What mitigation changed"
+        ]
+    )
 
 
 def test_names_are_no_markup_in_figures(nasty, nasty_names):
@@ -409,3 +463,53 @@ def test_tables_sort_words_unfold_and_printing_opens_everything(
     assert said["printed"][0] == said["printed"][1] > 10
     # A4 is about 680 wide within its margins; afterwards figures fill the page again.
     assert said["widths"] == [680, 0]
+
+
+_NARROW = """
+const say = (key, value) => (document.documentElement.dataset[key] = JSON.stringify(value));
+const shown = () => document.querySelectorAll(".sideways:not([hidden])").length;
+setTimeout(() => {
+  const wide = (box) => box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1;
+  const boxes = [...document.querySelectorAll(".scroll")].filter(wide);
+  const box = boxes.find((each) => each.querySelector("caption span"));
+  const caption = box.querySelector("caption span");
+  const before = caption.getBoundingClientRect().left;
+  box.scrollLeft = 60;
+  say("hints", [shown(), boxes.length]);
+  say("caption", [Math.round(before - caption.getBoundingClientRect().left), box.scrollLeft]);
+  say("page", document.documentElement.scrollWidth <= window.innerWidth);
+}, 1000);
+"""
+
+
+@pytest.mark.parametrize("width", [420, 1200])
+def test_what_is_wider_than_the_page_says_so_and_captions_stay(
+    width, rich_html, chromium, tmp_path
+):
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", rich_html)
+    text = text.replace("</body>", f"<script>{_NARROW}</script></body>")
+    # A window without a head is never narrower than 500 px, but a frame is.
+    frame = (
+        f'<iframe src="inner.html" style="width:{width}px;height:9000px;border:0"></iframe>'
+        "<script>onmessage = (event) => (document.documentElement.dataset.said = event.data);"
+        "</script>"
+    )
+    (tmp_path / "inner.html").write_text(
+        text.replace(
+            "}, 1000);\n",
+            '  parent.postMessage(JSON.stringify({...document.documentElement.dataset}), "*");\n'
+            "}, 1000);\n",
+        ),
+        encoding="utf-8",
+    )
+    document, _ = _chromium(chromium, tmp_path, f"<!doctype html>{frame}", "--dump-dom")
+    said = json.loads(_Page(document).all("html")[0][0]["data-said"])
+    said = {key: json.loads(value) for key, value in said.items() if key in _SAID}
+    assert said["page"] is True
+    assert said["hints"][0] == said["hints"][1]
+    if width == 420:
+        assert said["hints"][1] > 10
+        assert said["caption"] == [0, 60]
+
+
+_SAID = ("hints", "caption", "page")

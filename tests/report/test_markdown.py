@@ -20,7 +20,7 @@ def test_it_is_short_and_its_table_is_whole(which, request):
 
 
 def test_it_says_what_the_summary_says(rich):
-    text = to_markdown(rich).replace("\\", "")
+    text = to_markdown(rich).replace("\\", "").replace("**", "")
     summary = summarize(rich)
     assert summary["findings"][0]["sentences"][0] in text
     assert summary["caveat"] in text
@@ -29,7 +29,15 @@ def test_it_says_what_the_summary_says(rich):
 
 
 def test_failures_are_named(with_failure):
-    assert "broken: " in to_markdown(with_failure)
+    assert "**broken**: 18 tasks failed" in to_markdown(with_failure)
+
+
+def test_names_in_sentences_are_bold_also_where_they_are_cut(made):
+    scores = {"WEAT": {"G": {"q": {"*a* ": 0.1, "b" * 2000: 0.2}}}}
+    text = to_markdown(made(scores))
+    assert r"- **G**: **\*a\*** has the least bias measured by **WEAT**." in text
+    assert text.count("**") % 2 == 0
+    assert "What the metrics ask: **WEAT**, how much closer" in text
 
 
 def test_names_are_text(nasty):

@@ -2,16 +2,21 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 
+import wefe.audit
 from wefe.debias import list_debias_methods
 from wefe.debias._registry import debias_method_name
+from wefe.metrics._registry import get_metric
 from wefe.report import summarize
-from wefe.report._methods import AGGREGATIONS, METRICS, MITIGATIONS, TIES
-from wefe.report._provenance import as_toml
+from wefe.report._findings import findings
+from wefe.report._methods import AGGREGATIONS, METRICS, MITIGATIONS, QUESTIONS, TIES, WARNINGS
+from wefe.report._provenance import _range, as_toml
 from wefe.report._summarize import visible
-from wefe.study import Outcome
+from wefe.study import Outcome, Study
 from wefe.study._declaration import AggregationEntry, metric_names
 
 # Distances from no bias. WEAT: a 0.1, b 0.5, c 0.3; ECT: a 0.1, b 0.2, c 0.5.
@@ -53,7 +58,7 @@ def test_ranks_sums_and_distances_are_those_of_the_worked_example(made):
 
 def test_the_first_sentence_names_the_model_with_the_least_bias_measured(made):
     assert sentences(made(SCORES), "Least bias measured") == [
-        "Gender: a has the least bias measured, by WEAT and ECT.",
+        "Gender: a has the least bias measured by WEAT and ECT.",
         "Over both metrics (Gender), a has the lowest sum of ranks: 2, where 2 would be first by "
         "every metric; next is b with 5.",
     ]
@@ -62,14 +67,14 @@ def test_the_first_sentence_names_the_model_with_the_least_bias_measured(made):
 def test_the_first_sentence_changes_when_the_scores_do(made):
     other = {**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}
     assert sentences(made(other), "Least bias measured")[0] == (
-        "Gender: a has the least bias measured, by WEAT; b has it by ECT."
+        "Gender: a has the least bias measured by WEAT; b by ECT."
     )
 
 
 def test_a_tie_is_called_one(made):
     tied = {"WEAT": {"Gender": {"q": {"a": -0.1, "b": 0.1, "c": 0.3}}}}
     assert sentences(made(tied), "Least bias measured") == [
-        "Gender: a and b have the least bias measured, by WEAT in equal measure."
+        "Gender: a and b have the least bias measured by WEAT in equal measure."
     ]
 
 
@@ -95,7 +100,7 @@ def test_query_sets_weigh_what_they_should_in_overall_ranks(made):
     # (2 * 0.1 + 0.9) / 3 and (2 * 0.2 + 0.1) / 3.
     distances = [row["distances"][0] for row in summary["aggregated"][0]["rows"]]
     assert distances == pytest.approx([1.1 / 3, 0.5 / 3])
-    assert "Overall: b has the least bias measured, by WEAT." in sentences(
+    assert "Overall: b has the least bias measured by WEAT." in sentences(
         made(scores), "Least bias measured"
     )
 
@@ -107,44 +112,214 @@ def with_interval(score, low, high, p_value=math.nan):
     return {"score": score, "score_lower": low, "score_upper": high, "p_value": p_value}
 
 
+def test_the_first_two_are_compared_query_by_query(made):
+    # Six queries, a is nearer in all but one: of 64 patterns of signs, 4 sum up to +-1.9 or more.
+    near, far = [0.1, 0.1, 0.1, 0.1, 0.1, 0.2], [0.5, -0.5, 0.5, 0.5, -0.5, 0.1]
+    queries = {
+        f"q{i}": {"a": a, "b": b, "c": 2.0} for i, (a, b) in enumerate(zip(near, far, strict=True))
+    }
+    (found,) = summarize(made({"WEAT": {"Gender": queries}}))["pairs"]
+    assert found == {
+        "metric": "WEAT",
+        "query_set": "Gender",
+        "first": "a",
+        "second": "b",
+        "n": 6,
+        "n_nearer": 5,
+        "difference": pytest.approx(1.9 / 6),
+        "p_value": 4 / 64,
+        "beyond": False,
+        "n_intervals": 0,
+        "n_overlap": 0,
+    }
+    queries["q5"]["a"] = 0.0
+    results = made({"WEAT": {"Gender": queries}})
+    (found,) = summarize(results)["pairs"]
+    assert (found["n_nearer"], found["p_value"], found["beyond"]) == (6, 2 / 64, True)
+    assert sentences(results, "How sure this is")[0] == (
+        "In the one ranking the first model is nearer to no bias than the second beyond chance "
+        "(p < 0.05, paired over queries): WEAT, Gender (a before b in 6 of 6 queries, p = 0.031)."
+    )
+    assert sentences(results, "In short") == [
+        "Gender: a has the least bias measured by 1 of 1 metric, beyond chance."
+    ]
+
+
+def test_few_queries_cannot_make_an_order_sure(made):
+    queries = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(5)}
+    said = sentences(
+        made({"WEAT": {"Gender": queries}, "RND": {"Gender": queries}}), "How sure this is"
+    )
+    assert said[0].startswith("In none of 2 rankings ")
+    assert said[1] == (
+        "The order of the first two may change with other queries; all of these have fewer than 6 "
+        "queries, too few for any p below 0.05."
+    )
+    assert said[2].startswith("Queries that share words are not independent, so these p-values are")
+
+
+def test_overall_pairs_weigh_query_sets_as_overall_scores_do(made):
+    # Weights 2 and 1; the mean of all three queries.
+    scores = {"WEAT": {"Gender": {"q": {"a": 0.1, "b": 0.2}, "r": {"a": 0.1, "b": 0.4}},
+                       "Age": {"s": {"a": 0.9, "b": 0.1}}}}  # fmt: skip
+    overall, gender, age = summarize(made(scores))["pairs"]
+    assert (overall["query_set"], overall["first"], overall["n"]) == ("Overall", "b", 3)
+    assert overall["difference"] == pytest.approx((0.8 - 0.1 - 0.3) / 3)
+    assert overall["n_nearer"] == 1
+    assert (gender["first"], gender["n_nearer"], age["first"]) == ("a", 2, "b")
+
+
+def test_queries_that_are_not_in_the_aggregate_are_not_compared(made):
+    no_value = {"score": None, "nan_reason": "lost"}
+    scores = {"WEAT": {"G": {"q": {"a": 0.1, "b": 0.2, "c": 0.3},
+                             "r": {"a": 0.9, "b": 0.1, "c": no_value}}}}  # fmt: skip
+    (found,) = summarize(made(scores))["pairs"]
+    assert (found["first"], found["n"], found["n_nearer"]) == ("a", 1, 1)
+
+
+def test_a_mean_against_the_order_is_never_beyond_chance(made):
+    # Scores of opposite signs cancel in the average, so that a is ranked first.
+    queries = {f"q{i}": {"a": 0.9 * (-1) ** i, "b": 0.1} for i in range(8)}
+    settings = {"aggregation": {"function": "avg", "missing": "queries", "ties": "min",
+                                "correlation": "spearman"}}  # fmt: skip
+    (found,) = summarize(made({"WEAT": {"G": queries}}, settings))["pairs"]
+    assert found["first"] == "a"
+    assert found["difference"] == pytest.approx(-0.8)
+    assert found["p_value"] == 2 / 256
+    assert found["beyond"] is False
+
+
 def test_intervals_are_compared_as_distances_from_no_bias(made):
     # Scores on either side of 0: the intervals do not overlap, but the distances do.
     scores = {"WEAT": {"Gender": {"q": {"a": with_interval(0.3, 0.2, 0.4),
                                         "b": with_interval(-0.35, -0.5, -0.25),
                                         "c": with_interval(2.0, 1.9, 2.1)}}}}  # fmt: skip
-    assert summarize(made(scores))["overlaps"] == [
-        {
-            "metric": "WEAT",
-            "query_set": "Gender",
-            "first": "a",
-            "second": "b",
-            "n_overlap": 1,
-            "n": 1,
-        }
-    ]
+    (found,) = summarize(made(scores))["pairs"]
+    assert (found["n_overlap"], found["n_intervals"]) == (1, 1)
     scores["WEAT"]["Gender"]["q"]["b"] = with_interval(-0.9, -1.0, -0.8)
-    assert summarize(made(scores))["overlaps"][0]["n_overlap"] == 0
-    (sentence, *_) = sentences(made(scores), "How sure this is")
-    assert sentence.startswith("In 0 of 1 ranking")
-    assert sentence.endswith("They do not in WEAT, Gender (a, b).")
+    assert summarize(made(scores))["pairs"][0]["n_overlap"] == 0
 
 
 def test_an_interval_around_no_bias_reaches_down_to_it(made):
     scores = {"WEAT": {"Gender": {"q": {"a": with_interval(0.0, -0.1, 0.1),
                                         "b": with_interval(0.3, -0.4, 0.8)}}}}  # fmt: skip
-    assert summarize(made(scores))["overlaps"][0]["n_overlap"] == 1
+    assert summarize(made(scores))["pairs"][0]["n_overlap"] == 1
 
 
-def test_p_values_are_counted_and_corrected_for_their_number(made):
-    values = {"a": 0.001, "b": 0.03, "c": 0.2, "d": 0.9}
-    scores = {
-        "WEAT": {"Gender": {"q": {m: {"score": 0.5, "p_value": p} for m, p in values.items()}}}
-    }
-    sentence = next(x for x in sentences(made(scores), "How sure this is") if "p-value" in x)
-    assert sentence == (
-        "Of 4 scores with a p-value, 2 (50 %) have p < 0.05; about 0.2 would by chance if words "
-        "were sorted at random. 1 has p < 0.05 after correction for 4 tests (Bonferroni)."
+def test_intervals_that_do_not_hold_their_score_are_named(made):
+    scores = {"ECT": {"G": {"q": {"a": with_interval(0.99, 0.72, 0.98),
+                                  "b": with_interval(0.5, 0.4, 0.6)},
+                            # As they are written, these are the same.
+                            "r": {"a": with_interval(0.70001, 0.5, 0.7),
+                                  "b": with_interval(0.5, 0.5, 0.6)}}}}  # fmt: skip
+    said = [text for text in sentences(made(scores), "How sure this is") if "hold" in text]
+    assert said == [
+        "1 of 4 intervals does not hold its own score: ECT 0.990 [0.720, 0.980] of a, q. "
+        "Resampling repeats words, which moves bounded or non-linear scores to one side; such an "
+        "interval tells how wide the spread is, not where the score lies."
+    ]
+
+
+def test_p_values_are_counted_per_model_and_corrected_for_their_number(made):
+    def cell(p_value):
+        return {"score": 0.5, "p_value": p_value}
+
+    scores = {"WEAT": {"Gender": {"q": {"a": cell(0.001), "b": cell(0.9)},
+                                  "r": {"a": cell(0.03), "b": cell(0.04)},
+                                  "s": {"a": cell(0.2), "b": cell(0.06)}}}}  # fmt: skip
+    said = [text for text in sentences(made(scores), "How sure this is") if "Scores with" in text]
+    assert said == [
+        "Scores with p < 0.05: a 2 of 3 (1 after Bonferroni correction); b 1 of 3 (0 after "
+        "Bonferroni correction). If words were sorted at random, about 5 % would be."
+    ]
+
+
+def test_p_values_and_intervals_are_told_apart_where_there_are_both(made):
+    told = "A small p-value beside a wide interval is no contradiction."
+
+    def is_told(cell):
+        said = sentences(made({"WEAT": {"G": {"q": {"a": cell}}}}), "How sure this is")
+        return any(text.startswith(told) for text in said)
+
+    assert is_told(with_interval(0.4, -0.464, 1.342, 0.024))
+    assert not is_told(with_interval(0.4, -0.464, 1.342))
+    assert not is_told({"score": 0.4, "p_value": 0.024})
+
+
+def test_the_side_of_a_test_is_said_in_words(example):
+    said = sentences(example, "How sure this is")
+    assert (
+        "The test of WEAT-ES is right-sided: only leaning of the first targets to the first "
+        "attributes counts, so that a score below 0 has a large p-value whatever its size." in said
     )
+
+
+# The verdict
+
+
+def six(**scores):
+    return {f"q{i}": dict(scores) for i in range(6)}
+
+
+def test_no_model_is_ahead_that_is_first_by_half_of_the_metrics(made):
+    scores = {"WEAT": {"G": six(a=0.1, b=0.2)}, "RND": {"G": six(a=0.2, b=0.1)}}
+    assert sentences(made(scores), "In short") == [
+        "G: no model is clearly ahead: a has the least bias measured by 1 of 2 metrics, beyond "
+        "chance; b by 1 of 2 metrics, beyond chance; the lowest sum of ranks is that of a and b."
+    ]
+
+
+def test_a_model_is_ahead_by_most_metrics_and_beyond_chance(made):
+    # By ECT a is first in the mean of six queries, but nearer in three of them only.
+    mixed = {f"q{i}": {"a": 0.9 if i < 3 else 0.5, "b": 0.3 if i < 3 else 0.7} for i in range(6)}
+    scores = {
+        "WEAT": {"G": six(a=0.1, b=0.2)},
+        "RND": {"G": six(a=0.1, b=0.2)},
+        "ECT": {"G": mixed},
+    }
+    assert sentences(made(scores), "In short") == [
+        "G: a has the least bias measured by 3 of 3 metrics, beyond chance by 2, and the lowest "
+        "sum of ranks."
+    ]
+
+
+def test_being_first_by_every_metric_is_not_enough_where_it_may_be_chance(made):
+    (said,) = sentences(made(SCORES), "In short")
+    assert said == (
+        "Gender: no model is clearly ahead: a has the least bias measured by 2 of 2 metrics, "
+        "beyond chance by none; the lowest sum of ranks is that of a."
+    )
+
+
+def test_the_verdict_is_also_of_the_models_as_they_are(made):
+    scores = {"WEAT": {"G": six(**{"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05})}}
+    assert sentences(made(scores), "In short") == [
+        "G: shuffled b has the least bias measured by 1 of 1 metric, beyond chance.",
+        "Of the models as they are (without mitigated ones and shuffled b, by its name a control): "
+        "a has the least bias measured by 1 of 1 metric, beyond chance.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "is_control"),
+    [
+        ("shuffled control", True),
+        ("Control", True),
+        ("controlled-lm", False),
+        ("random-walk", False),
+    ],
+)
+def test_what_is_a_control_is_known_by_its_name(made, label, is_control):
+    results = made({"WEAT": {"G": six(**{"a": 0.3, "b": 0.4, label: 0.1})}})
+    assert len(sentences(results, "In short")) == 1 + is_control
+
+
+def test_sentences_in_parts_say_the_same_and_tell_names_from_words(made):
+    (short, *_) = summarize(made(SCORES))["findings"]
+    (parts,) = short["parts"]
+    assert "".join(part["text"] for part in parts) == short["sentences"][0]
+    assert {part["text"] for part in parts if part["kind"] == "model"} == {"a"}
+    assert parts[0] == {"kind": "name", "text": "Gender"}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +355,10 @@ def test_external_columns_are_called_so_and_do_not_count_in_the_sum(made):
     external = [{"name": "WEB", "best": "higher", "scores": {"a": 1.0, "b": 3.0, "c": 2.0}}]
     summary = summarize(made(SCORES, {"external": external}))
     overall = summary["rankings"][0]
-    assert overall["name"] == "Overall"
+    # With one query set, all is said once.
+    assert [part["name"] for part in summary["rankings"]] == ["Gender"]
+    assert [part["name"] for part in summary["correlations"]] == ["Gender"]
+    assert summary["correlations"][0]["columns"] == ["WEAT", "ECT", "WEB"]
     assert overall["columns"][-1] == {"name": "WEB", "kind": "external"}
     assert overall["rows"][0] == {"model": "a", "ranks": [1, 1, 3], "sum": 2}
 
@@ -202,8 +380,9 @@ def test_a_mitigated_model_is_compared_with_its_base(made):
         "a + hard, against a (G): less bias measured by WEAT (distance from no bias 0.400 to "
         "0.100, -75 %); more bias measured by ECT (distance from no bias 0.100 to 0.500, +400 %)."
     ]
-    assert "Of the models as they are, a has the least bias measured, by WEAT and ECT." in (
-        sentences(made(scores), "Least bias measured")
+    assert (
+        "Of the models as they are (without mitigated ones), a has the least bias measured by WEAT "
+        "and ECT." in sentences(made(scores), "Least bias measured")
     )
 
 
@@ -255,16 +434,28 @@ def test_scores_without_a_value_come_with_their_reason(made):
         }
     ]
     assert sentences(made(scores), "What is missing") == [
-        "1 of 4 scores has no value: 1 of b by WEAT. For example: 'F' lost all of its words.",
+        "1 of 4 scores has no value: 1 NaN.",
+        "NaN by model: b 1 (1 by WEAT). Most often, as 'F' lost all of its words.",
         "Aggregates over G leave out queries that not every model could answer: 1 of 2 by WEAT.",
     ]
 
 
+def test_scores_without_a_value_are_counted_as_the_tidy_table_has_them(made):
+    no_value = {"score": None, "nan_reason": "lost"}
+    failed = Outcome("failed", reason="no such file")
+    results = made({"WEAT": {"G": {"q": {"a": 0.1, "b": no_value, "c": failed},
+                                   "r": {"a": Outcome(), "b": no_value, "c": failed},
+                                   "s": {"a": no_value, "b": no_value, "c": 0.1}}}})  # fmt: skip
+    assert results.to_frame()["score"].isna().sum() == 7
+    said = sentences(results, "What is missing")
+    assert "7 of 9 scores have no value: 2 failed, 1 not computed yet and 4 NaN." in said
+    assert "NaN by model: b 3 (3 by WEAT); a 1 (1 by WEAT). Most often, as lost." in said
+
+
 def test_words_that_models_lack_are_listed_for_the_right_one_of_two_queries(rich):
     lost, whole = [each for each in summarize(rich)["words"] if each["query_set"] == "Lost"]
-    assert lost["query"] == whole["query"]  # they have the same name
     (old,) = [part for part in lost["sets"] if part["lost"]]
-    assert old["name"] == "Old"
+    assert old["name"] == "Older"
     assert old["lost"][0]["words"] == ["qxqx", "qyqy"]
     assert not any(part["lost"] for part in whole["sets"])
 
@@ -290,6 +481,78 @@ def test_individual_biases_are_those_of_the_audit(rich):
 
 
 # The rest
+
+
+def test_warnings_are_said_in_plain_words(rich):
+    said = sentences(rich, "Warnings")
+    meaning = "words of a set are biased to opposite sides, which a mean does not show"
+    assert any(text.endswith(f": {meaning} (cancelling-biases).") for text in said)
+
+
+def test_every_kind_of_warning_has_plain_words():
+    folder = Path(wefe.audit.__file__).parent
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    found = set(re.findall(r'(?:AuditWarning|yield )\(\s*"([a-z-]+)",', code))
+    assert found == set(WARNINGS)
+
+
+def test_quality_that_did_not_change_is_called_the_same(rich):
+    summary = json.loads(json.dumps(summarize(rich)))
+    (change,) = summary["changes"]
+    (quality,) = change["quality"]
+    quality |= {"before": 0.3131, "after": 0.3132, "change": 0.0001, "relative": 0.0003}
+    said = [
+        x for part in findings(summary) for x in part["sentences"] if x.startswith("Quality of")
+    ]
+    assert said == [
+        "Quality of cut 64 (hard-debias, gender), against cut 64: about the same by alike (0.313)."
+    ]
+    quality |= {"after": 0.25, "change": -0.0631, "relative": -0.2015}
+    said = [
+        x for part in findings(summary) for x in part["sentences"] if x.startswith("Quality of")
+    ]
+    assert said == [
+        "Quality of cut 64 (hard-debias, gender), against cut 64: lower by alike (0.313 to 0.250, "
+        "-20 %)."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ({"metric": "weat-es"}, "scores are -2 to 2"),
+        # Eight target words, each with an association of at most 2.
+        ({"metric": "weat"}, "scores are -16 to 16"),
+        ({"metric": "rnd"}, "scores have no bounds"),
+        ({"metric": "rnd", "params": {"distance": "cos"}}, "scores are -2 to 2"),
+        ({"metric": "ect"}, "scores are -1 to 1"),
+        ({"metric": "mac"}, "scores are 0 to 2"),
+        ({"metric": "rnsb"}, f"scores are 0 to {math.log(8):.4g}"),
+        ({"metric": "ripa"}, "scores have no bounds"),
+        ({"metric": "direct-bias"}, "scores are 0 to 1"),
+        ({"metric": "same"}, "scores are 0 to 1"),
+        ({"metric": "gweat"}, "scores are -2 to 2"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["metric"],
+)
+def test_the_range_of_scores_is_that_of_the_metric_with_these_queries(metric, said):
+    words = {
+        "targets": {"F": ["she", "woman", "girl", "mother"], "M": ["he", "man", "boy", "father"]},
+        "attributes": {"A": ["home", "family"], "B": ["office", "career"]},
+    }
+    study = Study(
+        {"name": "R", "offline": True, "models": [{"source": "demo"}],
+         "queries": [{"name": "G", "query": [words]}], "metrics": [metric]}
+    )  # fmt: skip
+    results = study.run(":memory:", progress=False)
+    (method,) = summarize(results)["methods"]["metrics"]
+    assert method["range"] == said
+    (planned,) = results.plan.metrics
+    (task, _), *_ = results.of_kind("score")
+    query = results.plan.queries[task.identity["query"]]
+    low, high = get_metric(task.identity["metric"])().scale(query, **planned.params).value_range
+    assert said == _range(low, high)
+    assert low <= results.to_frame()["score"].iloc[0] <= high
 
 
 def test_warnings_are_counted_by_kind(rich):
@@ -321,7 +584,7 @@ def test_a_summary_is_json_without_nan_and_the_same_every_time(rich):
 
 
 def test_every_metric_and_method_has_a_meaning_and_a_reference():
-    assert set(METRICS) == set(metric_names())
+    assert set(METRICS) == set(QUESTIONS) == set(metric_names())
     assert set(MITIGATIONS) == {debias_method_name(method) for method in list_debias_methods()}
     assert all(each.meaning and each.reference for each in (METRICS | MITIGATIONS).values())
     ways = AggregationEntry.model_fields

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wefe.report._findings import listed, number
-from wefe.report._summarize import query_sets, visible
+from wefe.report._paired import SIGNIFICANT
+from wefe.report._summarize import query_sets, ranked, visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -20,7 +21,6 @@ _MOST_WITH_NUMBERS = 12
 _CELL_PX = 26
 # About what all models have together on a page.
 _ACROSS_PX = 600
-_SIGNIFICANT = 0.05
 # The font of what stands above a row of silhouettes.
 _HEAD_SIZE = 13
 
@@ -103,7 +103,7 @@ def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Fig
         return
     for position, name in enumerate(query_sets(results)):
         kinds = [column["kind"] for column in summary["rankings"][position]["columns"]]
-        ranks = results.rankings(name)
+        ranks = results.rankings(ranked(results, name))
         # Ranks by bias add up; that of quality is another matter.
         ranks = ranks.iloc[:, [i for i, kind in enumerate(kinds) if kind == "bias"]]
         if ranks.notna().to_numpy().any():
@@ -142,7 +142,8 @@ def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
             f"scores-{position}",
             f"{metric['label']}: scores of each model and query. The colour is the distance from "
             f"{metric['no_bias_value']:g}, the score that means no bias: pale is little. The "
-            f"sign tells its direction. Point at a cell for all that is known of it.",
+            f"sign tells its direction.{_star(metric)} Point at a cell for all that is known of "
+            "it.",
             f"Heat map of {n_queries} queries by {len(metric['models'])} models. The score "
             f"farthest from {metric['no_bias_value']:g} is that of {model} for {query}: "
             f"{number(largest)} away.",
@@ -175,13 +176,11 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     with_numbers = len(models) <= _MOST_WITH_NUMBERS
     # Plotly merges equal categories, so positions stand for names.
     across = list(range(len(models)))
-    any_small = False
     for number_of_part, (part, names) in enumerate(zip(parts, labels, strict=True), 1):
         place = {"row": number_of_part, "col": 1}
         rows = list(zip(*part["cells"], strict=True))
         no_bias = metric["no_bias_value"]
         texts = [[_in_cell(cell) for cell in row] for row in rows]
-        any_small |= any("*" in text for row in texts for text in row)
         figure.add_heatmap(
             z=[
                 [None if "score" not in cell else cell["score"] - no_bias for cell in row]
@@ -247,10 +246,18 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
 
 
 def _in_cell(cell: Mapping[str, Any]) -> str:
-    if "score" not in cell:
-        return ""
-    small = cell.get("p_value", 1.0) < _SIGNIFICANT
-    return f"{number(cell['score'])}{'*' if small else ''}"
+    return f"{number(cell['score'])}{'*' if _is_small(cell) else ''}" if "score" in cell else ""
+
+
+def _is_small(cell: Mapping[str, Any]) -> bool:
+    return bool(cell.get("p_value", 1.0) < SIGNIFICANT)
+
+
+def _star(metric: Mapping[str, Any]) -> str:
+    """Say what the star in a heat map means, if there is one."""
+    cells = (cell for part in metric["parts"] for row in part["cells"] for cell in row)
+    stars = len(metric["models"]) <= _MOST_WITH_NUMBERS and any(map(_is_small, cells))
+    return f" A star (*) marks p < {SIGNIFICANT}." if stars else ""
 
 
 def _hover(cell: Mapping[str, Any], model: str, query: str, metric: Mapping[str, Any]) -> str:
@@ -282,7 +289,7 @@ def _correlations(results: StudyResults, summary: Mapping[str, Any]) -> Iterator
     for position, part in enumerate(summary["correlations"]):
         if part["n_models"] < 3 or len(part["columns"]) < 2:
             continue
-        table = results.correlations(part["name"])
+        table = results.correlations(ranked(results, part["name"]))
         names = part["columns"]
         pairs = [
             (value, names[i], names[j])

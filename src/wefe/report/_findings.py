@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
+
+from wefe.report._methods import WARNINGS
+from wefe.report._paired import SIGNIFICANT, compare
 
 # Smallest Spearman correlation that has p < 0.05 (two-sided, exact) over so many models.
 _SPEARMAN = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.700, 10: 0.648, 11: 0.618, 12: 0.587}
-_SIGNIFICANT = 0.05
 # Changes and distances below it are rounding.
 _NOTHING = 1e-6
 # Rankings that correlate less are said to disagree.
@@ -17,6 +20,13 @@ _ALIKE = 0.5
 _MUCH_LOST = 0.1
 # So many sentences of one kind, and then how many more there are.
 _MOST = 8
+# With fewer pairs, no p-value of sign flips is below 0.05.
+_FEWEST = 6
+# What calls itself so is compared with models, and is none.
+_CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECASE)
+# Where a name begins and ends in a sentence: characters that no text has, and no name is left with.
+_KINDS = {"\ufdd0": "model", "\ufdd1": "metric", "\ufdd2": "name"}
+_END = "\ufdd3"
 
 
 def findings(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -25,14 +35,17 @@ def findings(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     Parameters
     ----------
     summary : dict
-        The tables of :func:`wefe.report.summarize`.
+        The tables of :func:`wefe.report.summarize`, as plain data.
 
     Returns
     -------
     list of dict
-        'title' and 'sentences'; headings without sentences are not there.
+        'title', 'sentences' (texts) and 'parts': each sentence again as a list of {'kind', 'text'},
+        of kind 'text', 'model', 'metric' or 'name', so that names can be told from words. Headings
+        without sentences are not there.
     """
     parts = {
+        "In short": _verdict(summary),
         "Least bias measured": _least(summary),
         "How sure this is": _certainty(summary),
         "What disagrees": _disagreement(summary),
@@ -40,10 +53,48 @@ def findings(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         "What is missing": _missing(summary),
         "Warnings": _warnings(summary),
     }
+    found = [(title, [in_parts(text) for text in texts]) for title, texts in parts.items()]
     return [
-        {"title": title, "sentences": found}
-        for title, sentences in parts.items()
-        if (found := list(sentences))
+        {
+            "title": title,
+            "sentences": ["".join(part["text"] for part in parts) for parts in sentences],
+            "parts": sentences,
+        }
+        for title, sentences in found
+        if sentences
+    ]
+
+
+def a_model(label: object) -> str:
+    """Mark the name of a model, for :func:`in_parts`."""
+    return f"\ufdd0{label}{_END}"
+
+
+def a_metric(label: object) -> str:
+    """Mark the name of a metric."""
+    return f"\ufdd1{label}{_END}"
+
+
+def a_name(name: object) -> str:
+    """Mark another name: of a query set, a query, a benchmark."""
+    return f"\ufdd2{name}{_END}"
+
+
+def in_parts(sentence: str) -> list[dict[str, str]]:
+    """Take a sentence with marked names apart.
+
+    Examples
+    --------
+    >>> in_parts(f"{a_model('w2v')} is first.")
+    [{'kind': 'model', 'text': 'w2v'}, {'kind': 'text', 'text': ' is first.'}]
+    """
+    pieces = re.split(f"([{''.join(_KINDS)}].*?{_END})", sentence, flags=re.DOTALL)
+    return [
+        {"kind": _KINDS[piece[0]], "text": piece[1:-1]}
+        if piece[0] in _KINDS
+        else {"kind": "text", "text": piece}
+        for piece in pieces
+        if piece
     ]
 
 
@@ -104,35 +155,126 @@ def _is_number(value: Any) -> bool:
 # Which model
 
 
+def _verdict(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Join ranks and certainty: once of all models, and once of those that are as they are."""
+    models = [model["label"] for model in summary["models"]]
+    if not summary["rankings"] or len(models) < 2:
+        return
+    ranking = summary["rankings"][0]
+    yield from _ahead(summary, ranking, models, f"{a_name(ranking['name'])}: ")
+    own = _as_they_are(summary)
+    if 1 < len(own) < len(models):
+        start = f"Of the models as they are ({_without(summary)}): "
+        yield from _ahead(summary, ranking, own, start)
+
+
+def _as_they_are(summary: Mapping[str, Any]) -> list[str]:
+    """Return the models that are not mitigated, and do not call themselves controls."""
+    return [
+        model["label"]
+        for model in summary["models"]
+        if model["mitigation"] is None and not _CONTROL.search(model["label"])
+    ]
+
+
+def _without(summary: Mapping[str, Any]) -> str:
+    mitigated = any(model["mitigation"] is not None for model in summary["models"])
+    controls = [
+        a_model(model["label"])
+        for model in summary["models"]
+        if model["mitigation"] is None and _CONTROL.search(model["label"])
+    ]
+    parts = ["mitigated ones"] * mitigated
+    if controls:
+        called = "by its name a control" if len(controls) == 1 else "by their names controls"
+        parts.append(f"{listed(controls)}, {called}")
+    return f"without {' and '.join(parts)}"
+
+
+def _ahead(
+    summary: Mapping[str, Any], ranking: Mapping[str, Any], models: Collection[str], start: str
+) -> Iterator[str]:
+    best = _best_by(ranking, models)
+    n_metrics = sum(map(len, best.values()))
+    if not n_metrics:
+        return
+    # Who shares a first rank is ahead of nobody.
+    n_first = Counter({each[0]: len(by) for each, by in best.items() if len(each) == 1})
+    found = [compare(summary, ranking, metric, models) for metric in summary["metrics"]]
+    n_beyond = Counter(each["first"] for each in found if each and each["beyond"])
+    # Ranks are among all models.
+    lowest = _lowest_sum(ranking) if len(models) == len(ranking["rows"]) else []
+
+    def said(model: str, verb: str = "") -> str:
+        by = f"by {n_first[model]} of {count(n_metrics, 'metric')}"
+        return f"{a_model(model)} {verb}{by}, {_beyond(n_beyond[model], n_first[model])}"
+
+    has_least = "has the least bias measured "
+    leaders = [m for m, _ in n_first.most_common() if n_first[m] == max(n_first.values())]
+    is_clear = len(leaders) == 1 and 2 * n_first[leaders[0]] > n_metrics and n_beyond[leaders[0]]
+    if is_clear:
+        text = said(leaders[0], has_least)
+    else:
+        order = sorted(n_first, key=lambda model: (-n_first[model], -n_beyond[model]))
+        text = "no model is clearly ahead"
+        if order:
+            text += f": {'; '.join([said(order[0], has_least), *map(said, order[1:3])])}"
+        if len(order) > 3:
+            text += f"; {len(order) - 3} more by others"
+        shared = n_metrics - sum(n_first.values())
+        if shared:
+            text += f"{';' if order else ':'} models share the first rank by {shared}"
+    if lowest and n_metrics > 1:
+        text += (
+            ", and the lowest sum of ranks"
+            if is_clear and lowest == leaders
+            else f"; the lowest sum of ranks is that of {listed([a_model(m) for m in lowest])}"
+        )
+    yield _sentence(start + text)
+
+
+def _beyond(n_beyond: int, n_first: int) -> str:
+    """Say by how many metrics a model is ahead beyond chance, of those by which it is first."""
+    if n_first == 1:
+        return "beyond chance" if n_beyond else "not beyond chance"
+    return f"beyond chance by {n_beyond or 'none'}"
+
+
+def _sentence(text: str) -> str:
+    """Begin with a capital letter, unless it begins with a name, and end with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '…')) else '.'}"
+
+
+def _lowest_sum(ranking: Mapping[str, Any]) -> list[str]:
+    sums = {row["model"]: row["sum"] for row in ranking["rows"] if _is_number(row["sum"])}
+    return [model for model, total in sums.items() if total == min(sums.values())]
+
+
 def _least(summary: Mapping[str, Any]) -> Iterator[str]:
     models = summary["models"]
     if not summary["rankings"]:
         return
     if len(models) == 1:
         yield (
-            f"There is one model, {models[0]['label']}, so nothing is ranked; its scores stand "
-            "below."
+            f"There is one model, {a_model(models[0]['label'])}, so nothing is ranked; its scores "
+            "stand below."
         )
         return
     for ranking in summary["rankings"]:
-        yield from _winners(ranking)
-    mitigated = [model["label"] for model in models if model["mitigation"] is not None]
-    as_they_are = [model["label"] for model in models if model["mitigation"] is None]
-    if mitigated and len(as_they_are) > 1:
-        overall = summary["rankings"][0]
-        best = _best_by(overall, as_they_are)
+        best = _best_by(ranking, [row["model"] for row in ranking["rows"]])
         if best:
-            yield f"Of the models as they are, {_by_clause(best)}."
+            yield f"{a_name(ranking['name'])}: {_by_clause(best)}."
+    own = _as_they_are(summary)
+    if 1 < len(own) < len(models):
+        best = _best_by(summary["rankings"][0], own)
+        if best:
+            yield f"Of the models as they are ({_without(summary)}), {_by_clause(best)}."
     yield from _sums(summary["rankings"][0])
 
 
-def _winners(ranking: Mapping[str, Any]) -> Iterator[str]:
-    best = _best_by(ranking, [row["model"] for row in ranking["rows"]])
-    if best:
-        yield f"{ranking['name']}: {_by_clause(best)}."
-
-
-def _best_by(ranking: Mapping[str, Any], models: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
+def _best_by(
+    ranking: Mapping[str, Any], models: Collection[str]
+) -> dict[tuple[str, ...], list[str]]:
     """Return by which metrics each model, or group of tied models, has the best rank."""
     best: dict[tuple[str, ...], list[str]] = {}
     for column in _bias_columns(ranking):
@@ -153,9 +295,10 @@ def _by_clause(best: Mapping[tuple[str, ...], Sequence[str]]) -> str:
     clauses: list[str] = []
     for winners, metrics in sorted(best.items(), key=lambda pair: -len(pair[1])):
         verb = "has" if len(winners) == 1 else "have"
-        what = "it" if clauses else "the least bias measured,"
+        what = "" if clauses else f" {verb} the least bias measured"
         shared = "" if len(winners) == 1 else " in equal measure"
-        clauses.append(f"{listed(winners)} {verb} {what} by {listed(metrics, 12)}{shared}")
+        by = listed([a_metric(label) for label in metrics], 12)
+        clauses.append(f"{listed([a_model(m) for m in winners])}{what} by {by}{shared}")
     return "; ".join(clauses)
 
 
@@ -164,15 +307,15 @@ def _sums(ranking: Mapping[str, Any]) -> Iterator[str]:
     n_columns = len(_bias_columns(ranking))
     if len(rows) < 2 or n_columns < 2:
         return
-    lowest = [row["model"] for row in rows if row["sum"] == rows[0]["sum"]]
+    lowest = [a_model(row["model"]) for row in rows if row["sum"] == rows[0]["sum"]]
     verb = "has" if len(lowest) == 1 else "have"
     text = (
-        f"Over {_all(n_columns)} metrics ({ranking['name']}), {listed(lowest)} {verb} the lowest "
-        f"sum of ranks: {rows[0]['sum']:g}, where {n_columns} would be first by every metric"
+        f"Over {_all(n_columns)} metrics ({a_name(ranking['name'])}), {listed(lowest)} {verb} the "
+        f"lowest sum of ranks: {rows[0]['sum']:g}, where {n_columns} would be first by every metric"
     )
     others = [row for row in rows if row["sum"] != rows[0]["sum"]]
     if others:
-        text += f"; next is {others[0]['model']} with {others[0]['sum']:g}"
+        text += f"; next is {a_model(others[0]['model'])} with {others[0]['sum']:g}"
     yield text + "."
 
 
@@ -185,122 +328,147 @@ def _all(n: int) -> str:
 
 def _certainty(summary: Mapping[str, Any]) -> Iterator[str]:
     cells = list(_cells(summary))
-    n_scores = sum("score" in cell for _, _, cell in cells)
-    if n_scores == 0:
+    if not any("score" in cell for *_, cell in cells):
         return
-    yield from _overlaps(summary["overlaps"])
-    yield from _p_values([cell["p_value"] for _, _, cell in cells if "p_value" in cell])
-    if not any("interval" in cell for _, _, cell in cells):
+    yield from _pairs(summary)
+    n_with_p: Counter[str] = Counter(model for *_, model, _, cell in cells if "p_value" in cell)
+    if n_with_p:
+        yield from _p_values(cells, n_with_p)
+        yield from _sides(summary, cells)
+    if not any("interval" in cell for *_, cell in cells):
         yield (
             "No intervals were computed, so nothing is said of how far scores would move with "
             "other words of the same kind ([intervals] n_bootstrap in the study file)."
         )
+    elif n_with_p:
+        yield (
+            "A small p-value beside a wide interval is no contradiction. The p-value asks whether "
+            "these very words could be sorted so by chance; the interval says how far the score "
+            "moves with other words of the same kind."
+        )
+    yield from _outside(cells)
     yield from _few_models(summary)
 
 
-def _cells(
-    summary: Mapping[str, Any],
-) -> Iterator[tuple[Mapping[str, Any], Any, Mapping[str, Any]]]:
+_Cell = tuple[Mapping[str, Any], Mapping[str, Any], str, str, Mapping[str, Any]]
+
+
+def _cells(summary: Mapping[str, Any]) -> Iterator[_Cell]:
+    """Return metric, part, model, query and cell of every score."""
     for metric in summary["metrics"]:
         for part in metric["parts"]:
-            for row in part["cells"]:
-                for cell in row:
-                    yield metric, part, cell
+            for model, row in zip(metric["models"], part["cells"], strict=True):
+                for query, cell in zip(part["queries"], row, strict=True):
+                    yield metric, part, model, query, cell
 
 
-def overlaps(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compare the bootstrap intervals of the two models of the first ranks.
-
-    Intervals of scores are taken as intervals of distances from no bias, as the order is theirs.
-
-    Parameters
-    ----------
-    summary : dict
-        With 'rankings' and 'metrics'.
-
-    Returns
-    -------
-    list of dict
-        Per metric and query set: 'metric', 'query_set', 'first', 'second' (models), 'n_overlap' of
-        'n' queries.
-    """
-    found = []
-    for metric in summary["metrics"]:
-        for part in metric["parts"]:
-            ranking = next(r for r in summary["rankings"] if r["name"] == part["query_set"])
-            column = [c["name"] for c in ranking["columns"]].index(metric["label"])
-            ranked = sorted(
-                (row["ranks"][column], row["model"])
-                for row in ranking["rows"]
-                if _is_number(row["ranks"][column])
-            )
-            if len(ranked) < 2:
-                continue
-            first, second = (metric["models"].index(model) for _, model in ranked[:2])
-            both = [
-                [_distances(cell["interval"], metric["no_bias_value"]) for cell in pair]
-                for pair in zip(part["cells"][first], part["cells"][second], strict=True)
-                if all("interval" in cell for cell in pair)
-            ]
-            if both:
-                found.append(
-                    {
-                        "metric": metric["label"],
-                        "query_set": part["query_set"],
-                        "first": ranked[0][1],
-                        "second": ranked[1][1],
-                        "n_overlap": sum(a[0] <= b[1] and b[0] <= a[1] for a, b in both),
-                        "n": len(both),
-                    }
-                )
-    return found
-
-
-def _overlaps(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _pairs(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say in how many rankings the first model is ahead of the second one beyond chance."""
+    sets = {each["name"] for each in summary["query_sets"]}
+    # The overall rankings are made of the same scores again.
+    found = [each for each in summary["pairs"] if each["query_set"] in sets]
     if not found:
         return
-    clear = [each for each in found if each["n_overlap"] == 0]
-    n_unclear = len(found) - len(clear)
+    clear = [each for each in found if each["beyond"]]
+    few = [each for each in found if each["n"] < _FEWEST]
+    only = len(found) == 1
+    where = f"In {len(clear) or 'none'} of {len(found)} rankings (one per metric and query set)"
     text = (
-        f"In {n_unclear} of {count(len(found), 'ranking')} (one per metric and query set), "
-        "bootstrap intervals of the two models with the least bias measured overlap in some query"
+        f"{'In the one ranking' if only else where} the first model is "
+        f"{'not ' if only and not clear else ''}nearer to no bias than the second beyond chance "
+        f"(p < {SIGNIFICANT}, paired over queries)"
     )
-    if n_unclear:
-        text += ", so that other words of the same kind could exchange these models"
     if clear:
-        names = [f"{p['metric']}, {p['query_set']} ({p['first']}, {p['second']})" for p in clear]
-        text += f". They do not in {'; '.join(names[:_MOST])}{_more(names)}"
+        names = [
+            f"{a_metric(each['metric'])}, {a_name(each['query_set'])} ({a_model(each['first'])} "
+            f"before {a_model(each['second'])} in {each['n_nearer']} of "
+            f"{count(each['n'], 'query', 'queries')}, p {small(each['p_value'])})"
+            for each in clear
+        ]
+        text += f": {_first(names, 3)}"
     yield text + "."
-
-
-def _more(texts: Sequence[str]) -> str:
-    return f"; and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
-
-
-def _distances(interval: Sequence[float], no_bias: float) -> tuple[float, float]:
-    """Return the interval of distances from no bias that belongs to an interval of scores."""
-    low, high = (end - no_bias for end in interval)
-    largest = max(abs(low), abs(high))
-    return (0.0, largest) if low <= 0 <= high else (min(abs(low), abs(high)), largest)
-
-
-def _p_values(values: Sequence[float]) -> Iterator[str]:
-    if not values:
-        return
-    n_tests = len(values)
-    below = sum(value < _SIGNIFICANT for value in values)
-    strict = sum(value < _SIGNIFICANT / n_tests for value in values)
-    text = (
-        f"Of {count(n_tests, 'score')} with a p-value, {below} ({_percent(below / n_tests)}) "
-        f"{'has' if below == 1 else 'have'} p < {_SIGNIFICANT}"
+    if len(clear) < len(found):
+        rest = "In the others the" if clear else "The"
+        text = f"{rest} order of the first two may change with other queries"
+        if few:
+            n_few = "all" if len(few) == len(found) else len(few)
+            what = "there are" if only else f"{n_few} of these {'has' if n_few == 1 else 'have'}"
+            text += f"; {what} fewer than {_FEWEST} queries, too few for any p below {SIGNIFICANT}"
+        yield text + "."
+    yield (
+        "Queries that share words are not independent, so these p-values are optimistic. The table "
+        "“First and second” has all of them."
     )
-    if n_tests > 1:
-        text += (
-            f"; about {_SIGNIFICANT * n_tests:.1f} would by chance if words were sorted at random. "
-            f"{strict} {'has' if strict == 1 else 'have'} p < {_SIGNIFICANT} after correction for "
-            f"{n_tests} tests (Bonferroni)"
+
+
+def small(value: float) -> str:
+    """Return a p-value for people.
+
+    Examples
+    --------
+    >>> small(0.03125), small(0.0001)
+    ('= 0.031', '< 0.001')
+    """
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+
+
+def _first(texts: Sequence[str], most: int = _MOST) -> str:
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *more])
+
+
+def _p_values(cells: Sequence[_Cell], n_with_p: Mapping[str, int]) -> Iterator[str]:
+    texts = []
+    for model, n_tests in n_with_p.items():
+        values = [c["p_value"] for *_, label, _, c in cells if label == model and "p_value" in c]
+        below = sum(value < SIGNIFICANT for value in values)
+        strict = sum(value < SIGNIFICANT / n_tests for value in values)
+        corrected = f" ({strict} after Bonferroni correction)" if below and n_tests > 1 else ""
+        texts.append(f"{a_model(model)} {below} of {n_tests}{corrected}")
+    yield (
+        f"Scores with p < {SIGNIFICANT}: {_first(texts)}. If words were sorted at random, about "
+        f"{_percent(SIGNIFICANT)} would be."
+    )
+
+
+def _sides(summary: Mapping[str, Any], cells: Sequence[_Cell]) -> Iterator[str]:
+    """Say of one-sided tests what they do not see."""
+    with_p = {metric["label"] for metric, *_, cell in cells if "p_value" in cell}
+    sides: dict[str, list[str]] = {}
+    for each in summary["methods"]["metrics"]:
+        if each["label"] in with_p:
+            sides.setdefault(each["params"].get("p_value_test_type", ""), []).append(each["label"])
+    for side, (leaning, other) in {
+        "right-sided": ("first", "below"),
+        "left-sided": ("second", "above"),
+    }.items():
+        if side in sides:
+            labels = [a_metric(label) for label in sides[side]]
+            yield (
+                f"The test of {listed(labels, 12)} is {side}: only leaning of the first targets to "
+                f"the {leaning} attributes counts, so that a score {other} 0 has a large p-value "
+                "whatever its size."
+            )
+
+
+def _outside(cells: Sequence[_Cell]) -> Iterator[str]:
+    """Name intervals that do not hold their own score."""
+    n_intervals = sum("interval" in cell for *_, cell in cells)
+    texts = [
+        f"{a_metric(metric['label'])} {number(cell['score'])} "
+        f"[{number(cell['interval'][0])}, {number(cell['interval'][1])}] of {a_model(model)}, "
+        f"{a_name(query)}"
+        for metric, _, model, query, cell in cells
+        if cell.get("outside")
+    ]
+    if texts:
+        yield (
+            f"{len(texts)} of {count(n_intervals, 'interval')} "
+            f"{'does' if len(texts) == 1 else 'do'} not hold "
+            f"{'its' if len(texts) == 1 else 'their'} own score: {_first(texts, 3)}. Resampling "
+            "repeats words, which moves bounded or non-linear scores to one side; such an interval "
+            "tells how wide the spread is, not where the score lies."
         )
-    yield text + "."
 
 
 def _few_models(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -319,7 +487,7 @@ def _few_models(summary: Mapping[str, Any]) -> Iterator[str]:
     elif method == "Spearman" and n_models in _SPEARMAN:
         yield (
             f"With {n_models} models, a rank correlation below {_SPEARMAN[n_models]:g} may be "
-            f"chance (p > {_SIGNIFICANT})."
+            f"chance (p > {SIGNIFICANT})."
         )
 
 
@@ -337,7 +505,7 @@ def _disagreement(summary: Mapping[str, Any]) -> Iterator[str]:
     orders = {tuple(row["ranks"][i] for row in overall["rows"]) for i in columns}
     if len(orders) == 1:
         every = _all(len(columns)).capitalize()
-        yield f"{every} metrics put the models in the same order ({overall['name']})."
+        yield f"{every} metrics put the models in the same order ({a_name(overall['name'])})."
     elif summary["correlations"][0]["n_models"] > 2:
         yield from _lowest_correlations(summary["correlations"][0])
     spreads = []
@@ -350,7 +518,8 @@ def _disagreement(summary: Mapping[str, Any]) -> Iterator[str]:
     largest = max((spread for spread, *_ in spreads), default=0)
     if largest > 0:
         texts = [
-            f"{model} has rank {low[0]:g} by {low[1]} and {high[0]:g} by {high[1]}"
+            f"{a_model(model)} has rank {low[0]:g} by {a_metric(low[1])} and {high[0]:g} by "
+            f"{a_metric(high[1])}"
             for spread, model, low, high in spreads
             if spread == largest
         ]
@@ -369,12 +538,17 @@ def _lowest_correlations(part: Mapping[str, Any]) -> Iterator[str]:
     what = f"{part['method'].capitalize()} correlation"
     low = [pair for pair in pairs if pair[0] < _ALIKE]
     if low:
-        texts = [f"{one} and {other} ({value:.2f})" for value, one, other in low[:3]]
+        texts = [
+            f"{a_metric(one)} and {a_metric(other)} ({value:.2f})" for value, one, other in low[:3]
+        ]
         others = f", the lowest of {len(low)} below {_ALIKE}" if len(low) > 3 else ""
         yield f"These metrics rank the models differently ({what}{others}): {'; '.join(texts)}."
     else:
         value, one, other = pairs[0]
-        low_one = f"{'' if len(pairs) == 1 else 'lowest: '}{one} and {other} {value:.2f}"
+        low_one = (
+            f"{'' if len(pairs) == 1 else 'lowest: '}{a_metric(one)} and {a_metric(other)} "
+            f"{value:.2f}"
+        )
         yield f"The metrics rank the models much alike ({what}, {low_one})."
 
 
@@ -390,7 +564,7 @@ def _other_columns(part: Mapping[str, Any]) -> Iterator[str]:
         name = part["columns"][i]
         low, high = f"{min(values):.2f}", f"{max(values):.2f}"
         between = low if low == high else f"{low} to {high}"
-        yield f"The ranking by {name} ({kind}) correlates {between} with those by bias."
+        yield f"The ranking by {a_name(name)} ({kind}) correlates {between} with those by bias."
 
 
 # What mitigation changed
@@ -398,38 +572,59 @@ def _other_columns(part: Mapping[str, Any]) -> Iterator[str]:
 
 def _mitigation(summary: Mapping[str, Any]) -> Iterator[str]:
     for change in summary["changes"]:
-        groups: dict[str, list[str]] = {"less": [], "more": [], "the same": []}
-        unknown = []
-        for each in change["bias"]:
-            if not _is_number(each["change"]):
-                unknown.append(each["metric"])
-            else:
-                which = "less" if each["change"] < 0 else "more"
-                groups["the same" if abs(each["change"]) < _NOTHING else which].append(
-                    f"{each['metric']} ({_from_to(each)})"
-                )
-        texts = [
-            f"{which} bias measured by {listed(each, 12)}" for which, each in groups.items() if each
-        ]
-        if unknown:
-            texts.append(f"no comparison by {listed(unknown, 12)}")
-        if not texts:
-            continue
-        yield (
-            f"{change['model']}, against {change['base']} ({change['query_set']}): "
-            f"{'; '.join(texts)}."
+        pair = f"{a_model(change['model'])}, against {a_model(change['base'])}"
+        bias = _compared(
+            [(a_metric(each["metric"]), each) for each in change["bias"]],
+            ("less bias measured by", "more bias measured by", "about the same by"),
+            lambda each: f"distance from no bias {_from_to(each)}",
         )
-        quality = [each for each in change["quality"] if _is_number(each["change"])]
+        if bias:
+            yield f"{pair} ({a_name(change['query_set'])}): {bias}."
+        quality = _compared(
+            [
+                (a_name(each["benchmark"]), each)
+                for each in change["quality"]
+                if _is_number(each["change"])
+            ],
+            ("lower by", "higher by", "about the same by"),
+            _from_to,
+        )
         if quality:
-            scores = [
-                f"{each['benchmark']} {number(each['before'])} to {number(each['after'])}"
-                for each in quality
-            ]
-            yield f"Its quality went from {', '.join(scores[:_MOST])}{_more(scores)}."
+            yield f"Quality of {pair}: {quality}."
+    for model in summary["models"]:
+        notes = (model["how"] or {}).get("notes") or []
+        if notes:
+            yield _sentence(
+                f"Note on how {a_model(model['label'])} was made: {_short(notes[0])}"
+                + (f" ({count(len(notes) - 1, 'more note')} below)" if notes[1:] else "")
+            )
+
+
+def _compared(
+    changes: Sequence[tuple[str, Mapping[str, Any]]],
+    heads: tuple[str, str, str],
+    how: Callable[[Mapping[str, Any]], str],
+) -> str:
+    """Return what went down, what went up and what stayed, with how far; '' for nothing."""
+    groups: dict[str, list[str]] = {head: [] for head in heads}
+    unknown = []
+    for name, each in changes:
+        # As precise as it is written: 0.313 to 0.313 is no change.
+        same = number(each["before"]) == number(each["after"])
+        if not _is_number(each["change"]):
+            unknown.append(name)
+        elif same or abs(each["change"]) < _NOTHING:
+            groups[heads[2]].append(f"{name} ({number(each['after'])})")
+        else:
+            groups[heads[each["change"] > 0]].append(f"{name} ({how(each)})")
+    texts = [f"{head} {listed(each, 12)}" for head, each in groups.items() if each]
+    if unknown:
+        texts.append(f"no comparison by {listed(unknown, 12)}")
+    return "; ".join(texts)
 
 
 def _from_to(change: Mapping[str, Any]) -> str:
-    text = f"distance from no bias {number(change['before'])} to {number(change['after'])}"
+    text = f"{number(change['before'])} to {number(change['after'])}"
     relative = change["relative"]
     if _is_number(relative) and abs(relative) >= 0.005:
         text += f", {100 * relative:+.0f} %"
@@ -448,14 +643,14 @@ def _missing(summary: Mapping[str, Any]) -> Iterator[str]:
             "it does what is missing."
         )
     failures = [
-        f"{each['model_name']}: {count(each['n_tasks'], 'task')} failed ({_short(each['reason'])})."
+        f"{a_model(each['model_name'])}: {count(each['n_tasks'], 'task')} failed "
+        f"({_short(each['reason'])})."
         for each in gaps["failures"]
     ]
     yield from failures[:_MOST]
     if len(failures) > _MOST:
         yield f"{len(failures) - _MOST} more failures are listed below."
-    if gaps["nan"]:
-        yield from _nan(gaps)
+    yield from _without_value(gaps)
     for each in summary["query_sets"]:
         parts = [
             (metric["label"], part)
@@ -465,41 +660,59 @@ def _missing(summary: Mapping[str, Any]) -> Iterator[str]:
         ]
         if parts:
             texts = [
-                f"{len(p['left_out'])} of {len(p['queries'])} by {label}" for label, p in parts
+                f"{len(p['left_out'])} of {len(p['queries'])} by {a_metric(label)}"
+                for label, p in parts
             ]
             yield (
-                f"Aggregates over {each['name']} leave out queries that not every model could "
-                f"answer: {listed(texts, 12)}."
+                f"Aggregates over {a_name(each['name'])} leave out queries that not every model "
+                f"could answer: {listed(texts, 12)}."
             )
     for each in summary["query_sets"]:
         if each["left_out"]:
             whys = dict.fromkeys(_short(part["why"]) for part in each["left_out"])
-            names = [part["query"] for part in each["left_out"]]
+            names = [a_name(part["query"]) for part in each["left_out"]]
             yield (
-                f"{each['name']}: {count(len(names), 'query is', 'queries are')} not asked "
+                f"{a_name(each['name'])}: {count(len(names), 'query is', 'queries are')} not asked "
                 f"({'; '.join(whys)}): {listed(names, 3)}."
             )
     for model in summary["models"]:
         lost = model["lost"]
         if lost and lost["n_lost"] > _MUCH_LOST * lost["n_words"]:
             yield (
-                f"{model['label']} lacks {lost['n_lost']} of the {lost['n_words']} words that are "
-                f"asked for ({_percent(lost['n_lost'] / lost['n_words'])}); its scores are of the "
-                "others."
+                f"{a_model(model['label'])} lacks {lost['n_lost']} of the {lost['n_words']} words "
+                f"that are asked for ({_percent(lost['n_lost'] / lost['n_words'])}); its scores "
+                "are of the others."
             )
 
 
-def _nan(gaps: Mapping[str, Any]) -> Iterator[str]:
-    nan = gaps["nan"]
-    pairs = Counter((each["model"], each["metric"]) for each in nan).most_common()
-    texts = [f"{n} of {model} by {metric}" for (model, metric), n in pairs]
+def _without_value(gaps: Mapping[str, Any]) -> Iterator[str]:
+    """Say how many scores have no value, as the tidy table has it, and why."""
+    n_nan = len(gaps["nan"])
+    why = {
+        "failed": gaps["n_failed_scores"],
+        "not computed yet": gaps["n_missing_scores"],
+        "NaN": n_nan,
+    }
+    n_without = sum(why.values())
+    if n_without == 0:
+        return
+    counts = [f"{n} {reason}" for reason, n in why.items() if n]
     yield (
-        f"{len(nan)} of {count(gaps['n_scores'], 'score')} "
-        f"{'has' if len(nan) == 1 else 'have'} no value: {'; '.join(texts[:3])}"
-        + (f"; and others of {len(texts) - 3} more" if len(texts) > 3 else "")
-        + f". For example: {_short(nan[0]['reason'])}"
-        + ("" if _short(nan[0]["reason"]).endswith(".") else ".")
+        f"{n_without} of {count(gaps['n_scores'], 'score')} "
+        f"{'has' if n_without == 1 else 'have'} no value: {listed(counts)}."
     )
+    if n_nan == 0:
+        return
+    of_models: dict[str, Counter[str]] = {}
+    for each in gaps["nan"]:
+        of_models.setdefault(each["model"], Counter())[each["metric"]] += 1
+    texts = [
+        f"{a_model(model)} {sum(by.values())} "
+        f"({listed([f'{n} by {a_metric(metric)}' for metric, n in by.most_common()], 4)})"
+        for model, by in sorted(of_models.items(), key=lambda pair: -pair[1].total())
+    ]
+    reason = Counter(each["reason"] for each in gaps["nan"]).most_common(1)[0][0]
+    yield _sentence(f"NaN by model: {_first(texts, 3)}. Most often, as {_short(reason)}")
 
 
 def _short(text: str, most: int = 240) -> str:
@@ -515,11 +728,14 @@ def _warnings(summary: Mapping[str, Any]) -> Iterator[str]:
     kinds = summary["warnings"]
     if kinds:
         total = sum(each["n"] for each in kinds)
-        texts = [f"{each['kind']} ({each['n']})" for each in kinds]
         yield (
-            f"{count(total, 'audit warning')} of {count(len(kinds), 'kind')}: {listed(texts, 12)}. "
-            "What has a warning should not be taken at face value."
+            f"{count(total, 'audit warning')} of {count(len(kinds), 'kind')}. What has a warning "
+            "should not be taken at face value."
         )
+        for each in kinds:
+            models = listed([a_model(model) for model in each["models"]], 3)
+            meaning = WARNINGS.get(each["kind"]) or _short(each["items"][0]["message"])
+            yield _sentence(f"{each['n']} of {models}: {meaning} ({a_name(each['kind'])})")
     if not summary["audited"]:
         yield (
             "The scores of each metric were not audited ([audit] scores in the study file), so "

@@ -106,6 +106,49 @@ METRICS: dict[str, Method] = {
     ),
 }
 
+#: Name of a metric in study files -> what it asks, in a line.
+QUESTIONS: dict[str, str] = {
+    "weat": "how much closer is each target set to its attribute words, added up over words?",
+    "weat-es": "how well do associations with the attributes tell the two target sets apart?",
+    "rnd": "from which target set are the attribute words farther?",
+    "rnsb": "how unevenly is negative sentiment spread over the target words?",
+    "mac": "how far are the target words from the attribute words, in the mean?",
+    "ect": "do both target sets order the attribute words alike?",
+    "ripa": "how far do attribute words reach along the line of a pair of target words?",
+    "direct-bias": "how much of neutral words lies along the bias direction?",
+    "same": "how far do attribute words lean to one of the target groups?",
+    "gweat": "is each target set closer to its own attribute set than the others are?",
+    "seat": "as WEAT, with vectors of short sentences instead of words",
+    "ceat": "as WEAT, over many sentences in which the words occur",
+}
+
+#: Kind of an audit warning -> what it means.
+WARNINGS: dict[str, str] = {
+    "cancelling-biases": "words of a set are biased to opposite sides, which a mean does not show",
+    "common-lean": "both target sets lean to the same attribute, which a difference does not show",
+    "dominated": "the bias direction is that of a few definitional sets, not common to all",
+    "effect-without-separation": "the effect is large, but the words are hardly ordered by it",
+    "few-sets": "there are too few definitional sets to say that they share a direction",
+    "few-words": "there are too few words for any p-value to be small",
+    "identical-members": "a definitional set has words with the same vector, and is left out",
+    "large-but-not-significant": "the effect is large, but chance could do the same with the words",
+    "large-effect-tiny-biases": "the effect size is large, but no word has a bias to speak of",
+    "lost-sets": "definitional sets are left out, as the model lacks words of theirs",
+    "low-correlation": "the definitional sets point in different directions",
+    "mean-difference": "other ways to find the bias direction give another one",
+    "not-audited": "the score could not be audited",
+    "opposed-sets": "some definitional sets point the other way round than the rest",
+    "other-direction": "the effect is in the direction that the one-sided test does not look at",
+    "outliers": "some definitional sets differ much from the others",
+    "repeated-sets": "a definitional set repeats another one, and so counts twice",
+    "separation-missed": "the words of the two sets are told apart, which the score hardly shows",
+    "shared-lean": "the words of a set lean to one side together, which ECT does not see",
+    "small-attribute-difference": "the attribute sets are so alike that no bias can be large",
+    "undefined-effect-size": "all target words have the same bias, so the effect size is undefined",
+    "unstable": "the bias direction turns when a single definitional set is left out",
+    "weak-first-component": "one direction does not stand for the definitional sets",
+}
+
 #: Name of a mitigation method in study files -> the method.
 MITIGATIONS: dict[str, Method] = {
     "hard-debias": Method(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wefe.report import _methods
 
 if TYPE_CHECKING:
+    from wefe.study._plan import PlannedMetric
     from wefe.study._results import StudyResults
 
 # What is known of a run, unless it was never made.
@@ -40,6 +41,10 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
         f"bias; rank 1 is the smallest. Models with the same score have "
         f"{_methods.TIES.get(aggregation['ties'], aggregation['ties'])}. Rankings are compared by "
         f"{aggregation['correlation'].capitalize()} correlation.",
+        "The first two models of a ranking are compared by a permutation test: the signs of the "
+        "differences of their distances from no bias, query by query, are flipped in all possible "
+        "ways (at random with more than 16 queries). A model counts as clearly ahead if it is the "
+        "first by more than half of the metrics, and beyond chance by one at least.",
     ]
     references = [_methods.FRAMEWORK]
     if intervals["n_bootstrap"]:
@@ -64,9 +69,10 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
             {
                 "label": metric.label,
                 "title": metric.title,
+                "asks": _methods.QUESTIONS.get(metric.metric, ""),
                 "meaning": _methods.METRICS.get(metric.metric, unknown).meaning,
                 "reference": _methods.METRICS.get(metric.metric, unknown).reference,
-                "range": _range(*metric.scale.value_range),
+                "range": _range(*_bounds(results, metric)),
                 "no_bias_value": metric.scale.no_bias_value,
                 "params": {
                     key: value for key, value in metric.params.items() if key not in lookup_names
@@ -89,12 +95,37 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
     }
 
 
+def _bounds(results: StudyResults, metric: PlannedMetric) -> tuple[float, float]:
+    """Return the bounds of scores over the queries that are asked, as far as they are known."""
+    from wefe.metrics._registry import get_metric
+
+    asked = {
+        task.identity["query"]: task.identity
+        for task, _ in results.of_kind("score")
+        if task.place["metric"] == metric.label and "query" in task.identity
+    }
+    try:
+        scales = [
+            get_metric(identity["metric"])().scale(
+                results.plan.queries[query], **identity["params"]
+            )
+            for query, identity in asked.items()
+        ]
+    # A metric of somebody else may not be installed where the report is written.
+    except (LookupError, TypeError, ValueError):
+        scales = []
+    ranges = [scale.value_range for scale in scales] or [metric.scale.value_range]
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
 def _range(low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
         return "scores have no bounds"
     if math.isinf(high):
         return f"scores are at least {low:g}"
-    return f"scores are at most {high:g}" if math.isinf(low) else f"scores are {low:g} to {high:g}"
+    return (
+        f"scores are at most {high:g}" if math.isinf(low) else f"scores are {low:.4g} to {high:.4g}"
+    )
 
 
 def _forms(preprocessors: Sequence[Mapping[str, Any]]) -> str:

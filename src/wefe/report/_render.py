@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wefe.report._findings import count, listed, number
+from wefe.report._findings import count, listed, number, small
 from wefe.report._summarize import summarize
 from wefe.report._words import MOST_WORDS
 
@@ -64,6 +65,10 @@ def to_html(results: StudyResults) -> str:
     return environment.get_template("report.html.jinja").render(
         **summary,
         figures=drawn,
+        asks={
+            each["label"]: f"{each['title']}: {each['asks']}".rstrip(": ")
+            for each in summary["methods"]["metrics"]
+        },
         most_words=MOST_WORDS,
         # The only script that may run is this one: by its hash, not by where it stands.
         script_hashes=Markup(" ".join(f"'{_hash(part)}'" for part in scripts)),
@@ -154,7 +159,8 @@ def _environment(**options: Any) -> Environment:
     )
     environment.filters |= {
         "number": number,
-        "p_value": _p_value,
+        "p_value": lambda value: "" if value is None else small(value),
+        "cut_parts": _cut_parts,
         "percent": lambda share: "" if share is None else f"{100 * share:.0f} %",
         "signed": lambda value: "" if value is None else f"{value:+.3f}",
         "change": lambda share: "" if share is None else f"{100 * share:+.0f} %",
@@ -201,7 +207,7 @@ def escape_markdown(value: object) -> str:
     >>> escape_markdown("a|b `c` <i> @me #1")
     'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1'
     """
-    text = " ".join(str(value).split())
+    text = re.sub(r"\s+", " ", str(value))
     text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
     # An invisible space keeps names from calling people and issues.
     return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)
@@ -211,7 +217,17 @@ def _cut(text: str, most: int = _LONGEST_NAME) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _p_value(value: float | None) -> str:
-    if value is None:
-        return ""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _cut_parts(parts: Sequence[Mapping[str, str]], most: int) -> list[dict[str, str]]:
+    """Return the beginning of a sentence in parts.
+
+    Examples
+    --------
+    >>> [part["text"] for part in _cut_parts([{"text": "Of "}, {"text": "w2v-300"}], 6)]
+    ['Of ', 'w2…']
+    """
+    cut: list[dict[str, str]] = []
+    for part in parts:
+        if most > 0:
+            cut.append({**part, "text": _cut(part["text"], most)})
+        most -= len(part["text"])
+    return cut

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # Of more warnings of a kind, the report has the first ones; the tidy table has all.
 _MOST_WARNINGS = 100
 _HIDDEN = {"Cc", "Cs"}
+# Characters that no text has: sentences use them to mark names.
+_MARKS = {*map(chr, range(0xFDD0, 0xFDF0))}
+_WEIGHTED = ", and over query sets their weighted mean"
 # Marks that reorder the text around them.
 _REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 
@@ -37,14 +40,15 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     dict
         Plain data, fit for JSON: texts, numbers, lists; what has no value is None.
 
-        - 'findings': list of {'title', 'sentences'}, the summary in words; 'caveat' goes with it.
+        - 'findings': list of {'title', 'sentences', 'parts'}, the summary in words, in which names
+          can be told from words; 'caveat' goes with it.
         - 'models', 'query_sets': what was compared.
         - 'rankings': a table of ranks per query set, and 'Overall' first if there are several;
           'kind' tells columns of bias from external ones and those of quality.
         - 'metrics': per metric its scores, query set by query set, with all that is known of each.
         - 'aggregated': per query set, aggregated scores and their distance from no bias.
         - 'correlations': per query set, how rankings correlate.
-        - 'overlaps': whether intervals of the first two models overlap.
+        - 'pairs': how sure it is that the first model of each ranking is ahead of the second.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': what else was asked for.
         - 'warnings': by kind, with where; 'gaps': what has no value, and why.
@@ -55,23 +59,23 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     --------
     >>> from wefe.study import Study
     >>> summary = summarize(Study.example().run(":memory:", progress=False))
-    >>> print(summary["findings"][0]["sentences"][0])
-    Gender: minilm-words (hard-debias, gender) has the least bias measured, by WEAT-ES and ECT.
+    >>> print(summary["findings"][1]["sentences"][0])
+    Gender: minilm-words (hard-debias, gender) has the least bias measured by WEAT-ES and ECT.
     """
     from wefe._same_words import without_logging
-    from wefe.report._findings import findings, overlaps
+    from wefe.report._findings import findings
+    from wefe.report._paired import first_and_second
 
     # What would be logged stands in the report.
     with without_logging("wefe"):
-        summary = _tables(results)
-    summary["overlaps"] = overlaps(summary)
+        summary: dict[str, Any] = _plain(_tables(results))
+    summary["pairs"] = first_and_second(summary)
     summary["findings"] = findings(summary)
     summary["caveat"] = (
         "A low score says that less association was measured with these words, by this metric. It "
         "does not say that a model is free of bias."
     )
-    plain: dict[str, Any] = _plain(summary)
-    return plain
+    return summary
 
 
 def _tables(results: StudyResults) -> dict[str, Any]:
@@ -108,14 +112,19 @@ def _tables(results: StudyResults) -> dict[str, Any]:
 
 
 def query_sets(results: StudyResults) -> list[str]:
-    """Return what has a ranking of its own: all query sets together, if there are several, first.
-
-    External columns and the one of quality are in the overall ranking only.
-    """
+    """Return what has a ranking of its own: if there are several sets, all together first."""
     asked = {name for metric in results.plan.metrics for name in metric.query_sets}
     names = [part.name for part in results.plan.query_sets if part.name in asked]
-    others = results.plan.settings["external"] or results.plan.settings["quality"]
-    return [OVERALL, *names] if len(names) > 1 or others else names
+    return [OVERALL, *names] if len(names) > 1 else names
+
+
+def ranked(results: StudyResults, name: str) -> str:
+    """Return what `StudyResults.rankings` calls the ranking of a query set.
+
+    External columns and the one of quality are in the overall ranking only; of one query set, that
+    is the same otherwise.
+    """
+    return OVERALL if len(query_sets(results)) == 1 else name
 
 
 def _labels(results: StudyResults) -> list[str]:
@@ -124,13 +133,17 @@ def _labels(results: StudyResults) -> list[str]:
 
 def _model(results: StudyResults, label: str) -> dict[str, Any]:
     planned = results.plan.model(label)
+    known = {key: value for key, value in results.models.get(label, {}).items() if key != "source"}
+    # What the engine tells of a mitigation, beside its name in the plan.
+    how = known.pop("mitigation", None)
     return {
         "label": label,
         "source": planned.source,
         "is_encoder": planned.is_encoder,
         "base": planned.base,
         "mitigation": planned.mitigation,
-        **{key: value for key, value in results.models.get(label, {}).items() if key != "source"},
+        "how": dict(how) if isinstance(how, Mapping) else None,
+        **known,
         "lost": _lost(results, label),
     }
 
@@ -161,7 +174,7 @@ def _kind(results: StudyResults, column: str) -> str:
 
 
 def _ranking(results: StudyResults, name: str) -> dict[str, Any]:
-    ranks = results.rankings(name)
+    ranks = results.rankings(ranked(results, name))
     kinds = {str(column): _kind(results, str(column)) for column in ranks}
     bias = ranks[[column for column, kind in kinds.items() if kind == "bias"]]
     # A sum over fewer ranks cannot be compared.
@@ -221,11 +234,22 @@ def _cell(row: Any, scale: Any) -> dict[str, Any]:
         "p_value": row["p_value"],
         "used": row["words_used"],
         "lost": row["words_lost"],
+        "outside": True if _is_outside(row) else None,
         "reason": row["nan_reason"],
         "status": row["status"],
     }
     # Most have no more than a score: a report of thousands should not be long for nothing.
     return {key: value for key, value in known.items() if not _is_missing(value)}
+
+
+def _is_outside(row: Any) -> bool:
+    """Tell whether an interval does not hold its own score, as both are written."""
+    from wefe.report._findings import number
+
+    low, high, score = row["score_lower"], row["score_upper"], row["score"]
+    if not (score < low or score > high):
+        return False
+    return number(score) != number(low if score < low else high)
 
 
 def _is_missing(value: Any) -> bool:
@@ -237,15 +261,20 @@ def _is_missing(value: Any) -> bool:
 
 
 def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
-    """Return aggregated scores, and their distances from what means no bias."""
+    """Return aggregated scores, and their distances from what means no bias in it."""
     columns = {
         metric.label: column
         for metric in results.plan.metrics
         if (column := _column(results, metric.label, name)) is not None
     }
+    function = results.plan.settings["aggregation"]["function"]
     return {
         "name": name,
-        "way": AGGREGATIONS[results.plan.settings["aggregation"]["function"]],
+        "way": AGGREGATIONS[function] + (_WEIGHTED if name == OVERALL else ""),
+        "heads": [
+            _head(function, best, results.plan.metric(label).scale.no_bias_value)
+            for label, (_, best) in columns.items()
+        ],
         "columns": list(columns),
         "best": [best for _, best in columns.values()],
         "rows": [
@@ -259,6 +288,20 @@ def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
             for model in _labels(results)
         ],
     }
+
+
+def _head(function: str, best: float, no_bias: float) -> str:
+    """Say what a column of aggregated scores holds.
+
+    Examples
+    --------
+    >>> _head("bias_avg", 0.0, 1.0), _head("avg", 1.0, 1.0), _head("sum", 4.0, 1.0)
+    ('distance from 1', 'no bias: 1', 'no bias: 4 (sum)')
+    """
+    if function == "bias_avg":
+        return f"distance from {no_bias:g}"
+    added_up = function in ("sum", "abs_sum") and best != 0
+    return f"no bias: {best:g}{' (sum)' if added_up else ''}"
 
 
 def _column(results: StudyResults, label: str, name: str) -> tuple[pd.Series, float] | None:
@@ -280,8 +323,8 @@ def _column(results: StudyResults, label: str, name: str) -> tuple[pd.Series, fl
 
 
 def _correlations(results: StudyResults, name: str) -> dict[str, Any]:
-    ranks = results.rankings(name)
-    correlations = results.correlations(name)
+    ranks = results.rankings(ranked(results, name))
+    correlations = results.correlations(ranked(results, name))
     return {
         "name": name,
         "columns": [str(column) for column in correlations],
@@ -439,9 +482,11 @@ def _where(task: Any) -> dict[str, str]:
 
 def _gaps(results: StudyResults, tidy: pd.DataFrame) -> dict[str, Any]:
     """Return what has no value, and why."""
-    nan = []
+    nan: list[dict[str, Any]] = []
     n_scores = len(results.of_kind("score"))
+    statuses: list[str] = []
     if n_scores:
+        statuses = tidy.loc[tidy["score"].isna(), "status"].tolist()
         without = tidy[tidy["score"].isna() & (tidy["status"] == "done")]
         nan = [
             {
@@ -458,6 +503,8 @@ def _gaps(results: StudyResults, tidy: pd.DataFrame) -> dict[str, Any]:
         "n_tasks": len(results.outcomes),
         "n_missing": len(results.missing),
         "n_failed": len(results.failed),
+        "n_failed_scores": statuses.count("failed"),
+        "n_missing_scores": statuses.count("missing"),
         "failures": results.failures().to_dict("records"),
         "nan": nan,
     }
@@ -497,6 +544,7 @@ def visible(text: str) -> str:
     return "".join(
         f"\\u{ord(letter):04x}"
         if letter in _REORDERING
+        or letter in _MARKS
         or (letter not in "\n\t" and unicodedata.category(letter) in _HIDDEN)
         else letter
         for letter in text
