@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,16 @@ if TYPE_CHECKING:
 
 # A bar appears once the work has taken this many seconds.
 _DELAY_S = 2.0
+# Where standard error is no terminal, a line is written after each so many seconds.
+_LINE_S = 30.0
 
 
 class progress_bar:  # noqa: N801 - used like a function
     """A bar on standard error, as a context manager.
 
     It appears only where standard error is a terminal (or a notebook), and only when the work
-    takes more than two seconds. Until then tqdm is not even imported, as opening a file may be
+    takes more than two seconds. Elsewhere, as in the log of a job, a line is written every 30 s.
+    Until then tqdm is not even imported, as opening a file may be
     done in less time than that takes.
 
     Parameters
@@ -38,7 +42,7 @@ class progress_bar:  # noqa: N801 - used like a function
         self._bar: tqdm[Any] | None = None
 
     def __enter__(self) -> progress_bar:
-        self._start = time.monotonic()
+        self._start = self._last_line = time.monotonic()
         return self
 
     def update(self, n: int = 1) -> None:
@@ -46,6 +50,12 @@ class progress_bar:  # noqa: N801 - used like a function
         self._done += n
         if self._bar is not None:
             self._bar.update(n)
+            if self._bar.disable and time.monotonic() - self._last_line > _LINE_S:
+                self._last_line = time.monotonic()
+                of = "" if self._total is None else f" of {self._total:,}"
+                print(
+                    f"{self._what}: {self._done:,}{of} {self._unit}s", file=sys.stderr, flush=True
+                )
         elif self._show and time.monotonic() - self._start > _DELAY_S:
             from tqdm.auto import tqdm
 

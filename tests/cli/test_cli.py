@@ -7,9 +7,24 @@ import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from wefe import Query, __version__, load
+from wefe.cli._output import as_text
+
+
+@pytest.fixture
+def no_network(tmp_path):
+    """An environment with an empty cache, and a proxy that nobody listens at."""
+    return {
+        "WEFE_DATA_DIR": "",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "https_proxy": "http://127.0.0.1:9",
+        "NO_PROXY": "",
+        "no_proxy": "",
+    }
 
 
 def wefe(*arguments, expect=0, **environment):
@@ -294,6 +309,74 @@ def test_debias_refuses_with_a_message(arguments, text, tmp_path):
     assert text in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--model", "demo", "--method", "hard-debais"], "Did you mean 'hard-debias'"),
+        (["--model", "lost.txt"], "there is no file 'lost.txt'"),
+        (["--model", "demo", "--param", "a=1"], "unknown option 'a'"),
+        (["--model", "demo", "--ignore", "lost.txt"], "lost.txt"),
+        (["--model", "demo", "--target", "lost.txt"], "lost.txt"),
+    ],
+)
+def test_debias_says_what_is_wrong_before_it_downloads(arguments, text, tmp_path, no_network):
+    done = wefe("debias", "--out", str(tmp_path / "x.vec"), *arguments, expect=2, **no_network)
+    assert text in done.stderr
+    assert "words keep their vectors" not in done.stderr
+
+
+def test_debias_without_a_network_takes_the_words_that_ship_and_says_so(tmp_path, no_network):
+    call = ["debias", "--model", "demo", "--out"]
+    done = wefe(*call, str(tmp_path / "a.vec"), **no_network)
+    assert "WARNING: gender: only 232 words keep their vectors as specific" in done.stderr
+    assert "--offline on the command line" in done.stderr
+    wefe(*call, str(tmp_path / "b.vec"), "--offline")
+    assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
+
+
+def test_a_database_that_fails_ends_with_a_message(tmp_path):
+    code = (
+        "import sqlite3\nfrom wefe.cli import main\nfrom wefe.study import Study\n"
+        "def fail(*args, **options): raise sqlite3.OperationalError('database or disk is full')\n"
+        "Study.run = fail\nmain()"
+    )
+    study = tmp_path / "study.toml"
+    wefe("init", str(study))
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", str(study)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "database or disk is full. What was finished is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_terminal_would_obey_is_shown():
+    frame = pd.DataFrame({"a\x1b[2J": ["x\x1b]0;y\x07", "n\nm"], "b": ["\u202ec", "é\u200d👩"]})
+    shown = as_text(frame)
+    assert [
+        line for line in shown.split("\n") if not line.replace("\u200d", "").isprintable()
+    ] == []
+    assert "a\\x1b[2J" in shown
+    assert "x\\x1b]0;y\\x07" in shown
+    assert "n\\nm" in shown
+    assert "\\u202ec" in shown
+    assert "é\u200d👩" in shown
+    assert len(shown.split("\n")) == 3
+
+
+def test_errors_and_warnings_show_it_as_well(tmp_path):
+    done = wefe("measure", "--model", "a\x1b[2J.txt", expect=2)
+    assert "\x1b" not in done.stderr
+    study = tmp_path / "study.toml"
+    study.write_text('name = "\\u001b"\nx = 1\n')
+    done = wefe("run", str(study), expect=2)
+    assert len(done.stderr.splitlines()) > 2
+    assert "\x1b" not in done.stderr
 
 
 def test_debias_knows_the_methods_of_its_help():

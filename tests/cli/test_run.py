@@ -3,8 +3,11 @@
 import csv
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -50,14 +53,18 @@ def test_a_newcomer_comes_from_init_to_a_report(tmp_path):
     assert done.stdout == "study.toml: change it as you like, then: wefe run study.toml\n"
     done = wefe("run", "study.toml", "--report", "report.html", folder=tmp_path)
     assert "ranks over all query sets (1: least bias measured)" in done.stdout
-    assert "computed in" in done.stdout
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "First steps" in html
+    computed = re.search(r"tasks, ([\d,]+) computed \((.*)\) in .* s: .*study.db", done.stdout)
+    parts = re.findall(r"([^,]+) ([\d,]+)(?:, |$)", computed[2])
+    kinds = ["WEAT-ES", "RND", "ECT", "MAC", "RNSB", "look-up of words", "bias directions"]
+    assert [kind for kind, _ in parts] == kinds
+    assert sum(int(n) for _, n in parts) == int(computed[1])
     done = wefe("report", "study.db", "--out", "summary.md", folder=tmp_path)
     assert done.stdout == "report: summary.md\n"
     assert "First steps" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     done = wefe("run", "study.toml", folder=tmp_path)
-    assert " 0 computed" in done.stdout
+    assert " 0 computed in " in done.stdout
 
 
 def test_init_does_not_replace_a_file(tmp_path):
@@ -87,7 +94,7 @@ def test_ranks_and_tables_are_those_of_the_library(folder):
     ranks = results.rankings().loc["frequent words"].astype(int).tolist()
     assert shown.split()[2:] == list(map(str, ranks))
     # What was left out is named with its reason.
-    assert "gender: 1 queries were not asked: Male terms and Female terms wrt Posi" in done.stdout
+    assert "gender: 1 query was not asked: Male terms and Female terms wrt Positive" in done.stdout
 
 
 def test_a_failure_is_named_and_the_exit_code_tells(folder):
@@ -135,3 +142,123 @@ def test_results_go_where_they_are_wanted(folder):
     )
     tables = json.loads((folder / "tables" / "results.json").read_text())
     assert len(tables) > 10
+
+
+def test_what_is_new_is_said_by_metric(folder):
+    wefe("run", "study.toml", folder=folder)
+    # Results are told from earlier ones by the second in which they were made.
+    time.sleep(1.1)
+    with (folder / "study.toml").open("a") as file:
+        file.write('[[metrics]]\nmetric = "mac"\n')
+    done = wefe("run", "study.toml", folder=folder)
+    assert "56 tasks, 12 computed (MAC 12) in " in done.stdout
+
+
+def lacking(folder, *models):
+    head, _, tail = STUDY.partition("[[models]]")
+    tail = tail[tail.index("[[queries]]") :]
+    text = "".join(f"[[models]]\nsource = 'demo'\n{model}\n" for model in models)
+    (folder / "study.toml").write_text(head + text + tail)
+
+
+def test_of_one_model_that_lacks_every_word_it_is_said_which(folder):
+    lacking(folder, "vocab_prefix = '/c/en/'")
+    done = wefe("run", "study.toml", folder=folder, expect=1)
+    lines = done.stdout.splitlines()
+    at = lines.index("Blank: there is no query that every model answers.")
+    assert re.fullmatch(
+        r"- demo: 16 of 16 scores are NaN; it lacks \d+ words: he, son, his, him, father, \.\.\.",
+        lines[at + 1],
+    )
+    assert lines[at + 2].startswith("Are its words written in another way? vocab_prefix of [[mod")
+    assert "Leave" not in done.stdout
+    assert "16 scores are NaN; the report and the tables have all reasons." in done.stdout
+    assert sum(line.startswith("- ") and "lost 100% of" in line for line in lines) == 3
+
+
+def test_if_others_have_the_words_the_model_without_them_is_named(folder):
+    lacking(folder, "", "name = 'few'\nlimit = 150")
+    done = wefe("run", "study.toml", folder=folder)
+    lines = done.stdout.splitlines()
+    at = lines.index("Blank: there is no query that every model answers.")
+    assert lines[at + 1].startswith("- few: 16 of 16 scores are NaN; it lacks ")
+    expected = 'Leave that model out, or let [aggregation] missing = "models" do so.'
+    assert lines[at + 2] == expected
+    with (folder / "study.toml").open("a") as file:
+        file.write('[aggregation]\nmissing = "models"\n')
+    assert "Blank" not in wefe("run", "study.toml", folder=folder).stdout
+
+
+def test_scores_of_a_model_that_failed_are_not_counted_as_nan(folder):
+    lacking(folder, "", "name = 'lost'\ncounts = 'lost.txt'\nmin_count = 2")
+    done = wefe("run", "study.toml", folder=folder, expect=1)
+    assert "NaN" not in done.stdout
+    assert "Blank" not in done.stdout
+    assert "- lost (22 tasks): FileNotFoundError" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run", "study.toml", "--scheduler", "tcp://a:1"], "--scheduler is for --engine dask"),
+        (["run", "study.toml", "--engine", "dask", "--n-jobs", "2"], "--n-jobs is for --engine lo"),
+        (["run", "study.toml", "--n-jobs", "0"], "n_jobs must be a number of processes"),
+        (["report", "study.toml", "--name", "x"], "study.toml declares one study; a name is for"),
+        (["report", "a.db", "--results", "b.db"], "--results is for a study file (.toml), and a.d"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(folder, arguments, text):
+    done = wefe(*arguments, folder=folder, expect=2)
+    assert text in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["study.toml"]
+
+
+def test_after_ctrl_c_it_is_said_how_much_is_done(folder):
+    code = (
+        "import os, signal\n"
+        "from wefe.cli import main\n"
+        "from wefe.study import _study\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "enter = _study._Ledger.enter\n"
+        "def enter_and_stop(self, message):\n"
+        "    n = enter(self, message)\n"
+        "    if self.n_computed == 5: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return n\n"
+        "_study._Ledger.enter = enter_and_stop\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "study.toml"],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=240,
+    )
+    assert done.returncode == 128 + signal.SIGINT
+    assert "interrupted; 5 of 44 tasks are done and in " in done.stderr
+
+
+def test_differences_read_the_same_on_a_terminal_and_in_markdown(folder):
+    wefe("run", "study.toml", "--results", "a.db", folder=folder)
+    (folder / "study.toml").write_text(STUDY + "[lookup]\nnormalize = true\n")
+    wefe("run", "study.toml", "--results", "b.db", folder=folder)
+    call = ("diff", "a.db", "b.db")
+    shown = wefe(*call, folder=folder, expect=1).stdout
+    markdown = wefe(*call, "--format", "markdown", folder=folder, expect=1).stdout
+    share = re.compile(r"\\?[+-][\d.]+%")
+    shares = [text.replace("\\", "") for text in share.findall(markdown)]
+    assert shares
+    assert share.findall(shown) == shares
+    ranks = shown.partition("\nRanks\n")[2].partition("\n\n")[0]
+    assert "." not in ranks
+    done = wefe(*call, "--study", "Pairs", folder=folder, expect=1)
+    assert done.stdout == shown
+    done = wefe("diff", "study.toml", "study.toml", "--study", "x", folder=folder, expect=2)
+    assert "--study is for results files" in done.stderr
+
+
+def test_a_gate_says_each_reason_once(folder):
+    done = wefe("check", "study.toml", "--max", "weat-es=0", folder=folder, expect=1)
+    assert done.stdout.count(" is more than 0\n") == 1
+    assert done.stdout.count("scores are missing; ") == 1
+    assert "reason" not in done.stdout

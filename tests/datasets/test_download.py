@@ -1,13 +1,19 @@
 """Cache, mirror and checksums, with a small file of the tests' own."""
 
+import errno
 import hashlib
+import pickle
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import requests
 
 from wefe import datasets
 from wefe.datasets import _download
 from wefe.datasets._download import RemoteFile, at_hand, fetch_file, find_file
+from wefe.datasets._opened import open_query_set
 
 CONTENT = b"good\nbetter\n"
 NAME = "toy/words.txt"
@@ -15,6 +21,7 @@ NAME = "toy/words.txt"
 
 @pytest.fixture(autouse=True)
 def toy_file(cache, monkeypatch):
+    monkeypatch.setattr(_download, "_unreachable", {})
     file = RemoteFile(
         "http://127.0.0.1:9/words.txt", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT)
     )
@@ -121,9 +128,96 @@ def test_without_network_the_error_says_what_from_where_and_what_to_do(cache):
         "http://127.0.0.1:9/bingliu/positive-words.txt",
         "Connect to the internet",
         "set WEFE_DATA_DIR to a folder that holds the file as bingliu/positive-words.txt",
-        "offline=True",
+        "--offline on the command line; offline=True in Python",
     ):
         assert part in message
+    assert error.value.short == "127.0.0.1:9 could not be reached"
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (str(again), again.short) == (message, error.value.short)
+
+
+@pytest.fixture
+def attempts(monkeypatch):
+    """The addresses that were asked; nobody answers."""
+    asked = []
+
+    def no_answer(url, output_file, pooch):
+        asked.append(url)
+        raise requests.exceptions.ConnectionError("no route to host")
+
+    monkeypatch.setattr(_download, "_downloader", lambda: no_answer)
+    return asked
+
+
+def failed(name=NAME):
+    with pytest.raises(ConnectionError) as caught:
+        fetch_file(name)
+    return caught.value
+
+
+def test_a_host_that_could_not_be_reached_is_not_asked_again_for_a_minute(attempts, monkeypatch):
+    first = failed()
+    again = failed()
+    assert (str(again), again.short) == (str(first), first.short)
+    other = failed("gn_glove/SemBias")
+    assert "gn_glove/SemBias (26,452 bytes) is needed" in str(other)
+    assert len(attempts) == 1
+    now = time.monotonic()
+    monkeypatch.setattr(_download.time, "monotonic", lambda: now + _download.MEMORY_S + 1)
+    failed()
+    assert len(attempts) == 2
+    _download.forget_hosts()
+    failed()
+    assert len(attempts) == 3
+
+
+def test_other_hosts_are_asked(attempts, monkeypatch):
+    failed()
+    file = replace(_download.FILES[NAME], url="http://localhost:9/words.txt")
+    monkeypatch.setitem(_download.FILES, NAME, file)
+    assert failed().short == "localhost:9 could not be reached"
+    assert len(attempts) == 2
+
+
+def test_a_host_that_answers_is_asked_for_the_next_file(attempts, monkeypatch):
+    def not_there(url, output_file, pooch):
+        attempts.append(url)
+        raise requests.exceptions.HTTPError("404", response=requests.Response())
+
+    monkeypatch.setattr(_download, "_downloader", lambda: not_there)
+    assert failed().short == "127.0.0.1:9 does not send it"
+    failed()
+    assert len(attempts) == 2
+
+
+def test_a_full_disk_is_no_fault_of_the_host(attempts, monkeypatch):
+    def full(url, output_file, pooch):
+        attempts.append(url)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_download, "_downloader", lambda: full)
+    failed()
+    failed()
+    assert len(attempts) == 2
+
+
+def test_the_warning_about_queries_that_are_left_out_is_short(cache, caplog):
+    opened = open_query_set("gender")
+    assert opened.why == "127.0.0.1:9 could not be reached"
+    (record,) = [each for each in caplog.records if "left out" in each.getMessage()]
+    assert "1 of 7 queries are left out" in record.getMessage()
+    assert opened.why in record.getMessage()
+    caplog.clear()
+    open_query_set("ethnicity")
+    open_query_set("religion")
+    messages = [each.getMessage() for each in caplog.records if "left out" in each.getMessage()]
+    assert [len(message) < 300 for message in messages] == [True, True]
+
+
+def test_a_file_called_like_a_published_set_does_not_stand_for_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gender").write_text("{")
+    assert len(open_query_set("gender", offline=True).queries) == 6
 
 
 def test_without_network_the_error_names_a_mirror_that_lacks_the_file(folder):

@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import tomllib
 
 import pydantic
@@ -20,6 +21,7 @@ from wefe.study._declaration import (
     MetricEntry,
     MitigationEntry,
     ModelEntry,
+    QualityEntry,
     QuerySetEntry,
     SilhouetteEntry,
     check_declaration,
@@ -111,7 +113,9 @@ def test_what_decides_the_results_is_json_and_declares_the_same_study():
 
 def test_description_results_and_limits_decide_no_score():
     plain = declare().canonical()
-    assert plain == declare(description="x", results="x.db", limits={"max_increase": 1}).canonical()
+    assert (
+        plain == declare(description="x", results="x.db", limits={"max_increase": 0.5}).canonical()
+    )
     assert plain != declare(random_state=1).canonical()
 
 
@@ -260,10 +264,124 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"quality": {}}, "[quality], key 'benchmarks': missing. Benchmarks by name"),
         ({"limits": {"max": {"weat": -1}}}, "[limits], key 'max.weat': must be at least 0; got -1"),
         ({"limits": {"max_increase": "ten"}}, "[limits], key 'max_increase': must be a share"),
+        (
+            {"limits": {"max_increase": 10}},
+            "[limits], key 'max_increase': must be below 1 without '%': 10 lets a distance from no "
+            "bias grow by 10; did you mean '10%'?",
+        ),
+        (
+            {"limits": {"max": {"a.b": 1, "weat": {"x": 1}}}},
+            "[limits], key 'max.weat': must be a number. A name with dots needs quotes: \"weat.x\"",
+        ),
+        (
+            {"external": [{"name": "Q", "best": "higher", "scores": {"a": {"6B": {"50d": 3}}}}]},
+            "[[external]] number 1, key 'scores.a': must be a number. A name with dots needs "
+            'quotes: "a.6B.50d"',
+        ),
+        (
+            {"models": [{"encoder": "a", "templates": {"x": "{}"}}]},
+            "key 'templates': must be a list in brackets, [...]; got",
+        ),
+        ({"results": ":memory:"}, "key 'results': must be a file"),
+        (
+            {"audit": {"criteria": ["gender", "religion", "gender"]}},
+            "[audit], key 'criteria', element 3: 'gender' is there twice; take one out",
+        ),
+        (
+            {"quality": {"benchmarks": ["simlex999", "simlex999"]}},
+            "[quality], key 'benchmarks', element 2: 'simlex999' is there twice",
+        ),
+        (
+            {"quality": {"benchmarks": ["a/sim.tsv", "b/sim.csv"]}},
+            "[quality], key 'benchmarks', element 2: 'b/sim.csv' and 'a/sim.tsv' are both called "
+            "'sim'; rename a file",
+        ),
+        (
+            {"quality": {"benchmarks": ["wordsim353", "mine/wordsim353.tsv"]}},
+            "'mine/wordsim353.tsv' and 'wordsim353' are both called 'wordsim353'",
+        ),
+        (
+            {"queries": [{"name": "x", "query": [AGE, {**AGE, "attributes": {
+                "Good": ["fine"], "Bad": ["awful"]}}]}]},
+            "[[queries]] number 1, [[queries.query]] number 2: number 1 is called 'Young and Old "
+            "wrt Good and Bad' as well; give a set of words another name",
+        ),
+        (
+            {"queries": [{"set": "gender", "weight": 0}]},
+            "[[queries]] number 1, key 'weight': is 0 for every query set of WEAT",
+        ),
+        (
+            {"queries": [{"set": "weat"}, {"set": "gender", "weight": 0}],
+             "metrics": [{"metric": "weat"}, {"metric": "rnd", "queries": ["gender"]}]},
+            "[[queries]] number 2, key 'weight': is 0 for every query set of RND",
+        ),
+        ({"random_state": 10**4000}, "key 'random_state': whole numbers have at most 64 bits"),
+        (
+            {"metrics": [{"metric": "rnd", "params": {"a": [10**5000]}}]},
+            "[[metrics]] number 1, key 'params.a', element 1: whole numbers have at most 64 bits",
+        ),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
     assert line in complaint(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"name": "a\x1b[2J"}, "key 'name'"),
+        ({"models": [{"source": "demo", "name": "a\nb"}]}, "[[models]] number 1, key 'name'"),
+        ({"models": [{"source": "a\x07.txt"}]}, "[[models]] number 1, key 'source'"),
+        ({"models": [{"encoder": "org/a\x7f"}]}, "[[models]] number 1, key 'encoder'"),
+        ({"queries": [{"set": "gender", "name": "\u202ea"}]}, "[[queries]] number 1, key 'name'"),
+        ({"queries": [{"file": "a\x9b.json"}]}, "[[queries]] number 1, key 'file'"),
+        (
+            {"queries": [{"name": "x", "query": [{**AGE, "targets": {"a\u2028": ["x"]}}]}]},
+            "[[queries.query]] number 1, key 'targets.a\\u2028'",
+        ),
+        ({"metrics": [{"metric": "rnd", "label": "a\x00"}]}, "[[metrics]] number 1, key 'label'"),
+        (
+            {"mitigations": [{"method": "inlp", "criterion": "gender", "name": "\r"}]},
+            "[[mitigations]] number 1, key 'name'",
+        ),
+        (
+            {"external": [{"name": "\u2066Q", "best": 1, "scores": {"demo": 1}}]},
+            "[[external]] number 1, key 'name'",
+        ),
+        ({"quality": {"name": "\t", "benchmarks": ["simlex999"]}}, "[quality], key 'name'"),
+    ],
+)
+def test_names_hold_nothing_that_a_terminal_would_obey(changes, key):
+    text = complaint(**changes)
+    assert f"{key}: must not hold the control character" in text
+    assert text.isprintable()
+
+
+def test_names_may_be_in_any_script():
+    names = ["نیم\u200cفاصله", "👩\u200d🔬", "Größe", "モデル"]
+    study = declare(models=[{"source": "demo", "name": name} for name in names])
+    assert study.model_labels == names
+
+
+def test_one_set_of_weight_0_is_fine():
+    study = declare(queries=[{"set": "gender", "weight": 0}, {"set": "weat"}])
+    assert [entry.weight for entry in study.queries] == [0, None]
+
+
+def test_silhouettes_of_the_same_are_refused():
+    one = {"metric": "weat-es", "query_set": "gender"}
+    line = "[[silhouettes]] number 2: number 1 shows the same metric, query and model"
+    models = [{"source": "demo"}, {"source": "demo", "name": "b"}]
+    for other in (one, {**one, "query": CAREER}, {**one, "models": ["b"]}, {**one, "n_runs": 3}):
+        assert line in complaint(models=models, silhouettes=[one, other])
+    apart = [
+        {**one, "models": ["demo"]},
+        {**one, "models": ["b"]},
+        {**one, "vary": "attributes", "query": CAREER},
+        {**one, "vary": "attributes", "query": SENTIMENT},
+        {**one, "metric": "weat"},
+    ]
+    assert len(declare(models=models, silhouettes=apart).silhouettes) == 5
 
 
 def test_all_mistakes_are_said_at_once_each_on_a_line():
@@ -378,6 +496,27 @@ def test_limits_and_external_scores_take_every_name_that_tables_have():
     assert study.all_labels() == ["demo", "demo (HD)"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "label", "name", "expected"),
+    [
+        ("weat-es", "", "weates", "weat-es"),
+        ("weat-es", "", "weat_es", "weat-es"),
+        ("weat-es", "E", "WEAT-ES", "weat-es"),
+        ("weat-es", "E", "e", "E"),
+        ("gweat", "", "GeneralizedWEAT", "gweat"),
+    ],
+)
+def test_limits_take_the_names_that_metrics_take(metric, label, name, expected):
+    study = declare(metrics=[{"metric": metric, "label": label}], limits={"max": {name: 1}})
+    assert study.limits.max == {expected: 1}
+    assert MetricEntry(metric=metric).metric == metric
+
+
+def test_of_two_limits_on_one_metric_the_smaller_holds():
+    study = declare(metrics=[{"metric": "weat-es"}], limits={"max": {"weates": 1, "weat-es": 2}})
+    assert study.limits.max == {"weat-es": 1}
+
+
 def test_seat_and_ceat_are_for_studies_of_encoders():
     text = complaint(metrics=[{"metric": "seat"}])
     assert "[[metrics]] number 1, key 'metric': seat measures encoders only, and 'demo'" in text
@@ -479,9 +618,41 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
     assert (model.name, len(model)) == ("toy", 2)
     inner = "archive.zip/glove.txt"
     assert resolved(source=inner).source == str(tmp_path / inner)
-    for name in ("demo", "org/name", "glove-twitter-25", "missing.txt", str(tmp_path / "demo")):
-        assert resolved(source=name).source == name
     assert resolved(encoder="vectors").encoder == str(tmp_path / "vectors")
+    names = ("demo", "org/name", "org/name@refs/pr/1", "hf://org/name", "glove-twitter-25")
+    for name in (*names, str(tmp_path / "demo")):
+        assert resolved(source=name).source == name
+    assert resolved(encoder="org/name").encoder == "org/name"
+
+
+def test_what_is_missing_beside_the_study_file_is_not_looked_for_elsewhere(tmp_path, monkeypatch):
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    (home / "vectors").mkdir(parents=True)
+    paths = [
+        *("toy.txt", "toy.vec.gz", "./toy", "../toy", "a/b/c", "vectors/toy", "toy", "a\\b"),
+        *("~nosuchuser9", "org/toy.txt"),
+    ]
+    (elsewhere / "vectors").mkdir(parents=True)
+    (elsewhere / "toy.txt").write_text("she 1 0\n")
+    monkeypatch.chdir(elsewhere)
+    for path in paths:
+        for entry in (ModelEntry(source=path), ModelEntry(source="demo", counts=path)):
+            resolved = entry.resolved(home)
+            found = resolved.counts or resolved.source
+            assert found == os.path.normpath(home / path), path
+    with pytest.raises(FileNotFoundError, match="home"):
+        load(ModelEntry(source="toy.txt").resolved(home).source)
+
+
+def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monkeypatch):
+    for name in ("demo", "gender", "wordsim353"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert ModelEntry(source="demo").resolved(tmp_path).source == "demo"
+    assert QualityEntry(benchmarks=["wordsim353"]).sources(tmp_path) == ["wordsim353"]
+    criterion = MitigationEntry(method="inlp", criterion="gender").load_criterion(tmp_path, True)
+    assert criterion == load_criterion("gender", offline=True)
+    assert len(QuerySetEntry(set="gender").load(tmp_path, offline=True)[0]) == 6
 
 
 # Query sets
@@ -545,25 +716,73 @@ def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
     entry = QuerySetEntry(file="mine.json")
     assert entry.label == "mine"
     assert entry.load(tmp_path) == ([toy_query], [])
-    with pytest.raises(ValueError, match=r"'x' is no query of 'mine' \(leave_out\)"):
+    with pytest.raises(
+        ValueError, match=r"^\[\[queries\]\] of 'mine', key 'leave_out': 'x' is no query"
+    ):
         QuerySetEntry(file="mine.json", leave_out=["x"]).load(tmp_path)
     with pytest.raises(ValueError, match="every query is left out"):
         QuerySetEntry(file="mine.json", leave_out=[toy_query.query_name]).load(tmp_path)
 
 
-def test_damaged_and_missing_files_of_queries_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="lost.json: there is no such file"):
-        QuerySetEntry(file="lost.json").load(tmp_path)
+def test_damaged_and_missing_files_of_queries_are_named(tmp_path, monkeypatch, toy_query):
     path = tmp_path / "bad.json"
     path.write_text("{")
-    with pytest.raises(ValueError, match="bad.json is no JSON"):
+    place = r"^\[\[queries\]\] of 'bad', key 'file': "
+    with pytest.raises(ValueError, match=f"{place}.*bad.json is no JSON"):
         QuerySetEntry(file="bad.json").load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"'bda', key 'file': there is no file .*bda.json"):
+        QuerySetEntry(file="bda.json").load(tmp_path)
     path.write_text('[{"target_sets": [["a"]]}]')
-    with pytest.raises(ValueError, match="bad.json, query 0: query: attribute_sets missing"):
+    with pytest.raises(ValueError, match=f"{place}.*bad.json, query 0: query: attribute_sets mis"):
         QuerySetEntry(file="bad.json").load(tmp_path)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="bad.json holds no query"):
+    with pytest.raises(ValueError, match=f"{place}.*bad.json holds no query"):
         QuerySetEntry(file="bad.json").load(tmp_path)
+    other = {**toy_query.dict(), "target_sets": [["a"], ["b"]]}
+    path.write_text(json.dumps([toy_query.dict(), other]))
+    with pytest.raises(ValueError, match=f"{place}two queries are called 'Female and Male wrt"):
+        QuerySetEntry(file="bad.json").load(tmp_path)
+    path.write_text(json.dumps([toy_query.dict(), toy_query.dict()]))
+    assert QuerySetEntry(file="bad.json").load(tmp_path)[0] == [toy_query, toy_query]
+
+
+def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "sim.tsv").write_text("cat\tdog\t3\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "simm.tsv").write_text("cat\tdog\t3\n")
+    monkeypatch.chdir(elsewhere)
+
+    def complaint_about(call):
+        with pytest.raises(FileNotFoundError) as caught:
+            call(tmp_path)
+        return str(caught.value)
+
+    text = complaint_about(QualityEntry(benchmarks=["simlex999", "data/simm.tsv"]).sources)
+    where = tmp_path / "data" / "simm.tsv"
+    assert text.startswith(f"[quality], key 'benchmarks', element 2: there is no file {where}.")
+    assert "Did you mean 'data/sim.tsv'? Known by name: 'wordsim353'" in text
+    text = complaint_about(QualityEntry(benchmarks=["wordsim354"]).sources)
+    assert "Did you mean 'wordsim353'?" in text
+    text = complaint_about(MetricEntry(metric="ceat", contexts="data/sim.txt").contexts_path)
+    assert text.startswith("[[metrics]] of 'CEAT', key 'contexts': there is no file")
+    assert text.endswith("Did you mean 'data/sim.tsv'?")
+    text = complaint_about(MitigationEntry(method="inlp", criterion="a.json").load_criterion)
+    assert text.startswith("[[mitigations]] of 'inlp, a', key 'criterion': there is no file")
+
+
+def test_benchmarks_are_opened_and_what_is_wrong_with_them_is_placed(tmp_path, monkeypatch):
+    (tmp_path / "sim.tsv").write_text("cat\tdog\t3\n")
+    entry = QualityEntry(benchmarks=["sim.tsv", "simlex999"])
+    (tmp_path / "bad.tsv").write_text("cat\tdog\t3\ncat\n")
+    with pytest.raises(ValueError, match=r"^\[quality\], key 'benchmarks', element 1: bad.tsv, l"):
+        QualityEntry(benchmarks=["bad.tsv"]).load(tmp_path)
+    monkeypatch.setattr("wefe.quality._benchmark._gensim_file", lambda file: None)
+    with pytest.raises(ImportError, match=r"element 2: 'simlex999' comes with gensim: pip"):
+        entry.load(tmp_path)
+    (opened,) = QualityEntry(benchmarks=["sim.tsv"]).load(tmp_path)
+    assert (opened.name, opened.n_items) == ("sim", 1)
 
 
 def test_a_set_that_is_neither_published_nor_a_file_is_refused_in_the_callers_words():
@@ -647,6 +866,19 @@ def test_parameters_go_to_the_constructor_and_to_fit():
     assert (entry.constructor_params(), entry.fit_params()) == (params, {})
 
 
+def test_mitigations_that_draw_at_random_have_the_seed_of_the_study():
+    how = [
+        {"method": "inlp", "criterion": "gender"},
+        {"method": "double-hard-debias", "criterion": "gender"},
+        {"method": "inlp", "criterion": "gender", "name": "own", "params": {"random_state": 3}},
+        {"method": "hard-debias", "criterion": "gender"},
+    ]
+    study = declare(random_state=7, mitigations=how)
+    seeds = [entry.constructor_params().get("random_state") for _, entry in study.mitigated()]
+    assert seeds == [7, 7, 3, None]
+    assert [entry.params for entry in study.mitigations] == [each.get("params", {}) for each in how]
+
+
 def test_words_keep_their_vectors_as_in_wefe_debias():
     criterion = load_criterion("gender", offline=True)
 
@@ -700,7 +932,8 @@ def test_a_silhouette_is_of_a_query_a_subquery_or_all(toy_query):
     assert picked("weat-es") == picked("weat-es", name) == [name]
     assert picked("ect") == picked("ect", name) == subqueries
     assert picked("ect", subqueries[1]) == subqueries[1:]
-    with pytest.raises(ValueError, match="is no query of 'x' that weat-es takes. Did you mean"):
+    place = r"^\[\[silhouettes\]\] of 'weat-es', key 'query': "
+    with pytest.raises(ValueError, match=f"{place}.* of 'x' that weat-es takes. Did you mean"):
         picked("weat-es", subqueries[0])
 
 
@@ -721,13 +954,21 @@ def test_silhouettes_have_the_parameters_of_their_metric():
         ("0.05", (0.05, False)),
         (0.05, (0.05, False)),
         (0, (0.0, False)),
+        ("0.99", (0.99, False)),
+        ("300%", (3.0, True)),
     ],
 )
 def test_an_increase_is_a_share_or_a_number(text, expected):
     assert parse_increase(text) == expected
 
 
-@pytest.mark.parametrize("text", ["-1%", "x", "%", "nan", "inf%", True, None, -0.1, [1]])
+@pytest.mark.parametrize("text", [1, 10, "10", 1.0, "1e300"])
+def test_an_increase_by_more_than_scores_grow_needs_a_percent_sign(text):
+    with pytest.raises(ValueError, match="must be below 1 without '%': .* did you mean '.*%'"):
+        parse_increase(text)
+
+
+@pytest.mark.parametrize("text", ["-1%", "x", "%", "nan", "inf%", True, None, -0.1, [1], 10**400])
 def test_other_increases_are_refused(text):
     with pytest.raises(ValueError, match="must be a share such as '10%'"):
         parse_increase(text)
@@ -754,6 +995,38 @@ def test_what_is_no_toml_is_refused_with_file_and_line(tmp_path):
         read(tmp_path, 'name = "x"\nmodels = \n')
     with pytest.raises(ValueError, match="study.toml is no text in UTF-8"):
         read(tmp_path, b"name = '\xff'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "[" * 20000, "a = " + "{a=" * 20000, ".".join("a" * 20000) + " = 1"],
+)
+def test_what_is_nested_without_end_is_refused_in_a_line(tmp_path, text):
+    with pytest.raises(ValueError, match=r"study.toml: lists or tables are nested too deeply\.?$"):
+        read(tmp_path, text)
+
+
+def test_numbers_without_end_are_refused_in_a_line(tmp_path):
+    with pytest.raises(ValueError, match=r"study.toml is no TOML: a number has too many digits.$"):
+        read(tmp_path, "name = " + "9" * 5000)
+    with pytest.raises(ValueError, match=r"^study.toml: key 'name': whole numbers have at most 64"):
+        read(tmp_path, "name = 0x" + "f" * 50000)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[metrics]\nmetric='a'\n[metrics]\nmetric='b'", "[[metrics]]"),
+        ("[[models]]\nsource='a'\n[models]\nsource='b'", "[[models]]"),
+        ("[[queries]]\n[queries.query]\n[queries.query]", "[[queries.query]]"),
+        ("[audit]\n[audit]", None),
+    ],
+)
+def test_tables_of_which_there_are_several_have_double_brackets(tmp_path, text, hint):
+    with pytest.raises(ValueError, match="is no TOML: ") as caught:
+        read(tmp_path, text)
+    said = f"There may be several, so write double brackets each time: {hint}"
+    assert said in str(caught.value) if hint else "brackets" not in str(caught.value)
 
 
 def test_a_missing_study_file_is_refused_with_what_to_do(tmp_path):

@@ -67,6 +67,14 @@ def test_all_commented_blocks_of_the_demo_are_valid_together():
     assert len(study.queries) == 4
 
 
+def test_the_demo_names_commands_that_exist():
+    from wefe.cli import _run
+
+    commands = re.findall(r"(?m)^#   wefe (\w+) study\.toml ", DEMO)
+    assert commands == ["run", "report"]
+    assert all(callable(getattr(_run, command)) for command in commands)
+
+
 def test_the_demo_teaches_every_section():
     every = tomllib.loads(_SETTING.sub("", DEMO))
     study = check_declaration(every)

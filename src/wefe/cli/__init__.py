@@ -6,13 +6,15 @@ import logging
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
+    import sqlite3
+
     from wefe.cli import (
         _audit,
         _check,
@@ -60,8 +62,24 @@ def main() -> None:
         # For whoever mends wefe: the place where it happened.
         if os.environ.get("WEFE_TRACEBACK"):
             raise
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
+    except sqlite3.Error as error:
+        # A full disk, or a file that another program has locked.
+        if os.environ.get("WEFE_TRACEBACK"):
+            raise
+        _end(
+            f"a results file (or cache) cannot be read or written: {error}. What was finished is "
+            "kept, and the same command goes on from there."
+        )
+
+
+def _end(message: str) -> NoReturn:
+    from wefe.cli._output import printable
+
+    # Messages about study files have a line for each key.
+    text = printable(message, keep="\n")
+    print(f"error: {text}", file=sys.stderr)
+    sys.exit(2)
 
 
 def _top(
@@ -74,6 +92,13 @@ def _top(
         raise typer.Exit
 
 
+class _Printable(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from wefe.cli._output import printable
+
+        return printable(super().format(record), keep="\n")
+
+
 def _log_each_message_once() -> None:
     """Log to standard error; what every metric would say again is said once."""
     seen: set[str] = set()
@@ -83,6 +108,6 @@ def _log_each_message_once() -> None:
         return not (message in seen or seen.add(message))  # type: ignore[func-returns-value]
 
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(_Printable("%(levelname)s: %(message)s"))
     handler.addFilter(is_new)
     logging.basicConfig(handlers=[handler], level=logging.WARNING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ import typer
 
 from wefe._checks import check_known
 from wefe.cli._output import as_text
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
@@ -89,23 +92,27 @@ def debias(
 
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
     """
-    from wefe.datasets import load_criterion
+    from wefe._files import check_writable
     from wefe.debias import RowwiseDebias, debias_file, get_debias_method
+    from wefe.models.formats._write import format_of
 
-    words = load_criterion(criterion, offline=offline)
+    # What is wrong is said before anything is downloaded.
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
-    if ignore == "none":
-        ignored: list[str] = []
-    else:
-        ignored = _lines(Path(ignore)) if ignore else list(words.specific_words)
     mitigation = kind(**own)
+    changed = None if target is None else _lines(target)
+    kept = [] if ignore == "none" else _lines(Path(ignore)) if ignore else None
+    format_of(out, None)
+    check_writable(out)
+    _check_model(model)
+    words = _criterion(criterion, offline)
+    ignored = list(words.specific_words) if kept is None else kept
     done = debias_file(
         mitigation,
         model,
         out,
         criterion=words,
-        target=None if target is None else _lines(target),
+        target=changed,
         ignore=ignored,
         vocab_prefix=vocab_prefix or None,
         trust_pickle=trust_pickle,
@@ -127,6 +134,34 @@ def debias(
                     f"{len(equal)} definitional words were equalized: they are equally near to "
                     "neutral words by construction, which brings these scores towards 0."
                 )
+
+
+def _criterion(text: str, offline: bool) -> Criterion:
+    """Return the word sets; without a connection those that ship with the package."""
+    from wefe.datasets import load_criterion
+
+    try:
+        return load_criterion(text, offline=offline)
+    except ConnectionError as error:
+        words = load_criterion(text, offline=True)
+        logger.warning(
+            "%s: only %d words keep their vectors as specific to the criterion, those that ship "
+            "with the package. %s",
+            *(text, len(words.specific_words), error),
+        )
+        return words
+
+
+def _check_model(text: str) -> None:
+    """Refuse what is neither a file nor a name, as `wefe.load` would."""
+    from wefe.models import load
+    from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
+
+    path = Path(text)
+    is_there = path.exists() or any(parent.is_file() for parent in path.parents)
+    is_name = text in ("demo", *GENSIM_DATA_NAMES) or looks_like_repo_id(text)
+    if not is_there and not is_name:
+        load(text)
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wefe.cli._output import as_text
+from wefe.cli._output import as_text, printable
 
 if TYPE_CHECKING:
-    from wefe.study import StudyResults
+    import pandas as pd
+
+    from wefe.study import Study, StudyResults
 
 # As shells report a program that Ctrl-C ended.
 _INTERRUPTED = 130
+# Of reasons and of words: enough to see what is wrong.
+_MOST_REASONS = 3
+_MOST_WORDS = 5
+_LONGEST_REASON = 160
 
 
 class Template(StrEnum):
@@ -81,11 +88,12 @@ def run(
     ] = None,
     export_format: Annotated[Tables, typer.Option(help="How these are written.")] = Tables.csv,
     n_jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Processes, each of which has one model open at a time; -1 is one for each core."
+            help="Processes, each of which has one model open at a time; -1 is one for each core. "
+            "Default: this one."
         ),
-    ] = 1,
+    ] = None,
     engine: Annotated[
         Engine, typer.Option(help="local, or dask: on a cluster (needs wefe[dask]).")
     ] = Engine.local,
@@ -106,7 +114,7 @@ def run(
     command goes on. What has changed since (a model file, a query, a parameter) is computed anew.
 
     The exit code is 0 if everything was computed, 1 if something failed (the others are there, and
-    the next run tries again), 2 if the study file is wrong, 130 after Ctrl-C.
+    the next run tries again) or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
 
     Example: wefe run study.toml --n-jobs 2 --report report.html
 
@@ -114,7 +122,14 @@ def run(
     """
     from wefe.study import Study
 
+    if scheduler is not None and engine is not Engine.dask:
+        raise ValueError("--scheduler is for --engine dask.")
+    if n_jobs is not None and engine is Engine.dask:
+        raise ValueError(
+            "--n-jobs is for --engine local; how many work for Dask is its own matter."
+        )
     declared = Study.from_file(study)
+    where = declared.results_path if results is None else results
     _check_outputs(report, export)
     try:
         found = declared.run(
@@ -125,22 +140,15 @@ def run(
             reopen=reopen,
         )
     except KeyboardInterrupt:
-        print(
-            f"\ninterrupted; what was finished is in {results or declared.results_path}, and the "
-            "same command goes on from there.",
-            file=sys.stderr,
-        )
+        print(f"\ninterrupted; {_so_far(declared, where)}", file=sys.stderr)
         # Workers are ended by now, and there is nothing left to be cleaned up.
         sys.stderr.flush()
         os._exit(_INTERRUPTED)
     print_results(found)
-    n_computed, n_tasks = found.run["n_computed"], len(found.plan.tasks)
-    print(
-        f"\n{n_tasks:,} tasks, {n_computed:,} computed in {found.run['seconds']:.1f} s: "
-        f"{results or declared.results_path}"
-    )
+    seconds = f"{found.run['seconds']:.1f} s"
+    print(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     write_outputs(found, report, export, export_format)
-    if not found.is_complete:
+    if not found.is_complete or found.to_frame()["score"].isna().all():
         raise typer.Exit(1)
 
 
@@ -184,12 +192,20 @@ def open_results(path: Path, results: Path | None = None, name: str | None = Non
     from wefe.study import Study, StudyResults
 
     if path.suffix == ".toml":
+        if name is not None:
+            raise ValueError(
+                f"{path} declares one study; a name is for a results file that holds several."
+            )
         study = Study.from_file(path)
         where = study.results_path if results is None else results
         if not where.is_file():
             raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
         return study.results(where)
-    return StudyResults.from_file(path if results is None else results, name)
+    if results is not None:
+        raise ValueError(
+            f"--results is for a study file (.toml), and {path} is none. Name one results file."
+        )
+    return StudyResults.from_file(path, name)
 
 
 def _check_outputs(report: Path | None, export: Path | None) -> None:
@@ -227,25 +243,113 @@ def write_outputs(
 
 def print_results(results: StudyResults) -> None:
     """Print the ranks, and what could not be computed."""
+    tidy = results.to_frame()
+    # What failed is listed below.
+    nan = tidy[tidy["score"].isna() & (tidy["status"] == "done")]
     ranking = results.rankings()
     if not ranking.empty:
         shown = ranking.astype("Int64") if (ranking.dropna() % 1 == 0).all(axis=None) else ranking
-        print(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
+        name = printable(results.plan.name)
+        print(f"{name}: ranks over all query sets (1: least bias measured)")
         print(as_text(shown, index=True))
-        if ranking.isna().all().any():
-            print(
-                "Blank: no query was answered by all models. Leave out the model that lacks words, "
-                'or let [aggregation] missing = "models" do so.'
-            )
-    n_nan = int(results.to_frame()["score"].isna().sum())
-    if n_nan:
-        print(f"\n{n_nan} scores are NaN; the report and the tables have the reasons.")
+        blank = [str(column) for column in ranking if ranking[column].isna().all()]
+        _print_blank(results, tidy, nan[nan["metric"].isin(blank)])
+    if len(nan):
+        are = "is" if len(nan) == 1 else "are"
+        print(
+            f"\n{_count(len(nan), 'score')} {are} NaN; the report and the tables have all reasons. "
+            "The most frequent:"
+        )
+        for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
+            print(f"- {n:,}: {printable(textwrap.shorten(str(reason), _LONGEST_REASON))}")
     for part in results.plan.query_sets:
         if part.left_out:
             names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
-            print(f"{part.name}: {len(part.left_out)} queries were not asked: {names}")
+            n = len(part.left_out)
+            were = "query was" if n == 1 else "queries were"
+            print(printable(f"{part.name}: {n} {were} not asked: {names}"))
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
         for model, reason, n_tasks in failures.itertuples(index=False):
-            print(f"- {model} ({n_tasks} tasks): {reason}")
+            print(printable(f"- {model} ({_count(n_tasks, 'task')}): {reason}"))
+
+
+def _print_blank(results: StudyResults, tidy: pd.DataFrame, nan: pd.DataFrame) -> None:
+    """Say which models lack words, where no model has a rank."""
+    if nan.empty:
+        return
+    print("Blank: there is no query that every model answers.")
+    asked = tidy[tidy["metric"].isin(nan["metric"]) & (tidy["status"] == "done")]
+    lacking = list(dict.fromkeys(nan["model_name"]))
+    for model in lacking:
+        own = nan[nan["model_name"] == model]
+        n_asked = int((asked["model_name"] == model).sum())
+        why = printable(_what_lacks(results, own))
+        print(f"- {printable(model)}: {len(own):,} of {_count(n_asked, 'score')} are NaN; {why}")
+    others = [name for name in dict.fromkeys(asked["model_name"]) if name not in lacking]
+    if others:
+        out = "that model" if len(lacking) == 1 else "these models"
+        print(f'Leave {out} out, or let [aggregation] missing = "models" do so.')
+    else:
+        print(
+            "Are its words written in another way? vocab_prefix of [[models]] and preprocessors of "
+            "[lookup] say how they are looked up."
+        )
+
+
+def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
+    """Return some of the words that a model lacks; else why it has no scores."""
+    lost: dict[str, None] = {}
+    for row in nan.drop_duplicates(["query_set", "query_name"]).to_dict("records"):
+        found = results.words(row["model_name"], row["query_set"], row["query_name"])
+        for part in [] if found is None else found["sets"]:
+            lost |= dict.fromkeys(part["lost"])
+    if not lost:
+        return str(nan["nan_reason"].iloc[0])
+    more = ", ..." if len(lost) > _MOST_WORDS else ""
+    return f"it lacks {_count(len(lost), 'word')}: {', '.join(list(lost)[:_MOST_WORDS])}{more}"
+
+
+def _computed(results: StudyResults) -> str:
+    """Return how many results are new, and of what."""
+    n_computed = results.run["n_computed"]
+    # Tasks of the same vectors share a result.
+    new = {
+        outcome.key: task.place["metric"] if task.kind == "score" else _KINDS[task.kind]
+        for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
+        if outcome.finished is not None and outcome.finished >= results.run["started"]
+    }
+    kinds = list(new.values())
+    # Of another run, in the same second or at the same time, as well.
+    if not kinds or len(kinds) != n_computed:
+        return f"{n_computed:,} computed"
+    parts = ", ".join(f"{printable(kind)} {kinds.count(kind):,}" for kind in dict.fromkeys(kinds))
+    return f"{n_computed:,} computed ({parts})"
+
+
+_KINDS = {
+    "words": "look-up of words",
+    "direction": "bias directions",
+    "silhouette": "silhouettes",
+    "quality": "quality",
+}
+
+
+def _so_far(study: Study, where: Path) -> str:
+    """Return what an interrupted run leaves."""
+    import sqlite3
+
+    try:
+        results = study.results(where)
+    except (OSError, ValueError, sqlite3.Error):
+        return "nothing was computed yet."
+    n_done = sum(outcome.status == "done" for outcome in results.outcomes)
+    return (
+        f"{n_done:,} of {_count(len(results.outcomes), 'task')} are done and in {where}; the same "
+        "command goes on from there."
+    )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

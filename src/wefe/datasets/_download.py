@@ -8,16 +8,49 @@ layout, so a copy of one machine's cache can be the ``WEFE_DATA_DIR`` of another
 
 import hashlib
 import logging
+import math
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 logger = logging.getLogger(__name__)
 
 DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
 RETRIES = 2
 TIMEOUT_S = 30
+# So long a host that could not be reached is not asked again: a study needs several files, and
+# each attempt takes seconds.
+MEMORY_S = 60
+
+# Host -> when that was, and the kind of error.
+_unreachable: dict[str, tuple[float, str]] = {}
+
+
+class UnreachableError(ConnectionError):
+    """A file that is neither at hand nor to be had.
+
+    Parameters
+    ----------
+    text : str
+        What is needed, and what to do.
+    short : str
+        The reason in a few words.
+    """
+
+    def __init__(self, text: str, short: str) -> None:
+        super().__init__(text)
+        self.short = short
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.short)
+
+
+def forget_hosts() -> None:
+    """Ask every host again, whether or not it could be reached a moment ago."""
+    _unreachable.clear()
 
 
 @dataclass(frozen=True)
@@ -197,8 +230,20 @@ def _download(name: str) -> Path:
     )
     remedy = (
         f"set {DATA_DIR_VARIABLE} to a folder that holds the file as {name}, or keep to the words "
-        "that ship with wefe (offline=True, where a function has it)"
+        "that ship with wefe (--offline on the command line; offline=True in Python)"
     )
+    host = urlsplit(file.url).netloc
+
+    def not_to_be_had(kind: str, short: str) -> UnreachableError:
+        return UnreachableError(
+            f"{name} ({file.size:,} bytes) is needed and not at hand: it is not in {places}, and "
+            f"{file.url} could not be fetched ({kind}). Connect to the internet, {remedy}.",
+            f"{host} {short}",
+        )
+
+    since, kind = _unreachable.get(host, (-math.inf, ""))
+    if time.monotonic() - since < MEMORY_S:
+        raise not_to_be_had(kind, "could not be reached")
     try:
         return Path(store.fetch(name, downloader=_downloader()))
     except ValueError as error:
@@ -211,8 +256,10 @@ def _download(name: str) -> Path:
             f"{name} cannot be kept: {error}. Let the cache folder {cache} be writable, {remedy}."
         ) from error
     except OSError as error:
-        raise ConnectionError(
-            f"{name} ({file.size:,} bytes) is needed and not at hand: it is not in {places}, and "
-            f"{file.url} could not be fetched ({type(error).__name__}). Connect to the internet, "
-            f"{remedy}."
-        ) from error
+        kind = type(error).__name__
+        if getattr(error, "response", None) is not None:
+            raise not_to_be_had(kind, "does not send it") from error
+        # With a number it is an error of this machine: a full disk.
+        if error.errno is None:
+            _unreachable[host] = time.monotonic(), kind
+        raise not_to_be_had(kind, "could not be reached") from error

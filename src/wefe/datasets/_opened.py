@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wefe._checks import nearest
+from wefe.datasets._download import UnreachableError
 from wefe.query import Query
 
 logger = logging.getLogger(__name__)
@@ -71,9 +72,10 @@ def open_query_set(text: str, offline: bool = False, what: str = "query set") ->
     from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
 
     path = Path(text)
-    if path.suffix == ".json" or path.is_file():
-        return OpenedQueries(path.stem, _read_queries(path, what))
     known = {entry["name"]: entry for entry in list_query_sets()}
+    # A file that happens to have the name of a published set must not stand for it.
+    if text not in known and (path.suffix == ".json" or path.is_file()):
+        return OpenedQueries(path.stem, _read_queries(path, what))
     if text not in known:
         raise ValueError(
             f"{what} {text!r} is neither a published query set ({', '.join(known)}) nor a JSON "
@@ -84,7 +86,8 @@ def open_query_set(text: str, offline: bool = False, what: str = "query set") ->
         queries = load_query_set(text, offline=offline)
     except ConnectionError as error:
         # Better most of an answer, and saying so, than none.
-        queries, offline, why = load_query_set(text, offline=True), True, str(error)
+        queries, offline = load_query_set(text, offline=True), True
+        why = error.short if isinstance(error, UnreachableError) else str(error)
     if not queries:
         raise ValueError(
             f"{what} {text}: no query of this set can be asked offline, as its words are a "
@@ -97,11 +100,15 @@ def open_query_set(text: str, offline: bool = False, what: str = "query set") ->
             text,
             len(left_out),
             len(left_out) + len(queries),
-            why,
-            "; ".join(left_out),
+            _first(why, 100),
+            _first("; ".join(left_out), 100),
         )
     paired = known[text]["paired_targets"]
     return OpenedQueries(text, queries, paired, offline, left_out, why if left_out else "")
+
+
+def _first(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def _read_queries(path: Path, what: str) -> list[Query]:

@@ -10,28 +10,47 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from wefe._checks import check_choice, nearest
 from wefe.datasets._opened import open_query_set
 from wefe.metrics._usual import usual_params
 from wefe.query import Query
 from wefe.study._plan import OVERALL
-from wefe.study._toml_errors import Location, PlacedError, check_params, problems_text, shown
+from wefe.study._toml_errors import (
+    Location,
+    PlacedError,
+    check_params,
+    hint_of_toml,
+    problems_text,
+    shown,
+)
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
     from wefe.metrics import BaseMetric
+    from wefe.quality import Benchmark
 
 logger = logging.getLogger(__name__)
 
 _FOLDER = Path(__file__).parent / "files"
 _TO_FILL_IN = "FILL IN"
+# What terminals and pages obey in place of showing it: control characters, line ends, and what
+# turns the direction of text. No joiners, which some scripts need.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SUFFIXES = re.compile(
     r"(\.(txt|vec|bin|kv|model|npy|npz|safetensors|parquet|csv|tsv))?(\.(gz|bz2|xz|zst|zip))?$"
 )
@@ -52,6 +71,18 @@ def metric_names() -> dict[str, type[BaseMetric]]:
     }
     known["weat-es"] = known["weat"]
     return known | {name: get_metric(name) for name in ("seat", "ceat")}
+
+
+def _shows(name: str) -> str:
+    """Return a name, unless it holds what is no letter."""
+    bad = _CONTROL.search(name)
+    if bad is not None:
+        raise ValueError(f"must not hold the control character {bad.group()!a}; got {name!a}")
+    return name
+
+
+#: A text that tables, plots and terminals show.
+Name: TypeAlias = Annotated[str, AfterValidator(_shows)]
 
 
 class _Part(BaseModel):
@@ -82,7 +113,7 @@ class ModelEntry(_Part):
         description="A contextual or sentence encoder, in place of source: a folder that "
         "transformers or sentence-transformers saved, or 'org/name' on Hugging Face",
     )
-    name: str | None = Field(
+    name: Name | None = Field(
         default=None,
         min_length=1,
         description="What tables and plots call the model; else a short source",
@@ -169,6 +200,9 @@ class ModelEntry(_Part):
             )
         kind, other = ("encoder", "source") if self.is_encoder else ("source", "encoder")
         wrong = [key for key in self.options_of_other_kind if key in self.model_fields_set]
+        if not wrong and self.name is None:
+            with _at(kind):
+                _shows(self.label)
         if wrong:
             text = f"is an option of models with {other!r}, and this one has {kind!r}. "
             text += f"Options of {kind!r}: {', '.join(self._own_options)}"
@@ -219,7 +253,9 @@ class ModelEntry(_Part):
     def resolved(self, base: str | os.PathLike[str]) -> ModelEntry:
         """Return the entry with absolute paths, for files that lie beside the study file.
 
-        Names that are no paths stay as they are.
+        'demo' stays as it is, as do a name of gensim-data and 'org/name' if nothing of that name
+        lies beside the study file. All else is a path, whether or not there is something: what
+        lies in the working folder is never read in its place.
 
         Parameters
         ----------
@@ -229,7 +265,7 @@ class ModelEntry(_Part):
         paths = {}
         for key in ("source", "encoder", "counts", "vocabulary"):
             value = getattr(self, key)
-            if value is not None and value != "demo":
+            if value is not None and not _names_model(key, value, base):
                 paths[key] = beside(value, base)
         # The label must not change when its source becomes another text.
         return self.model_copy(update={**paths, "name": self.label})
@@ -247,10 +283,10 @@ class InlineQuery(_Part):
     'Women and Men wrt Arts'
     """
 
-    targets: dict[str, list[str]] = Field(
+    targets: dict[Name, list[str]] = Field(
         min_length=1, description="Social groups: a name and a list of words for each"
     )
-    attributes: dict[str, list[str]] = Field(
+    attributes: dict[Name, list[str]] = Field(
         min_length=1,
         description="What the groups may be associated with: a name and a list of words for each",
     )
@@ -288,7 +324,7 @@ class QuerySetEntry(_Part):
     (6, ['its words are a download (offline)'])
     """
 
-    name: str | None = Field(
+    name: Name | None = Field(
         default=None,
         min_length=1,
         description="What tables and plots call it; else the set or the file",
@@ -330,6 +366,21 @@ class QuerySetEntry(_Part):
             )
         if self.query is not None and self.name is None:
             raise PlacedError([(("name",), "missing. Queries that are written here need a name")])
+        if self.file is not None and self.name is None:
+            with _at("file"):
+                _shows(self.label)
+        titles = [query.to_query().query_name for query in self.query or ()]
+        again = [
+            (
+                ("query", position),
+                f"number {titles.index(title) + 1} is called {title!r} as well; "
+                "give a set of words another name",
+            )
+            for position, title in enumerate(titles)
+            if titles.index(title) < position
+        ]
+        if again:
+            raise PlacedError(again)
         names = self.known_names() if self.leave_out else None
         if names is not None:
             _check_each(("leave_out",), self.leave_out, names, f"no query of {self.label!r}")
@@ -382,22 +433,30 @@ class QuerySetEntry(_Part):
         if self.query is not None:
             queries = [query.to_query() for query in self.query]
         else:
-            opened = open_query_set(self.set or beside(str(self.file), base), offline)
-            queries = opened.queries
+            with self._blaming("set" if self.file is None else "file"):
+                source = self.set or existing_file(str(self.file), base)
+                opened = open_query_set(source, offline)
+                queries = opened.queries
+                if self.file is not None:
+                    _check_titles(queries)
             left_out = [
                 (name, f"its words are a download ({opened.why})")
                 for name in opened.left_out
                 if name not in self.leave_out
             ]
         names = [query.query_name for query in queries] + [name for name, _ in left_out]
-        for name in self.leave_out:
-            if self.file is not None:
-                _known(name, names, f"no query of {self.label!r} (leave_out)")
-            left_out.append((name, "the study leaves it out"))
-        queries = [query for query in queries if query.query_name not in self.leave_out]
-        if not queries:
-            raise ValueError(f"{self.label}: every query is left out.")
+        with self._blaming("leave_out"):
+            for name in self.leave_out:
+                if self.file is not None:
+                    _known(name, names, f"no query of {self.label!r}")
+                left_out.append((name, "the study leaves it out"))
+            queries = [query for query in queries if query.query_name not in self.leave_out]
+            if not queries:
+                raise ValueError("every query is left out")
         return queries, left_out
+
+    def _blaming(self, key: str) -> AbstractContextManager[None]:
+        return _blaming("queries", self.label, key)
 
 
 class MetricEntry(_Part):
@@ -414,7 +473,7 @@ class MetricEntry(_Part):
         description="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same "
         "or gweat; for encoders also seat and ceat"
     )
-    label: str = Field(
+    label: Name = Field(
         default="",
         description="What tables and plots call it; else the name of the score: 'WEAT-ES'",
     )
@@ -460,8 +519,17 @@ class MetricEntry(_Part):
         return {**usual_params(self.metric, self.params, random_state), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
-        """Return where the sentences are; None for metrics that need none."""
-        return None if self.contexts is None else Path(beside(self.contexts, base))
+        """Return where the sentences are; None for metrics that need none.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        """
+        if self.contexts is None:
+            return None
+        with _blaming("metrics", self.label, "contexts"):
+            return Path(existing_file(self.contexts, base))
 
 
 class Lookup(_Part):
@@ -547,6 +615,7 @@ class AuditEntry(_Part):
         from wefe.datasets import list_criteria
 
         _check_each((), value, list_criteria(), "no criterion")
+        _check_once(value)
         return value
 
 
@@ -565,7 +634,7 @@ class MitigationEntry(_Part):
         min_length=1,
         description="gender, ethnicity or religion, or a JSON file as 'wefe debias' takes it",
     )
-    name: str | None = Field(
+    name: Name | None = Field(
         default=None, min_length=1, description="What tables call the mitigation"
     )
     models: list[str] | None = Field(
@@ -639,6 +708,21 @@ class MitigationEntry(_Part):
         """Return what tables call a model that was mitigated."""
         return f"{model} ({self.label})"
 
+    def seeded(self, random_state: int) -> MitigationEntry:
+        """Return the entry with the seed of the study, if the method takes one and has none.
+
+        Examples
+        --------
+        >>> entry = MitigationEntry(method="inlp", criterion="gender")
+        >>> entry.seeded(7).constructor_params()
+        {'random_state': 7}
+        """
+        kind = self.method_class
+        takes = {*inspect.signature(kind).parameters, *inspect.signature(kind.fit).parameters}
+        if "random_state" not in takes or "random_state" in self.params:
+            return self
+        return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
+
     def constructor_params(self) -> dict[str, Any]:
         """Return the parameters for the constructor of the method."""
         own = inspect.signature(self.method_class).parameters
@@ -653,15 +737,23 @@ class MitigationEntry(_Part):
         """Return the word sets of the criterion.
 
         Without a connection they are those that ship with the package.
-        """
-        from wefe.datasets import load_criterion
 
-        name = beside(self.criterion, base)
-        try:
-            return load_criterion(name, offline=offline)
-        except ConnectionError as error:
-            logger.warning("%s: fewer words that keep their vectors (%s)", self.criterion, error)
-            return load_criterion(name, offline=True)
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file, or it is damaged.
+        """
+        from wefe.datasets import list_criteria, load_criterion
+
+        with _blaming("mitigations", self.label, "criterion"):
+            if self.criterion not in list_criteria():
+                return load_criterion(existing_file(self.criterion, base))
+            try:
+                return load_criterion(self.criterion, offline=offline)
+            except ConnectionError as error:
+                why = getattr(error, "short", error)
+                logger.warning("%s: fewer words keep their vectors (%s)", self.criterion, why)
+                return load_criterion(self.criterion, offline=True)
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""
@@ -714,6 +806,19 @@ class SilhouetteEntry(_Part):
             defaults = usual_params("rnsb", self.params, random_state)
         return {**defaults, **self.params}
 
+    def overlaps(self, other: SilhouetteEntry) -> bool:
+        """Tell whether both are of the same query, model, metric and side."""
+        same = ("metric", "query_set", "vary")
+        return (
+            all(getattr(self, key) == getattr(other, key) for key in same)
+            and (self.query == other.query or None in (self.query, other.query))
+            and (
+                self.models is None
+                or other.models is None
+                or not set(self.models).isdisjoint(other.models)
+            )
+        )
+
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the queries, in the form that the metric takes, that are meant.
 
@@ -737,14 +842,15 @@ class SilhouetteEntry(_Part):
         if not chosen:
             names = [query.query_name for query in (*queries, *fitting)]
             what = f"no query of {self.query_set!r} that {self.metric} takes"
-            raise ValueError(_no_such(self.query, list(dict.fromkeys(names)), what))
+            with _blaming("silhouettes", self.metric, "query"):
+                raise ValueError(_no_such(self.query, list(dict.fromkeys(names)), what))
         return chosen
 
 
 class ExternalEntry(_Part):
     """A column of scores from elsewhere, ranked beside those of bias."""
 
-    name: str = Field(min_length=1, description="Heading of the column")
+    name: Name = Field(min_length=1, description="Heading of the column")
     best: Literal["higher", "lower"] | float = Field(
         description="'higher' or 'lower', or the number to which the best score is nearest"
     )
@@ -768,14 +874,74 @@ class QualityEntry(_Part):
     benchmarks: list[str] = Field(
         min_length=1, description="Benchmarks by name, or files in their format"
     )
-    name: str = Field(default="Quality", min_length=1, description="Heading of the column")
+    name: Name = Field(default="Quality", min_length=1, description="Heading of the column")
     mitigated: bool = Field(
         default=True, description="Whether mitigated models are evaluated as well"
     )
 
+    @field_validator("benchmarks")
+    @classmethod
+    def _are_different(cls, value: list[str]) -> list[str]:
+        _check_once(value)
+        names = [cls._name_of(source) for source in value]
+        again = [
+            (
+                (position,),
+                f"{value[position]!r} and {value[names.index(name)]!r} are both called {name!r}; "
+                "rename a file",
+            )
+            for position, name in enumerate(names)
+            if names.index(name) < position
+        ]
+        if again:
+            raise PlacedError(again)
+        return value
+
+    @staticmethod
+    def _name_of(source: str) -> str:
+        from wefe.quality import list_benchmarks
+
+        known = {benchmark["name"] for benchmark in list_benchmarks()}
+        return source if source in known else Path(source).stem
+
     def sources(self, base: str | os.PathLike[str]) -> list[str]:
-        """Return the benchmarks, with absolute paths of files beside the study file."""
-        return [beside(source, base) for source in self.benchmarks]
+        """Return the benchmarks: names as they are, files with absolute paths.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        """
+        from wefe.quality import list_benchmarks
+
+        known = [benchmark["name"] for benchmark in list_benchmarks()]
+        found = []
+        for position, source in enumerate(self.benchmarks):
+            with self._blaming(position):
+                found.append(source if source in known else existing_file(source, base, known))
+        return found
+
+    def load(self, base: str | os.PathLike[str]) -> list[Benchmark]:
+        """Return the benchmarks.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file, or it is damaged.
+        ImportError
+            If gensim, which a benchmark comes with, is not installed.
+        """
+        from wefe.quality import load_benchmark
+
+        opened = []
+        for position, source in enumerate(self.sources(base)):
+            with self._blaming(position):
+                opened.append(load_benchmark(source))
+        return opened
+
+    @staticmethod
+    def _blaming(position: int) -> AbstractContextManager[None]:
+        return _blaming("quality", None, "benchmarks", position)
 
 
 class Limits(_Part):
@@ -814,7 +980,7 @@ def parse_increase(text: object) -> tuple[float, bool]:
     Parameters
     ----------
     text : str or float
-        '10%' for a tenth of what was there, or 0.05 (also as text) for that much more.
+        '10%' for a tenth of what was there, or 0.05 (also as text) for that much more, below 1.
 
     Returns
     -------
@@ -826,7 +992,7 @@ def parse_increase(text: object) -> tuple[float, bool]:
     Raises
     ------
     ValueError
-        If it is neither.
+        If it is neither; also if it is 1 or more without '%', which lets almost everything pass.
 
     Examples
     --------
@@ -840,11 +1006,16 @@ def parse_increase(text: object) -> tuple[float, bool]:
         value = float(text.strip().removesuffix("%") if isinstance(text, str) else text)
         if not 0 <= value < math.inf:
             raise ValueError
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(
             f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
             f"{shown(text)}"
         ) from None
+    if value >= 1 and not is_relative:
+        raise ValueError(
+            f"must be below 1 without '%': {value:g} lets a distance from no bias grow by "
+            f"{value:g}; did you mean '{value:g}%'?"
+        )
     return (value / 100, True) if is_relative else (value, False)
 
 
@@ -871,7 +1042,7 @@ class Declaration(_Part):
     ['WEAT-ES', 'RND']
     """
 
-    name: str = Field(min_length=1, description="Title of the study")
+    name: Name = Field(min_length=1, description="Title of the study")
     description: str = Field(default="", description="What it is about, in a sentence or more")
     random_state: int = Field(
         default=0,
@@ -905,9 +1076,35 @@ class Declaration(_Part):
     quality: QualityEntry | None = Field(default=None, description="The built-in quality column")
     limits: Limits = Field(default=Limits(), description="What 'wefe check' lets pass")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_of_toml(cls, data: Any) -> Any:
+        _check_integers(data)
+        return data
+
+    @field_validator("results")
+    @classmethod
+    def _is_kept(cls, value: str | None) -> str | None:
+        if value == ":memory:":
+            raise ValueError("must be a file: what is in memory is gone after the run")
+        return value
+
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        problems = [*_repeated(self), *_unknown(self), *_for_encoders(self)]
+        if self.limits.max:
+            # As those who check limits know the metrics.
+            known = _names_of_metrics(self)
+            most: dict[str, float] = {}
+            for name, limit in self.limits.max.items():
+                plain = known.get(name, known.get(_plain(name), name))
+                most[plain] = min(limit, most.get(plain, math.inf))
+            object.__setattr__(self, "limits", self.limits.model_copy(update={"max": most}))
+        problems = [
+            *_repeated(self),
+            *_unknown(self),
+            *_for_encoders(self),
+            *_without_weight(self),
+        ]
         if problems:
             raise PlacedError(problems)
         return self
@@ -918,9 +1115,12 @@ class Declaration(_Part):
         return [model.label for model in self.models]
 
     def mitigated(self) -> list[tuple[ModelEntry, MitigationEntry]]:
-        """Return which models are mitigated, and how; `label_of` of the mitigation names each."""
+        """Return which models are mitigated, and how; `label_of` of the mitigation names each.
+
+        Methods that draw at random have the seed of the study, unless their parameters have one.
+        """
         return [
-            (model, mitigation)
+            (model, mitigation.seeded(self.random_state))
             for mitigation in self.mitigations
             for model in self.models
             if not model.is_encoder
@@ -983,6 +1183,8 @@ def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declarati
         return Declaration.model_validate(dict(data))
     except pydantic.ValidationError as error:
         text = problems_text(error, data, Declaration, file)
+    except RecursionError:
+        text = f"{file}: lists or tables are nested too deeply"
     raise ValueError(text)
 
 
@@ -1020,8 +1222,12 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+    except RecursionError:
+        raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is no TOML: {error}.") from error
+        raise ValueError(f"{path} is no TOML: {error}.{hint_of_toml(error)}") from error
+    except ValueError as error:  # of Python, which reads no number of many digits
+        raise ValueError(f"{path} is no TOML: a number has too many digits.") from error
     declaration = check_declaration(data, path.name)
     trusted = [model.label for model in declaration.models if model.trust_pickle]
     if trusted:
@@ -1063,19 +1269,101 @@ def study_file(name: str = "demo") -> str:
 
 
 def beside(text: str, base: str | os.PathLike[str]) -> str:
-    """Return the absolute path of what lies beside a study file; any other text as it is.
+    """Return the absolute path of a file that is named in a study file.
 
     Parameters
     ----------
     text : str
-        A path or a name.
+        A path, relative to the study file or not; '~' is the home of the user.
     base : path
         The folder of the study file.
+
+    Examples
+    --------
+    >>> beside("../vectors/glove.txt", "/studies/first")
+    '/studies/vectors/glove.txt'
     """
-    path = Path(base, Path(text).expanduser()).absolute()
+    return os.path.normpath(Path(base, os.path.expanduser(text)).absolute())
+
+
+def existing_file(text: str, base: str | os.PathLike[str], names: Iterable[str] = ()) -> str:
+    """Return the absolute path of a file that is named in a study file, and is there.
+
+    Parameters
+    ----------
+    text : str
+        A path.
+    base : path
+        The folder of the study file.
+    names : iterable of str
+        What could have been meant as well.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file; the error names the nearest one in its folder.
+    """
+    path = Path(beside(text, base))
+    if path.is_file():
+        return str(path)
+    try:
+        others = sorted(entry.name for entry in os.scandir(path.parent) if entry.is_file())
+    except OSError:
+        others = []
+    names = list(names)
+    # Names as they would be written: in the folder that was written.
+    written = [str(Path(text).with_name(other)) for other in others]
+    known = f" Known by name: {', '.join(map(repr, names))}." if names else ""
+    raise FileNotFoundError(f"there is no file {path}.{nearest(text, [*names, *written])}{known}")
+
+
+def _names_model(key: str, text: str, base: str | os.PathLike[str]) -> bool:
+    """Tell whether a text names a model, and no path."""
+    from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
+
+    if key in ("counts", "vocabulary"):
+        return False
+    if (text == "demo" and key == "source") or text.startswith("hf://"):
+        return True
+    path = Path(beside(text, base))
     # A file in a zip archive is named as if the archive were a folder.
-    exists = path.exists() or any(parent.is_file() for parent in path.parents)
-    return os.path.normpath(path) if exists else text
+    if path.exists() or any(parent.is_file() for parent in path.parents):
+        return False
+    # 'vectors/glove' is a file that is missing, if there is a folder 'vectors'.
+    is_repo = looks_like_repo_id(text) and not Path(base, text.split("/")[0]).is_dir()
+    return is_repo or (text in GENSIM_DATA_NAMES and key == "source")
+
+
+def _check_titles(queries: Sequence[Query]) -> None:
+    """Refuse different queries of one name, of which tables would show one."""
+    first: dict[str, Query] = {}
+    for query in queries:
+        if first.setdefault(query.query_name, query) != query:
+            raise ValueError(f"two queries are called {query.query_name!r}; rename one")
+
+
+@contextmanager
+def _at(key: str) -> Iterator[None]:
+    """Have a validator of a whole table point at one key."""
+    try:
+        yield
+    except ValueError as error:
+        raise PlacedError([((key,), str(error))]) from None
+
+
+@contextmanager
+def _blaming(
+    table: str, label: str | None, key: str, position: int | None = None
+) -> Iterator[None]:
+    """Say which key of the study file is to blame for what turns up after it was checked."""
+    place = f"[{table}]" if label is None else f"[[{table}]] of {label!r}"
+    place += f", key {key!r}" + ("" if position is None else f", element {position + 1}")
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, ValueError)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        raise kind(f"{place}: {error}") from error
 
 
 # What no file can say, or what another key says.
@@ -1128,6 +1416,51 @@ def _check_plain(params: Mapping[str, Any]) -> None:
         raise PlacedError(problems)
 
 
+def _check_once(names: Sequence[str]) -> None:
+    problems: list[tuple[Location, str]] = [
+        ((position,), f"{name!r} is there twice; take one out")
+        for position, name in enumerate(names)
+        if names.index(name) < position
+    ]
+    if problems:
+        raise PlacedError(problems)
+
+
+def _check_integers(data: Any, where: Location = ()) -> None:
+    """Refuse whole numbers that TOML does not have; text of millions of digits takes minutes."""
+    if isinstance(data, int) and not -(2**63) <= data < 2**63:
+        raise PlacedError([(where, "whole numbers have at most 64 bits")])
+    for key, value in data.items() if isinstance(data, Mapping) else ():
+        _check_integers(value, (*where, key))
+    for position, value in enumerate(data if isinstance(data, list) else ()):
+        _check_integers(value, (*where, position))
+
+
+def _names_of_metrics(study: Declaration) -> dict[str, str]:
+    """Return what metrics may be called in [limits]: any spelling -> the name or label."""
+    names = [name for each in study.metrics for name in (each.metric, each.label)]
+    of_class = {
+        _plain(each.metric_class.__name__): each.metric
+        for each in study.metrics
+        if each.metric != "weat-es"
+    }
+    plain = {_plain(name): name for name in reversed(names)}
+    return of_class | plain | {name: name for name in names}
+
+
+def _without_weight(study: Declaration) -> Iterator[tuple[Location, str]]:
+    """Find metrics whose overall score would be made of nothing."""
+    for metric in study.metrics:
+        asked = {
+            position: entry.weight
+            for position, entry in enumerate(study.queries)
+            if metric.queries is None or entry.label in metric.queries
+        }
+        if asked and all(weight == 0 for weight in asked.values()):
+            text = f"is 0 for every query set of {metric.label}; one must count in overall scores"
+            yield ("queries", min(asked), "weight"), text
+
+
 def _repeated(study: Declaration) -> Iterator[tuple[Location, str]]:
     """Find names that stand for two things."""
     named: dict[str, tuple[str, list[str]]] = {
@@ -1156,11 +1489,16 @@ def _repeated(study: Declaration) -> Iterator[tuple[Location, str]]:
         yield ("quality", "name"), f"there is a metric called {study.quality.name!r}"
     if study.quality is not None and study.quality.name in columns:
         yield ("quality", "name"), f"[[external]] has a column {study.quality.name!r} as well"
-    for model, mitigation in study.mitigated():
-        label = mitigation.label_of(model.label)
-        if label in study.model_labels:
-            position = study.mitigations.index(mitigation)
-            yield ("mitigations", position, "name"), f"there is a model called {label!r}"
+    for position, mitigation in enumerate(study.mitigations):
+        for label in map(mitigation.label_of, study.model_labels):
+            if label in study.model_labels:
+                yield ("mitigations", position, "name"), f"there is a model called {label!r}"
+    for position, silhouette in enumerate(study.silhouettes):
+        for number, other in enumerate(study.silhouettes[:position], start=1):
+            if silhouette.overlaps(other):
+                text = f"number {number} shows the same metric, query and model"
+                yield ("silhouettes", position), f"{text}; take one out, or name other models"
+                break
 
 
 def _unknown(study: Declaration) -> Iterator[tuple[Location, str]]:

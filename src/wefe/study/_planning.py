@@ -142,10 +142,7 @@ class Planner:
     def _open_benchmarks(self) -> dict[str, Benchmark]:
         if self._declaration.quality is None:
             return {}
-        from wefe.quality import load_benchmark
-
-        opened = [load_benchmark(text) for text in self._declaration.quality.sources(self._base)]
-        return {benchmark.name: benchmark for benchmark in opened}
+        return {each.name: each for each in self._declaration.quality.load(self._base)}
 
     def _variants(self, entry: ModelEntry) -> Iterator[tuple[PlannedModel, Mitigation | None]]:
         label = entry.label

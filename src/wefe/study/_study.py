@@ -123,7 +123,14 @@ class Study:
     def _make_plan(self) -> Planned:
         from wefe.study._planning import Planner
 
-        return Planner(self.declaration, self._base).plan()
+        try:
+            return Planner(self.declaration, self._base).plan()
+        except (OSError, ValueError, ImportError) as error:
+            if self.path is None or self.path.name in str(error):
+                raise
+            kinds = (FileNotFoundError, ConnectionError, ImportError, OSError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+            raise kind(f"{self.path.name}: {error}") from error
 
     @cached_property
     def plan(self) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -70,7 +71,9 @@ def problems_text(
     """
     found: list[tuple[Location, str]] = []
     for each in error.errors(include_url=False):
-        where, raised = tuple(each["loc"]), each.get("ctx", {}).get("error")
+        # A name that is wrong is a place of its own to pydantic.
+        where = tuple(part for part in each["loc"] if part != "[key]")
+        raised = each.get("ctx", {}).get("error")
         if isinstance(raised, PlacedError):
             found += [((*where, *below), text) for below, text in raised.problems]
         else:
@@ -140,6 +143,28 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def hint_of_toml(error: ValueError) -> str:
+    """Return what to do about a file that is no TOML, if that is known.
+
+    Examples
+    --------
+    >>> hint_of_toml(ValueError("Cannot declare ('metrics',) twice (at line 9, column 9)"))
+    ' There may be several, so write double brackets each time: [[metrics]]'
+    """
+    twice = re.search(r"\((?P<names>'[^()]*)\)", str(error))
+    names = re.findall(r"'([^']*)'", twice["names"]) if twice else []
+    if ".".join(names) not in _SEVERAL:
+        return ""
+    return f" There may be several, so write double brackets each time: [[{'.'.join(names)}]]"
+
+
+# What is written in double brackets.
+_SEVERAL = (
+    *("models", "queries", "queries.query", "metrics", "mitigations", "silhouettes"),
+    "external",
+)
+
+
 def _text(error: Mapping[str, Any], where: Location, model: type[pydantic.BaseModel]) -> str:
     kind, value, limits = error["type"], error.get("input"), error.get("ctx", {})
     if kind == "missing":
@@ -151,11 +176,13 @@ def _text(error: Mapping[str, Any], where: Location, model: type[pydantic.BaseMo
         listed = ", ".join(map(repr, choices))
         hint = nearest(value, choices) if isinstance(value, str) else ""
         return f"must be one of {listed}; got {shown(value)}.{hint}".rstrip(".")
-    if kind == "list_type" and isinstance(value, dict):
-        name = ".".join(str(part) for part in where if isinstance(part, str))
+    name = ".".join(str(part) for part in where if isinstance(part, str))
+    if kind == "list_type" and isinstance(value, dict) and name in _SEVERAL:
         return f"there may be several, so write double brackets: [[{name}]]"
     if kind == "model_type" and isinstance(value, list):
         return f"there is only one, so write single brackets: [{where[-1]}]"
+    if kind == "float_type" and isinstance(value, dict) and value:
+        return f"must be a number. A name with dots needs quotes: {_dotted(where[-1], value)}"
     if kind in _KINDS:
         return f"must be {_KINDS[kind]}; got {shown(value)}"
     if kind == "too_short":
@@ -168,6 +195,15 @@ def _text(error: Mapping[str, Any], where: Location, model: type[pydantic.BaseMo
         key, word = bounds[kind]
         return f"must be {word} {limits[key]:g}; got {shown(value)}"
     return str(limits.get("error") or error["msg"]).rstrip(".")
+
+
+def _dotted(key: str | int, table: Mapping[str, Any]) -> str:
+    """Return the name that was taken for tables in tables, in quotes."""
+    names, value = [str(key)], table
+    while isinstance(value, dict) and value:
+        name, value = next(iter(value.items()))
+        names.append(name)
+    return json.dumps(".".join(names), ensure_ascii=False)
 
 
 def _line(where: Location, text: str, data: Any = None) -> str:
