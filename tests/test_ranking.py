@@ -280,6 +280,83 @@ def test_ranking_is_a_permutation(scores):
     assert sorted(create_ranking([table])["x"]) == list(range(1, len(scores) + 1))
 
 
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ([0.1 + 0.2 - 0.3, 0.0, (0.1 - 0.3) + 0.2], 0),
+        ([sum([0.1] * 10), 1.0], 1),
+        ([1e-17, 3e-17, 0.0], 0),
+        ([sum([0.1] * 10), 1.0], "higher"),
+        ([math.inf, math.inf], "lower"),
+    ],
+)
+def test_scores_that_differ_by_rounding_tie(scores, best):
+    """Near no bias the last digits are of the size of what was subtracted, not of the result."""
+    table = score_column({f"m{i}": score for i, score in enumerate(scores)}, "x", best)
+    ranks = create_ranking([table], method="min")["x"]
+    assert ranks.tolist() == [1] * len(scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "expected"),
+    [
+        ([0.5, 0.5 * (1 + 1e-9)], 0, [1, 2]),
+        ([1.0 + 1e-9, 1.0], 1, [2, 1]),
+        # RND of short vectors is small as a whole.
+        ([2e-9, 1e-9, 1e-9 * (1 + 1e-5)], 0, [3, 1, 2]),
+        # A large score does not hide what differs among small ones.
+        ([1.0, 1e-5 * (1 + 1e-9), 1e-5], 0, [3, 2, 1]),
+        ([math.inf, 2.0, -math.inf], "lower", [3, 2, 1]),
+    ],
+)
+def test_differences_that_are_no_rounding_stay(scores, best, expected):
+    table = score_column({f"m{i}": score for i, score in enumerate(scores)}, "x", best)
+    assert create_ranking([table], method="min")["x"].tolist() == expected
+
+
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=8),
+    st.lists(st.integers(-4, 4), min_size=8, max_size=8),
+    st.sampled_from([0.0, 1.0, "higher", "lower"]),
+)
+def test_ranks_do_not_change_when_scores_move_by_a_few_units_in_the_last_place(ints, moves, best):
+    scores = np.array(ints) / 1e9
+    ulps = np.spacing(np.abs(scores))
+    # An even distance on both sides of the best value is a tie, and stays one.
+    moved = scores + np.array(moves[: len(ints)]) * ulps
+
+    def ranks(values):
+        names = [f"m{i}" for i in range(len(values))]
+        table = score_column(dict(zip(names, values, strict=True)), "x", best)
+        return create_ranking([table], method="average")["x"].tolist()
+
+    assert ranks(moved) == ranks(scores)
+    distances = -np.array(ints) if best == "higher" else np.array(ints)
+    if not isinstance(best, str):
+        distances = np.abs(np.array(ints) - int(best * 10**9))
+    assert ranks(scores) == scipy.stats.rankdata(distances).tolist()
+
+
+def test_a_correlation_is_over_the_models_of_both_rankings():
+    ranks = pd.DataFrame(
+        {
+            "a": [1, 2, 3, 4, math.nan],
+            "b": [2, 1, 4, 3, 5],
+            "c": [math.nan, math.nan, 1, 2, 3],
+        }
+    )
+    matrix = calculate_ranking_correlations(ranks)
+    assert matrix.attrs["n_models"] == 2
+    assert matrix.attrs["n_models_of_pairs"]["a"] == {"a": 4, "b": 4, "c": 2}
+    assert matrix.attrs["n_models_of_pairs"]["c"] == {"a": 2, "b": 3, "c": 3}
+    # Two points lie on a line, whatever they mean.
+    assert np.isnan(matrix.loc["a", "c"])
+    assert matrix.loc["a", "b"] == pytest.approx(0.6)
+    assert not np.isnan(matrix.loc["b", "c"])
+    # pandas compares attrs when it puts tables together.
+    pd.concat([matrix, matrix.copy()])
+
+
 def test_overall_score_weighs_query_sets_by_their_queries():
     tables = [score_column({"m": x}, "WEAT", 0) for x in (0.2, 0.3, 0.1)]
     for table, n_queries in zip(tables, (7, 9, 9), strict=True):

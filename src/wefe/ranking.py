@@ -23,6 +23,12 @@ Correlation: TypeAlias = (
 )
 
 _TIE_METHODS = ("average", "min", "max", "first", "dense")
+# What means and sums of the same numbers, in another order, may differ by: a share of the scores,
+# or a few units in the last place of what they were made from.
+_ROUNDING = 1e-12
+_LAST_PLACE = 1e-15
+# Two points always lie on a line.
+_FEWEST_MODELS = 3
 _CORRELATIONS = ("pearson", "kendall", "spearman")
 
 
@@ -93,7 +99,8 @@ def create_ranking(
     Returns
     -------
     DataFrame of shape (n_models, n_tables)
-        Ranks. A model that has no score in a table has no rank (NaN) there.
+        Ranks. A model that has no score in a table has no rank (NaN) there. Scores that differ by
+        rounding only tie: by 1e-12 of the scores (or of the value for no bias), or by 1e-15.
 
     Raises
     ------
@@ -123,9 +130,9 @@ def create_ranking(
     for column, best in columns:
         aligned = column.reindex(models)
         if ascending is None:
-            ranked = _without_noise(_badness(aligned, best)).rank(method=method)
+            ranked = without_noise(aligned, best).rank(method=method)
         else:
-            ranked = _without_noise(aligned).rank(method=method, ascending=ascending)
+            ranked = without_noise(aligned).rank(method=method, ascending=ascending)
         ranks[_new_name(str(column.name), ranks)] = ranked
     ranking = pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
     missing = ranking.columns[ranking.isna().any()]
@@ -219,8 +226,10 @@ def calculate_ranking_correlations(
     Returns
     -------
     DataFrame of shape (n_rankings, n_rankings)
-        In [-1, 1]. With few models even a high correlation may be chance: `attrs['n_models']` says
-        how many there are; for 7 models 0.75 has p = 0.052.
+        In [-1, 1]; NaN for a pair of rankings that have fewer than 3 models in common. With few
+        models even a high correlation may be chance: for 7 models 0.75 has p = 0.052.
+        `attrs['n_models']` says how many there are, in the pair with the fewest, and
+        `attrs['n_models_of_pairs']` (ranking -> ranking -> number) how many in each.
 
     Examples
     --------
@@ -232,8 +241,22 @@ def calculate_ranking_correlations(
         raise TypeError(f"rankings must be a DataFrame of create_ranking; got {found(rankings)}.")
     if not callable(method):
         check_choice("method", method, _CORRELATIONS)
-    correlations = rankings.corr(method=method)  # type: ignore[arg-type]
-    correlations.attrs = {"n_models": len(rankings), "method": str(method)}
+    correlations = rankings.corr(
+        method=method,  # type: ignore[arg-type]
+        min_periods=_FEWEST_MODELS,
+    )
+    is_ranked = rankings.notna().to_numpy(dtype=np.int64)
+    in_common = is_ranked.T @ is_ranked
+    names = [str(name) for name in rankings.columns]
+    correlations.attrs = {
+        # The diagonal is not smaller than the rest of its row.
+        "n_models": int(in_common.min(initial=len(rankings))),
+        "n_models_of_pairs": {
+            name: dict(zip(names, row, strict=True))
+            for name, row in zip(names, in_common.tolist(), strict=True)
+        },
+        "method": str(method),
+    }
     return correlations
 
 
@@ -286,17 +309,48 @@ def _combined_best(bests: Sequence[Best], weights: Sequence[float]) -> Best:
     return bests[0]
 
 
-def _badness(scores: pd.Series, best: Best) -> pd.Series:
-    if best == "lower":
-        return scores
-    if best == "higher":
-        return -scores
-    return (scores - float(best)).abs()
+def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
+    """Return numbers in the order of the scores, best first, that are equal but for real gaps.
 
+    Parameters
+    ----------
+    scores : Series
+        Scores of models.
+    best : {'higher', 'lower'} or float, default='lower'
+        Which are better.
 
-def _without_noise(scores: pd.Series) -> pd.Series:
-    """Return scores without the last digits: means of the same numbers differ there, and tie."""
-    return scores.map(lambda score: float(f"{score:.12g}"))
+    Returns
+    -------
+    Series
+        0, 1, 2 ... and NaN for NaN. Neighbours get the same number if the gap between them may be
+        rounding. That depends on the scores before any distance is taken: the last digits of
+        0.1 + 0.2 - 0.3 are not of the size of the result.
+
+    Examples
+    --------
+    >>> without_noise(pd.Series([0.1 + 0.2 - 0.3, 0.0, 0.5]), best=0.0).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    known = scores.dropna()
+    raw = known.to_numpy(dtype=np.float64)
+    is_value = not isinstance(best, str)
+    badness = abs(raw - float(best)) if is_value else -raw if best == "higher" else raw
+    order = np.argsort(badness, kind="stable")
+    sizes = abs(raw[order])
+    # Infinity is not near anything but itself.
+    sizes[np.isinf(sizes)] = 0.0
+    around = np.maximum(sizes, abs(float(best)) if is_value else 0.0)
+    largest = max(1.0, sizes.max(initial=0.0))
+    noise = np.maximum(
+        _ROUNDING * np.maximum(around[1:], around[:-1]),
+        _LAST_PLACE * largest,
+    )
+    ordered = badness[order]
+    is_new = np.zeros(len(raw))
+    is_new[1:] = ordered[1:] > ordered[:-1] + noise
+    groups = np.empty(len(raw))
+    groups[order] = np.cumsum(is_new)
+    return pd.Series(groups, index=known.index, name=scores.name).reindex(scores.index)
 
 
 def _new_name(name: str, taken: Mapping[str, object]) -> str:

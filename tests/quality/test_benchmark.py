@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,16 @@ def test_analogy_files_are_understood(write):
     assert without_sections.items == (("boy", "girl", "he", "she", ""),)
 
 
+def test_columns_in_quotes_are_understood(write):
+    text = '"Word 1","Word 2",Mean\n"New York, NY", "the ""Big"" one",9.5\ncup,mug,"8"\n'
+    benchmark = load_benchmark(write(text))
+    assert benchmark.items == (("New York, NY", 'the "Big" one'), ("cup", "mug"))
+    assert benchmark.scores == (9.5, 8.0)
+    assert load_benchmark(write('"ice cream"\tfood\n')).words == {"ice cream"}
+    # A quote that opens nothing is part of the word.
+    assert load_benchmark(write('5" disk\tthing\n"tis\tword\n')).words == {'5" disk', '"tis'}
+
+
 def test_categorisation_files_are_understood(write):
     benchmark = load_benchmark(write("ice cream\tfood\ncod\tfish\n"))
     assert benchmark.kind == "categorisation"
@@ -135,6 +146,10 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
         load_benchmark("simlex-999")
     with pytest.raises(FileNotFoundError, match="no file"):
         load_benchmark(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no file 'a{200}'\.\.\.; known by name are"):
+        load_benchmark("a" * 5000)
+    with pytest.raises(FileNotFoundError, match=r"not a path: load_benchmark\('wordsim353'\)"):
+        load_benchmark(Path("wordsim353"))
     with pytest.raises(TypeError, match="a name or a path; got int 3"):
         load_benchmark(3)
     with pytest.raises(ValueError, match="Did you mean 'analogy'"):

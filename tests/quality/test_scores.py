@@ -95,6 +95,22 @@ def test_ranks_over_benchmarks_are_added_up():
     assert create_ranking([column], method="average")["WEB"].tolist() == [1.5, 1.5, 3.0]
 
 
+def test_scores_that_differ_by_rounding_share_a_rank():
+    scores = pd.DataFrame({"x": [sum([0.1] * 10), 1.0], "y": [0.5, 0.5]}, index=["a", "b"])
+    assert quality_ranking(scores)["Quality"].tolist() == [3.0, 3.0]
+
+
+def test_a_size_of_the_vocabulary_is_for_the_analogies_among_the_benchmarks(toy_model, caplog):
+    one = Benchmark("one", "analogy", [("she", "woman", "he", "man", "s")])
+    with caplog.at_level(logging.WARNING, "wefe"):
+        table = quality_scores([toy_model], [PAIRS, one], vocabulary_size=3)
+    assert table.attrs["n_used"]["toy"] == {"pairs": 3, "one": 0}
+    assert "vocabulary_size" not in caplog.text
+    with caplog.at_level(logging.WARNING, "wefe"):
+        quality_scores([toy_model], [PAIRS], vocabulary_size=3)
+    assert "vocabulary_size is for analogies; pairs is of kind 'similarity'" in caplog.text
+
+
 def test_reversed_quality_gives_reversed_ranks():
     rng = np.random.default_rng(0)
     scores = pd.DataFrame(rng.normal(size=(7, 5)), index=list("abcdefg"))

@@ -38,10 +38,20 @@ def results_of():
     """Return a function that makes results.
 
     It takes {metric: {query set: {query: {model: score}}}}. A score is a number, a text (NaN for
-    that reason), a dict (of an answer) or an Outcome.
+    that reason), a dict (of an answer) or an Outcome. `others` are tasks of other kinds: (kind,
+    model, place, value or Outcome); `about` is what is known of each model.
     """
 
-    def make(scores, name="Study", settings=None, weights=None, left_out=(), params=None):
+    def make(
+        scores,
+        name="Study",
+        settings=None,
+        weights=None,
+        left_out=(),
+        params=None,
+        others=(),
+        about=None,
+    ):
         query_sets, metrics, tasks, outcomes, queries = {}, [], [], [], {}
         models = []
         for label, of_sets in scores.items():
@@ -64,6 +74,10 @@ def results_of():
                         identity = {"metric": label, "query": key, "params": params or {}}
                         tasks.append(Task("score", model, place, identity))
                         outcomes.append(outcome(row[model], tasks[-1]))
+        for kind, model, place, value in others:
+            models += [model] if model not in models else []
+            tasks.append(Task(kind, model, place, {kind: place}))
+            outcomes.append(outcome(value, tasks[-1]))
         plan = Plan(
             name,
             "",
@@ -93,7 +107,8 @@ def results_of():
                 **(settings or {}),
             },
         )
-        return StudyResults(plan, tuple(outcomes), {model: {} for model in models}, {})
+        known = {model: {} for model in models} | (about or {})
+        return StudyResults(plan, tuple(outcomes), known, {})
 
     def outcome(score, task):
         if isinstance(score, Outcome):

@@ -5,11 +5,12 @@ import io
 import json
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from wefe.study import Outcome
-from wefe.study._diff import StudyDiff, diff, markdown_table
+from wefe.study._diff import StudyDiff, diff, markdown_name, markdown_table, markdown_text
 
 ONE = {
     "WEAT-ES": {
@@ -151,7 +152,7 @@ def test_ranks_are_among_the_models_that_both_have(results_of):
         ("lost words", "lost words", "NaN in both", True),
         (Outcome("failed", reason="broken file"), 0.5, "computed after only", False),
         (0.5, Outcome(), "computed before only", False),
-        (Outcome(), Outcome("failed", reason="broken file"), "computed in neither", True),
+        (Outcome(), Outcome("failed", reason="broken file"), "computed in neither", False),
     ],
 )
 def test_what_has_no_score_has_a_status(results_of, before, after, status, is_empty):
@@ -214,7 +215,7 @@ def test_it_is_told_what_the_scores_were_computed_from(results_of):
 
     for pair, expected in (
         ((redone("1", "2.0"), redone("2", "2.0")), "vectors"),
-        ((redone("1", "2.0"), redone("2", "2.1")), "version"),
+        ((redone("1", "2.0"), redone("2", "2.1")), "version, perhaps vectors"),
         ((redone("1", "2.0"), redone("1", "2.0")), None),
     ):
         rows = diff(*pair).scores.set_index(["query_name", "model_name"])
@@ -250,6 +251,136 @@ def test_columns_from_elsewhere_are_compared_by_rank(results_of):
     assert not found.is_empty
 
 
+def test_a_changed_way_of_aggregation_is_a_difference_although_no_number_is(results_of):
+    ways = {"function": "abs_avg", "missing": "queries", "ties": "min", "correlation": "spearman"}
+    found = diff(results_of(ONE), results_of(ONE, settings={"aggregation": ways}))
+    assert found.changed("aggregated").empty
+    assert found.settings.to_dict("records") == [
+        {"setting": "aggregation: function", "before": '"bias_avg"', "after": '"abs_avg"'}
+    ]
+    assert not found.is_empty
+    assert "settings changed: 1" in found.summary()
+    found = diff(results_of(ONE), results_of(ONE, weights={"gender": 9.0}))
+    assert found.settings["setting"].tolist() == ["weight: gender"]
+    assert not found.is_empty
+
+
+def test_a_column_of_the_ranking_that_is_gone_is_a_difference(results_of):
+    web = {"name": "WEB", "best": "higher", "scores": {"w2v": 0.5, "glove": 0.25}}
+    with_web = results_of(ONE, settings={"external": [web]})
+    gone = diff(with_web, results_of(ONE))
+    assert not gone.is_empty
+    rows = gone.changed("ranks")
+    assert rows["status"].tolist() == ["only before"] * 2
+    assert rows["rank_before"].tolist() == [1.0, 2.0]
+    assert rows["rank_after"].isna().all()
+    assert gone.settings["setting"].tolist() == ["external: WEB"]
+    new = diff(results_of(ONE), with_web)
+    assert new.changed("ranks")["status"].tolist() == ["only after"] * 2
+    assert diff(with_web, with_web).is_empty
+
+
+def quality_of(results_of, score, n_used=10, **others):
+    value = {"score": score, "n_used": n_used, "n_items": 20, "kind": "similarity"}
+    task = ("quality", "w2v", {"benchmark": "pairs"}, value)
+    settings = {"quality": {"name": "Quality"}}
+    return results_of(ONE, settings=settings, others=[task], **others)
+
+
+@pytest.mark.parametrize(
+    ("after", "status", "change"),
+    [
+        ({"score": 0.125}, "changed", -0.5),
+        ({"score": None}, "NaN after", math.nan),
+        ({"score": 0.625, "n_used": 3}, "details changed", 0.0),
+    ],
+)
+def test_quality_that_collapses_is_a_difference(results_of, after, status, change):
+    before = quality_of(results_of, 0.625)
+    assert diff(before, before).is_empty
+    assert repr(diff(before, before)).endswith("no difference in 4 scores; nor in 1 of quality>")
+    found = diff(before, quality_of(results_of, **after))
+    assert found.changed().empty
+    assert not found.is_empty
+    (row,) = found.changed("quality").to_dict("records")
+    assert (row["model_name"], row["benchmark"], row["status"]) == ("w2v", "pairs", status)
+    np.testing.assert_equal(row["change"], change)
+    assert "Quality" in [title for title, *_ in found.tables()]
+    gone = diff(before, results_of(ONE))
+    assert gone.changed("quality")["status"].tolist() == ["only before"]
+    assert not gone.is_empty
+
+
+def test_silhouettes_and_bias_directions_are_compared():
+    from wefe.study import Study
+
+    def study(words):
+        declared = {
+            "name": "Audits",
+            "offline": True,
+            "models": [{"source": "demo"}],
+            "queries": [
+                {
+                    "name": "Gender",
+                    "query": [
+                        {
+                            "targets": {
+                                "F": ["she", "woman", "girl", "mother"],
+                                "M": ["he", "man", "boy", "father"],
+                            },
+                            "attributes": {"A": words, "B": ["office", "salary", "business"]},
+                        }
+                    ],
+                }
+            ],
+            "metrics": [{"metric": "ect"}],
+            "silhouettes": [{"metric": "weat", "query_set": "Gender", "n_runs": 3}],
+            "audit": {"criteria": ["gender"]},
+        }
+        return Study(declared).run(":memory:", progress=False)
+
+    before = study(["home", "children", "parents"])
+    assert diff(before, before).is_empty
+    assert len(diff(before, before).audits) == 2
+    found = diff(before, study(["home", "children", "wedding"]))
+    row = found.audits.to_dict("records")[0]
+    assert row["audit"] == "robustness of the silhouette"
+    assert row["score_after"] != row["score_before"]
+    assert row["score_before"] == before.silhouettes()[0][1].robustness
+    assert row["differs"] == "query"
+    # The direction has no word of the query.
+    assert found.audits["status"].tolist() == ["changed", "equal"]
+
+
+def test_of_another_version_the_hash_of_the_vectors_tells_whether_they_are_the_same(results_of):
+    def study(version, vectors):
+        done = Outcome("done", {"score": 0.5}, None, version, 0.1, "2030-01-01T00:00:00", version)
+        about = {"m": {"fingerprint": vectors}}
+        return results_of({"RND": {"s": {"q": {"m": done}}}}, about=about)
+
+    for one, other, expected in (
+        ("v", "v", "version"),
+        ("v", "w", "version, perhaps vectors"),
+        (None, None, "version, perhaps vectors"),
+    ):
+        found = diff(study("2.0", one), study("2.1", other))
+        assert found.scores["differs"].tolist() == [expected]
+
+
+def test_nothing_to_compare_is_not_the_same_as_no_difference(results_of):
+    nothing = results_of({})
+    found = diff(nothing, nothing)
+    assert not found.is_empty
+    assert repr(found) == "<StudyDiff: scores in both: 0; there is nothing to compare>"
+    assert len(found.to_frame()) == 0
+    # Quality alone is something.
+    task = ("quality", "w2v", {"benchmark": "pairs"}, {"score": 0.5, "n_used": 1})
+    settings = {"quality": {"name": "Quality"}}
+    some = results_of({}, others=[task], settings=settings)
+    assert diff(some, some).is_empty
+    assert not diff(some, nothing).is_empty
+
+
 def test_wrong_input_is_refused(two_models):
     with pytest.raises(TypeError, match="after must be a StudyResults; got str 'b.db'"):
         diff(two_models, "b.db")
@@ -265,13 +396,48 @@ def test_markdown_shows_names_as_they_are(results_of):
     before = results_of({"WEAT-ES": {evil: {evil: {evil: 0.5}}}}, name=evil)
     after = results_of({"WEAT-ES": {evil: {evil: {evil: 0.25}}}}, name=evil)
     text = diff(before, after).to_markdown()
-    assert "<script>" not in text
-    assert "&lt;script&gt;" in text
+    # Code, whose fence is longer than any in the name.
+    code = "``<script>alert(1)</script>|`x` # [a](b) @team``"
+    assert text.startswith(f"## {code} before, {code} after\n")
+    assert text.count("<script>") == text.count("``<script>")
     rows = [line for line in text.splitlines() if line.startswith("|")]
     # Every row has the cells of its heading: no name makes another cell or line.
     cells = [line.replace("\\|", "").count("|") for line in rows]
     assert len(set(cells[:3])) == 1
-    assert "\\`x\\` \\# \\[a\\]\\(b\\) \\@team" in text
+    assert code.replace("|", "\\|") in rows[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see http://evil.example now", "see `http://evil.example` now"),
+        ("www.evil.example", "`www.evil.example`"),
+        ("ask @team", "ask `@team`"),
+        ("closes #1", "closes `#1`"),
+        ("# no heading", "\\# no heading"),
+        ("a|b", "a&#124;b"),
+        ("<b> & *c*", "&lt;b&gt; &amp; \\*c\\*"),
+        ("w2v\u202e\x1b", "w2v\\\\u202e\\\\u001b"),
+    ],
+)
+def test_text_in_markdown_has_no_links_mentions_or_markup(text, expected):
+    assert markdown_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("@team http://x.example #1", "`@team http://x.example #1`"),
+        ("a`b", "``a`b``"),
+        ("``", "``` `` ```"),
+        ("a\n\u2066b\u202e", "`a \\u2066b\\u202e`"),
+        ("", ""),
+        (None, ""),
+        (0.5, "0.5"),
+    ],
+)
+def test_names_in_markdown_are_code(name, expected):
+    assert markdown_name(name) == expected
 
 
 def test_markdown_is_cut_and_says_so(results_of):
@@ -281,8 +447,8 @@ def test_markdown_is_cut_and_says_so(results_of):
     text = found.to_markdown(limit=10)
     assert "... and 50 more" in text
     # The largest changes are shown.
-    assert "| q59 |" in text
-    assert "| q3 |" not in text
+    assert "| `q59` |" in text
+    assert "| `q3` |" not in text
 
 
 def test_a_table_in_markdown_has_empty_cells_where_nothing_is():
@@ -291,7 +457,7 @@ def test_a_table_in_markdown_has_empty_cells_where_nothing_is():
         "| a b | n | is |",
         "|---|--:|---|",
         "|  |  | yes |",
-        "| x | 2 | no |",
+        "| `x` | 2 | no |",
     ]
 
 
@@ -351,9 +517,25 @@ def test_the_command_prints_for_programs(call, another):
     assert (code, len(rows)) == (1, 8)
     assert [row["score_after"] for row in rows if row["status"] == "changed"] == ["0.75"]
     tables = json.loads(call(another, "--format", "json")[1])
-    assert set(tables) == {"scores", "aggregated", "ranks", "only_before", "only_after"}
+    assert set(tables) == {
+        *("scores", "aggregated", "ranks", "quality", "audits", "settings"),
+        *("only_before", "only_after"),
+    }
     assert len(tables["scores"]) == 8
     assert "### Scores" in call(another, "--format", "markdown")[1]
+
+
+@pytest.mark.parametrize("kind", ["table", "csv", "markdown"])
+@pytest.mark.parametrize(
+    "evil", ["::error::all fine", "##[error]x", "a\n::error::b", "\x1b[2Jc\u202e"]
+)
+def test_names_give_no_orders_to_terminals_or_actions(call, results_of, evil, kind):
+    other = results_of({"WEAT-ES": {evil: {evil: {evil: 0.5}}}}, name=evil)
+    code, printed = call(other, "--format", kind)
+    assert code == 1
+    assert not {"\x1b", "\u202e", "\r"} & set(printed)
+    starts = [line.lstrip() for line in printed.splitlines()]
+    assert not [line for line in starts if line.startswith(("::", "##["))]
 
 
 def test_a_diff_has_a_table_of_everything(two_models, another):

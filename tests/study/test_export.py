@@ -247,3 +247,80 @@ def test_a_file_that_is_there_is_replaced_whole_and_others_are_left(odd, tmp_pat
     text = (tmp_path / "results.csv").read_bytes()
     assert len(pd.read_csv(io.BytesIO(text))) == 8
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".part"]
+
+
+def test_quality_is_exported_with_what_it_is_over_and_why_it_is_none(results_of, tmp_path):
+    value = {"score": 0.1 + 0.2, "n_used": 7, "n_items": 9, "kind": "similarity"}
+    none = {"score": None, "n_used": 1, "n_items": 9, "kind": "similarity"}
+    results = results_of(
+        {"RND": {"s": {"q": {"a": 0.5, "b": 0.25, "c": 0.125}}}},
+        settings={"quality": {"name": "Quality"}},
+        others=[
+            # A result may be that of another model with the same vectors.
+            ("quality", "a", {"benchmark": "pairs"}, {**value, "model_name": "other"}),
+            ("quality", "b", {"benchmark": "pairs"}, {**none, "nan_reason": "lost words"}),
+            ("quality", "c", {"benchmark": "pairs"}, Outcome("failed", reason="broken")),
+        ],
+    )
+    for kind in FORMATS:
+        export(results, tmp_path / kind, kind)
+        found = table(tmp_path / kind, table="quality")
+        assert found["model_name"].tolist() == ["a", "b", "c"]
+        assert found["score"].tolist()[0] == 0.1 + 0.2
+        assert found["n_used"].tolist()[:2] == [7, 1]
+        assert found["n_items"].tolist()[:2] == [9, 9]
+        assert found["kind"].tolist()[:2] == ["similarity"] * 2
+        assert found["nan_reason"].tolist()[1] == "lost words"
+        assert found["failure"].tolist()[2] == "broken"
+        assert found["status"].tolist() == ["done", "done", "failed"]
+
+
+def test_results_without_scores_are_exported(results_of, tmp_path):
+    assert export(results_of({}), tmp_path / "none") == [
+        *("results.csv", "failures.csv", "provenance.json")
+    ]
+    task = ("quality", "a", {"benchmark": "pairs"}, {"score": 0.5, "n_used": 1})
+    some = results_of({}, others=[task], settings={"quality": {"name": "Quality"}})
+    names = export(some, tmp_path / "some")
+    assert names[2:5] == ["quality.csv", "rankings-overall.csv", "correlations-overall.csv"]
+
+
+def test_tables_of_an_earlier_export_do_not_stay(results_of, tmp_path):
+    scores = {"RND": {name: {"q": {"m": 0.5}} for name in ("first", "second")}}
+    before = export(results_of(scores), tmp_path)
+    (tmp_path / "scores-mine.csv").write_text("mine")
+    after = export(results_of({"RND": {"first": scores["RND"]["first"]}}), tmp_path, "json")
+    assert {path.name for path in tmp_path.iterdir()} == {*after, "scores-mine.csv"}
+    assert set(before) - set(after)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "../mine.csv",
+        "results-x/../../mine.csv",
+        "mine.csv",
+        "results-mine.txt",
+        "results-folder.csv",
+        "results-\0.csv",
+        "",
+    ],
+)
+def test_only_tables_in_the_folder_are_ever_removed(results_of, tmp_path, listed):
+    target = tmp_path / "out"
+    (target / "results-folder.csv").mkdir(parents=True)
+    mine = [tmp_path / "mine.csv", target / "mine.csv", target / "results-mine.txt"]
+    for path in mine:
+        path.write_text("mine")
+    (target / "provenance.json").write_text(json.dumps({"files": {listed: {}}}))
+    export(results_of({"RND": {"s": {"q": {"m": 0.5}}}}), target)
+    assert all(path.read_text() == "mine" for path in mine)
+    assert (target / "results-folder.csv").is_dir()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 3}', "[" * 100_000])
+def test_a_file_that_is_no_provenance_removes_nothing(results_of, tmp_path, text):
+    (tmp_path / "provenance.json").write_text(text)
+    (tmp_path / "results-old.csv").write_text("old")
+    export(results_of({"RND": {"s": {"q": {"m": 0.5}}}}), tmp_path)
+    assert (tmp_path / "results-old.csv").exists()

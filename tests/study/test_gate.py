@@ -1,9 +1,12 @@
 """The gate: what passes, what does not, and that nothing passes for want of a measurement."""
 
+import logging
 import math
 import os
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from wefe.study import Outcome, StudyResults
@@ -236,6 +239,114 @@ def test_a_baseline_that_is_nan_is_none(results_of, what):
     assert check(new, max_increase="10%", baseline=old, allow_new=True).passed
 
 
+def gone(results_of, without):
+    """Two studies, of which the second does not ask for something."""
+    scores = {
+        label: {name: {q: {"a": 0.5, "b": 0.5} for q in ("art", "job")} for name in ("s", "t")}
+        for label in ("RND", "ECT")
+    }
+    old = results_of(scores)
+    if without == "metric":
+        del scores["ECT"]
+    for of_sets in scores.values():
+        if without == "query set":
+            del of_sets["t"]
+        for of_queries in of_sets.values():
+            if without == "query":
+                del of_queries["job"]
+            if without == "model":
+                for row in of_queries.values():
+                    del row["b"]
+    return old, results_of(scores)
+
+
+@pytest.mark.parametrize(
+    ("without", "n_rows", "n_scores"),
+    [("model", 4, 8), ("query set", 4, 8), ("query", 8, 8), ("metric", 4, 8)],
+)
+def test_what_is_no_longer_asked_for_does_not_pass_unless_it_may_be_gone(
+    results_of, without, n_rows, n_scores
+):
+    old, new = gone(results_of, without)
+    report = check(new, max_increase="10%", baseline=old)
+    assert not report.passed
+    assert len(report.violations) == n_rows
+    assert report.violations["reason"].str.contains("of the baseline no longer asked for: ").all()
+    assert report.violations["baseline"].tolist() == [0.5] * n_rows
+    each = check(new, max_increase="10%", baseline=old, on="scores").violations
+    assert len(each) == n_scores
+    assert each["query_name"].notna().all()
+    allowed = check(new, max_increase="10%", baseline=old, allow_gone=True)
+    assert allowed.passed
+    assert f"no longer asked for: {n_scores} (first: " in "\n".join(allowed.notes)
+    # Limits on bias need no baseline.
+    assert check(new, max_bias={"rnd": 1}).passed
+
+
+def test_what_the_baseline_could_not_measure_may_go(results_of):
+    old = results_of({"RND": {"s": {"q": {"m": 0.5}, "lost": {"m": "lost"}}}})
+    new = results_of({"RND": {"s": {"q": {"m": 0.5}}}})
+    assert check(new, max_increase="10%", baseline=old).passed
+
+
+def test_it_is_told_how_many_scores_were_compared_and_how_many_were_not(results_of):
+    old, new = pair(results_of, [0.5, "lost"], [0.5, 0.5, 0.5])
+    report = check(new, max_increase="10%", max_bias={"rnd": 1}, baseline=old, allow_new=True)
+    assert cell(report, "m", "n_scores", "increase") == 1
+    assert cell(report, "m", "n_scores", "max") == 3
+    (note,) = report.notes
+    assert note == (
+        "scores that were compared with nothing, as the baseline lacks them: 2 (first: m, s, q1, "
+        "RND)"
+    )
+    old, new = pair(results_of, ["lost"], [0.5])
+    report = check(new, max_increase="10%", baseline=old, allow_new=True)
+    assert cell(report, "m", "n_scores", "increase") == 0
+
+
+def test_value_and_limit_are_told_apart_however_near_they_are(results_of):
+    report = check(results_of(ONE), max_bias={"weat-es": 0.4999999}, on="aggregated")
+    assert report.messages() == ["WEAT-ES, gender, w2v: 0.5 is more than 0.4999999"]
+    old, new = pair(results_of, [0.5], [0.550002])
+    (message,) = check(new, max_increase="10%", baseline=old).messages()
+    assert "0.550002 is 10.0% more than the 0.5" in message
+    assert message.endswith("at most 0.55 passes")
+    report = check(results_of(ONE), max_bias={"weat-es": np.nextafter(0.5, 0)})
+    assert report.messages() == ["WEAT-ES, gender, w2v: 0.5 is more than 0.4999999999999999"]
+
+
+def test_limits_of_the_study_file_hold_where_nothing_is_given(results_of):
+    def study(most, increase):
+        return results_of(ONE, settings={"limits": {"max": most, "max_increase": increase}})
+
+    assert not check(study({"weat-es": 0.4}, None)).passed
+    assert check(study({"weat-es": 0.5}, None)).passed
+    assert check(study({"weat-es": 0.4}, None), max_bias={"weat-es": 0.6}).passed
+    old = results_of(ONE)
+    both = check(study({"weat-es": 0.4}, "10%"), baseline=old)
+    assert both.table["limit"].value_counts().to_dict() == {"max": 2, "increase": 2}
+    with pytest.raises(ValueError, match="max_increase needs a baseline"):
+        check(study({"weat-es": 0.4}, "10%"))
+    # What is given is all that is checked.
+    assert check(study({"weat-es": 0.4}, "10%"), max_bias={"weat-es": 0.6}).passed
+    assert check(study({"weat-es": 0.4}, None), max_increase="10%", baseline=old).passed
+
+
+def test_limits_are_numbers_of_any_kind(results_of):
+    old, new = pair(results_of, [0.5], [0.75])
+    for most in (np.float32(0.25), Fraction(1, 4), np.float64(0.25)):
+        assert check(new, max_increase=most, baseline=old).passed
+        assert not check(new, max_bias={"rnd": most / 2}).passed
+    for wrong in ([("rnd", 1)], pd.Series({"rnd": 1}), "rnd", 0.5):
+        with pytest.raises(TypeError, match="max_bias must be a dict, for example"):
+            check(new, max_bias=wrong)
+    with pytest.raises(TypeError, match="the name of a metric is a string; got int 1"):
+        check(new, max_bias={1: 0.5})
+    for wrong in (True, [1], math.nan):
+        with pytest.raises(ValueError, match="max_increase"):
+            check(new, max_increase=wrong, baseline=old)
+
+
 def test_new_queries_are_no_increase_and_hide_none(results_of):
     old, new = pair(results_of, [0.5], [0.75, 0.0])
     # The mean over both is below the baseline; that of the old query is not.
@@ -257,7 +368,7 @@ def test_what_does_not_decide_is_noted(results_of):
     new = results_of(
         {"RND": {"s": {"q": {"m": 0.5}}}}, params={"normalize": True}, left_out=(("x", "offline"),)
     )
-    report = check(new, max_increase="10%", baseline=old)
+    report = check(new, max_increase="10%", baseline=old, allow_gone=True)
     assert report.passed
     notes = "\n".join(report.notes)
     assert "queries of 's' that were not asked: 1" in notes
@@ -319,7 +430,11 @@ def test_markdown_shows_names_as_they_are(results_of):
         results_of({"RND": {evil: {evil: {evil: Outcome("failed", reason=evil)}}}}, name=evil),
         max_bias={"rnd": 0.5},
     ).to_markdown()
-    assert "<img" not in text
+    code = "`<img src=x onerror=alert(1)>\\| ## passed`"
+    assert code in text
+    # In the reason, which is of many words, they are escaped.
+    assert "&lt;img src=x onerror=alert" in text
+    assert text.count("<img") == text.count("`<img") == text.count(code)
     assert "\n## passed" not in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len({row.replace("\\|", "").count("|") for row in rows}) == 1
@@ -406,6 +521,8 @@ def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, result
         (["--max-increase", "10%", "--baseline", "r.db"], "is the results file itself"),
         (["--max-increase", "10%", "--baseline", "link.db"], "is the results file itself"),
         (["--max", "weat-es=1", "--results", "x.db"], "--results is for a study file"),
+        (["--max", "weat-es=1", "--n-jobs", "2"], "--n-jobs is for a study file"),
+        (["--max", "weat-es=1", "--baseline", "old.db"], "only if an increase is limited"),
     ],
 )
 def test_wrong_options_are_refused(call, results_of, tmp_path, arguments, message):
@@ -436,6 +553,44 @@ def test_github_gets_a_summary_and_annotations(call, results_of, tmp_path, monke
     assert "## Bias gate failed: 2 of 3 checks" in text
     assert call({"r.db": results_of(ONE)}, "r.db", "--max", "weat-es=2")[0] == 0
     assert "## Bias gate passed" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_github_gets_as_many_annotations_as_it_shows(call, results_of, monkeypatch):
+    files = {"r.db": results_of({"RND": {"s": {"q": {f"m{i}": 0.5 for i in range(14)}}}})}
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    code, printed = call(files, "r.db", "--max", "rnd=0.25")
+    assert code == 1
+    assert len([line for line in printed.splitlines() if line.startswith("::error")]) == 10
+    assert len([line for line in printed.splitlines() if line.startswith("- RND, s, m")]) == 14
+
+
+def test_a_summary_that_cannot_be_written_changes_nothing(
+    call, results_of, monkeypatch, tmp_path, caplog
+):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "folder.md"))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    files = {"r.db": results_of(ONE)}
+    with caplog.at_level(logging.WARNING, "wefe"):
+        assert call(files, "r.db", "--max", "weat-es=2")[0] == 0
+        code, printed = call(files, "r.db", "--max", "weat-es=0.1")
+    assert code == 1
+    assert "::error title=Bias gate::WEAT-ES, gender, w2v" in printed
+    assert "the summary of the job could not be written" in caplog.text
+
+
+def test_the_command_lets_go_what_may_be_gone(call, results_of):
+    old, new = gone(results_of, "model")
+    files = {"r.db": new, "old.db": old}
+    options = ("r.db", "--max-increase", "10%", "--baseline", "old.db")
+    assert call(files, *options)[0] == 1
+    assert call(files, *options, "--allow-gone")[0] == 0
+
+
+def test_a_task_that_is_missing_fails_the_command_and_is_named(call, results_of):
+    results = results_of({"RND": {"s": {"q": {"a": 0.0, "b": Outcome()}}}})
+    code, printed = call({"r.db": results}, "r.db", "--max", "rnd=1", "--allow-nan")
+    assert code == 1
+    assert "- RND, s, b: 1 of 1 scores are missing; q: not computed yet" in printed
 
 
 STUDY = """
@@ -488,6 +643,26 @@ def test_of_a_study_file_what_is_missing_is_run_first(wefe_check, tmp_path):
     # The results file has the limits as well.
     assert wefe_check("study.db")[0] == 1
     assert wefe_check("study.db", "--max", "weat-es=2")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max", "rnsb=1"], "the study has no metric 'rnsb'"),
+        (["--max-increase", "much", "--baseline", "old.db"], "must be a share such as"),
+        (["--max-increase", "10%"], "of what"),
+        (["--max-increase", "10%", "--baseline", "none.db"], "there is no such file"),
+        (["--max-increase", "10%", "--baseline", "text.db"], "text.db"),
+        (["--baseline", "old.db"], "only if an increase is limited"),
+        (["--name", "Gate"], "--name is for a results file"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_run(wefe_check, tmp_path, options, message):
+    assert wefe_check("study.toml", "--results", "old.db")[0] == 0
+    (tmp_path / "text.db").write_text("no results", encoding="utf-8")
+    with pytest.raises((ValueError, OSError), match=message):
+        wefe_check("study.toml", *options)
+    assert not (tmp_path / "study.db").exists()
 
 
 def test_a_release_is_compared_with_the_one_before(wefe_check, tmp_path):

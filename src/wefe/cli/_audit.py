@@ -281,7 +281,7 @@ def _print_csv(of_queries: list[QueryAudit]) -> None:
         one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
         for one in of_queries
     ]
-    print(pd.concat(tables, ignore_index=True).to_csv(index=False), end="")
+    print(pd.concat(tables, ignore_index=True).to_csv(index=False, lineterminator="\n"), end="")
 
 
 def _print_json(

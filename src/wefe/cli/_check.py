@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wefe.cli._output import as_text
+from wefe.cli._output import as_text, printable
 
 if TYPE_CHECKING:
-    from wefe.study import StudyResults
+    from wefe.study import Study, StudyResults
     from wefe.study._gate import GateReport
+
+logger = logging.getLogger(__name__)
 
 _LONGEST_TABLE = 40
 # GitHub shows ten annotations of a step.
@@ -58,6 +61,13 @@ def check(
         bool,
         typer.Option("--allow-new", help="Scores that the baseline does not have pass."),
     ] = False,
+    allow_gone: Annotated[
+        bool,
+        typer.Option(
+            "--allow-gone",
+            help="Scores of the baseline that the study does not ask for any more pass.",
+        ),
+    ] = False,
     allow_nan: Annotated[
         bool,
         typer.Option(
@@ -74,8 +84,11 @@ def check(
         str | None, typer.Option(help="Name of the study, where a results file holds several.")
     ] = None,
     n_jobs: Annotated[
-        int, typer.Option(help="Processes that run what is missing; -1 is one for each core.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            help="Processes that run what is missing; -1 is one for each core. Default: 1."
+        ),
+    ] = None,
 ) -> None:
     """Check the bias that a study measures against limits, in continuous integration.
 
@@ -90,30 +103,42 @@ def check(
     Example: wefe check study.toml --max weat-es=0.5 --max-increase 10% --baseline baseline.db
     """
     from wefe.study._gate import check as check_limits
+    from wefe.study._gate import limits_by_label, parse_limit
 
-    limits = _parse_limits(max)
-    found = _results(study, results, name, baseline, n_jobs)
-    declared = found.plan.settings["limits"]
+    # All that may be wrong is told before what is missing is run, which may take hours.
+    given = _parse_limits(max)
+    source = _open(study, results, name, baseline, n_jobs)
+    declared = source.plan.settings["limits"]
+    limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     if max_increase is None:
         max_increase = declared["max_increase"]
-    limits = _with_declared(limits, declared["max"], found)
     if not limits and max_increase is None:
         raise ValueError(
             "there is no limit to check: --max weat-es=0.5, or --max-increase 10% --baseline "
             "FILE.db, or [limits] in the study file."
         )
-    if max_increase is not None and baseline is None:
+    if max_increase is not None:
+        parse_limit(max_increase)
+        if baseline is None:
+            raise ValueError(
+                f"an increase of at most {max_increase} is allowed, but of what? --baseline "
+                "FILE.db names the results of an earlier release ('wefe run --results FILE.db' "
+                "makes them)."
+            )
+    elif baseline is not None:
         raise ValueError(
-            f"an increase of at most {max_increase} is allowed, but of what? --baseline FILE.db "
-            "names the results of an earlier release ('wefe run --results FILE.db' makes them)."
+            f"--baseline {baseline} is compared with only if an increase is limited: "
+            "--max-increase 10%, or max_increase in [limits] of the study file."
         )
+    old = None if baseline is None else _open_baseline(baseline, source.plan.name)
     report = check_limits(
-        found,
+        _run(source, results, n_jobs),
         max_bias=limits,
         max_increase=max_increase,
-        baseline=None if baseline is None else _open_baseline(baseline, found.plan.name),
+        baseline=old,
         on="scores" if each else "aggregated",
         allow_new=allow_new,
+        allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
     _print(report)
@@ -142,23 +167,33 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def _results(
-    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int
-) -> StudyResults:
-    """Return the results of a results file, or run what is missing of a study file."""
+def _open(
+    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int | None
+) -> Study | StudyResults:
+    """Return the study of a study file, or the results of a results file."""
     from wefe.study import Study, StudyResults
 
-    if path.suffix != ".toml":
-        if results is not None:
-            raise ValueError(f"--results is for a study file (.toml), and {path} is none.")
-        _check_other(path, baseline)
-        return StudyResults.from_file(path, name)
-    if name is not None:
-        raise ValueError(f"--name is for a results file; {path} declares one study.")
-    declared = Study.from_file(path)
-    _check_other(declared.results_path if results is None else results, baseline)
+    if path.suffix == ".toml":
+        if name is not None:
+            raise ValueError(f"--name is for a results file; {path} declares one study.")
+        study = Study.from_file(path)
+        _check_other(study.results_path if results is None else results, baseline)
+        return study
+    for option, value in (("--results", results), ("--n-jobs", n_jobs)):
+        if value is not None:
+            raise ValueError(f"{option} is for a study file (.toml), and {path} is none.")
+    _check_other(path, baseline)
+    return StudyResults.from_file(path, name)
+
+
+def _run(source: Study | StudyResults, results: Path | None, n_jobs: int | None) -> StudyResults:
+    """Return results, after what is missing of a study was run."""
+    from wefe.study import StudyResults
+
+    if isinstance(source, StudyResults):
+        return source
     try:
-        return declared.run(results, n_jobs=n_jobs)
+        return source.run(results, n_jobs=n_jobs)
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from here.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
@@ -188,19 +223,13 @@ def _open_baseline(path: Path, study: str) -> StudyResults:
     return StudyResults.from_file(path, study if study in names else None)
 
 
-def _with_declared(
-    limits: Mapping[str, float], declared: Mapping[str, float], results: StudyResults
-) -> dict[str, float]:
-    """Return the limits of the options, and those of the study file for other metrics."""
-    from wefe.study._gate import limits_by_label
-
-    return limits_by_label(declared, results.plan) | limits_by_label(limits, results.plan)
-
-
 def _print(report: GateReport) -> None:
     print(f"Bias gate {report.summary()}")
     frame = report.short()
     frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
+    if not report.passed:
+        # In full below.
+        frame = frame.drop(columns="reason")
     # A name with a line of its own could give orders to GitHub Actions.
     frame = frame.map(lambda cell: _one_line(cell) if isinstance(cell, str) else cell)
     title = "Nearest to the limits" if report.passed else "Not within limits"
@@ -217,24 +246,29 @@ def _print(report: GateReport) -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _tell_github(report: GateReport, environment: Mapping[str, Any]) -> None:
     """Write the summary of the job, and an annotation for each violation."""
-    summary = environment.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        # Other steps of the job write there as well.
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(report.to_markdown())
     if environment.get("GITHUB_ACTIONS") == "true":
         messages = report.messages()
         for message in messages[:_MOST_ANNOTATIONS]:
             print(f"::error title=Bias gate::{_escaped(message)}")
+    summary = environment.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        try:
+            # Other steps of the job write there as well.
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(report.to_markdown())
+        except OSError as error:
+            # The gate is decided, and its exit code must tell that.
+            logger.warning("the summary of the job could not be written: %s", error)
 
 
 def _escaped(text: str) -> str:
     """Return a text that cannot end its annotation, or begin another one."""
+    text = printable(text, keep="\r\n")
     for letter in "%\r\n":
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wefe.cli._output import as_json, as_text
+from wefe.cli._output import as_json, as_text, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,27 +49,36 @@ def diff(
         ),
     ] = DiffFormat.table,
 ) -> None:
-    """Compare two results of a study: scores, aggregated scores, ranks.
+    """Compare two results of a study: scores, aggregated scores, ranks, quality, audits.
 
     Scores belong together if their model, query set, query and metric are called the same; others
     are listed. For each that changed: by how much, by how much its distance from no bias, whether
     that is more than half the width of its bootstrap interval, and what it was computed from that
-    is not the same: the words of the query, parameters, the version of wefe, vectors.
+    is not the same: the words of the query, parameters, the version of wefe, vectors. Compared are
+    also the quality benchmarks, the robustness of silhouettes, the variance of bias directions, and
+    the settings that decide aggregated scores and ranks.
 
-    The exit code is 0 if nothing differs, 1 if something does, 2 on errors.
+    The exit code is 0 if nothing differs, 1 if something does (or if there is nothing to compare),
+    2 on errors.
 
     Example: wefe diff before.db after.db --tolerance 1e-6
     """
     from wefe.cli._run import open_results
     from wefe.study._diff import diff as compare
 
-    found = compare(
-        open_results(before, name=study), open_results(after, name=study), tolerance=tolerance
+    declared = [path.suffix == ".toml" for path in (before, after)]
+    if study is not None and all(declared):
+        raise ValueError("--study is for results files; a study file declares one study.")
+    one, other = (
+        open_results(path, name=None if is_declared else study)
+        for path, is_declared in zip((before, after), declared, strict=True)
     )
+    found = compare(one, other, tolerance=tolerance)
     if format is DiffFormat.csv:
-        print(found.to_frame().to_csv(index=False), end="")
+        print(_as_csv(found.to_frame()), end="")
     elif format is DiffFormat.json:
-        names = ("scores", "aggregated", "ranks", "only_before", "only_after")
+        tables = ("scores", "aggregated", "ranks", "quality", "audits", "settings")
+        names = (*tables, "only_before", "only_after")
         print(as_json({name: getattr(found, name) for name in names}))
     elif format is DiffFormat.markdown:
         print(found.to_markdown(), end="")
@@ -78,20 +88,20 @@ def diff(
         raise typer.Exit(1)
 
 
+def _as_csv(frame: pd.DataFrame) -> str:
+    """Return the table with names in quotes: a line of a job must not begin with an order."""
+    frame = frame.map(lambda cell: printable(cell) if isinstance(cell, str) else cell)
+    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
 def _print(found: StudyDiff) -> None:
     print(found.summary())
     for note in found.notes:
-        print(note)
+        print(f"note: {printable(note)}")
     for title, frame, n_more in found.tables():
         print(f"\n{title}")
-        print(as_text(_short(frame)))
+        # GitHub Actions obeys lines that begin so, after spaces as well.
+        for line in as_text(frame).split("\n"):
+            print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
         if n_more:
             print(f"... and {n_more:,} more; --format csv has all scores")
-
-
-def _short(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with shares in percent."""
-    if "relative_change" not in frame:
-        return frame
-    shares = frame["relative_change"].map("{:+.1%}".format, na_action="ignore")
-    return frame.assign(relative_change=shares)

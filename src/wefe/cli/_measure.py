@@ -281,7 +281,7 @@ def measure(
             scores.append(results)
     tidy = pd.concat(rows, ignore_index=True)
     if format is Format.csv:
-        print(tidy.to_csv(index=False), end="")
+        print(tidy.to_csv(index=False, lineterminator="\n"), end="")
     elif format is Format.json:
         tables = {"results": tidy}
         if len(models) > 1:

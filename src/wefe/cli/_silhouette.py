@@ -330,4 +330,4 @@ def _report(study: SilhouetteStudy, folder: Path) -> None:
 
 def _write_table(table: pd.DataFrame, path: Path) -> None:
     with atomic_file(path) as file:
-        file.write(table.to_csv(index=False).encode())
+        file.write(table.to_csv(index=False, lineterminator="\n").encode())

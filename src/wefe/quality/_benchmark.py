@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import math
 import os
@@ -19,6 +20,7 @@ _Line: TypeAlias = tuple[int, str]
 
 # Words at the start of an item of each kind; what follows them is a label.
 _N_WORDS = {"similarity": 2, "analogy": 4, "categorisation": 1}
+_LONGEST_PATH = 200
 _N_LABELS = {"similarity": 0, "analogy": 1, "categorisation": 1}
 
 
@@ -202,7 +204,7 @@ def load_benchmark(
         - categorisation: a word and its category per line, without a header.
 
         Columns of the first and the last are separated by tabs; by commas in a line without a tab;
-        by spaces in a line with neither.
+        by spaces in a line with neither. Between tabs or commas a column may be in double quotes.
     kind : {'similarity', 'analogy', 'categorisation'}, optional
         By default the first line tells.
     name : str, optional
@@ -246,11 +248,14 @@ def load_benchmark(
         path = Path(os.fspath(source))
         default = path.stem
         where = str(path)
-        if not path.is_file():
+        if not _is_file(path):
+            shown = repr(where) if len(where) <= _LONGEST_PATH else f"{where[:_LONGEST_PATH]!r}..."
+            if where in _KNOWN:
+                hint = f" That is a name, not a path: load_benchmark({where!r})."
+            else:
+                hint = nearest(where[:_LONGEST_PATH], _KNOWN)
             names = ", ".join(repr(known) for known in _KNOWN)
-            raise FileNotFoundError(
-                f"there is no file {where!r}; known by name are {names}.{nearest(where, _KNOWN)}"
-            )
+            raise FileNotFoundError(f"there is no file {shown}; known by name are {names}.{hint}")
     else:
         raise TypeError(f"source must be a name or a path; got {found(source)}.")
     label = path.name
@@ -297,6 +302,13 @@ def _shipped(name: str, known: _Known) -> Path:
     return path
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for the disk, a folder that may not be read
+        return False
+
+
 def _lines(path: Path) -> list[_Line]:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -308,6 +320,12 @@ def _lines(path: Path) -> list[_Line]:
 
 def _columns(line: str) -> list[str]:
     separator = next((mark for mark in "\t," if mark in line), None)
+    if separator is not None and '"' in line:
+        try:
+            (parts,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+            return [part.strip() for part in parts]
+        except csv.Error:
+            pass  # the quotes are of a word
     return [part.strip() for part in line.split(separator)]
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: As many words as gensim's evaluations take.
+DEFAULT_SIZE = 300_000
+
 # Cosines that are no further apart are equal but for rounding.
 _ROUNDING = 1e-12
 # k-means ends in one of many optima; the best of so many starts is taken.
@@ -87,7 +90,7 @@ def evaluate(
     benchmark: Benchmark | str | os.PathLike[str],
     *,
     lowercase: bool = True,
-    vocabulary_size: int = 300_000,
+    vocabulary_size: int = DEFAULT_SIZE,
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> QualityScore:
@@ -104,7 +107,8 @@ def evaluate(
         case the prefix of the model comes first.
     vocabulary_size : int, default=300_000
         Analogies: only that many words from the start of the vocabulary, which most files sort by
-        falling frequency, count as known and may be an answer.
+        falling frequency, count as known and may be an answer. The other kinds look up words of
+        the whole vocabulary; a size that is given for them is logged.
     random_state : int, Generator or None, default=0
         Seed of the clustering of a categorisation.
     progress : bool, default=True
@@ -167,6 +171,12 @@ def evaluate(
     check_bool("progress", progress)
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
+    if asked.kind != "analogy" and size != DEFAULT_SIZE:
+        logger.warning(
+            "vocabulary_size is for analogies; %s is of kind %r, and takes all words",
+            asked.name,
+            asked.kind,
+        )
     if asked.kind == "similarity":
         result = _similarity(model, asked, lowercase)
     elif asked.kind == "analogy":

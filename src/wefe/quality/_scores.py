@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wefe._checks import as_seed, check_bool, check_sequence, found
+from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.models._word_embedding_model import check_model
 from wefe.quality._benchmark import Benchmark, as_benchmark
-from wefe.quality._evaluate import evaluate
+from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ def quality_scores(
     benchmarks: Sequence[Benchmark | str | os.PathLike[str]],
     *,
     lowercase: bool = True,
-    vocabulary_size: int = 300_000,
+    vocabulary_size: int = DEFAULT_SIZE,
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def quality_scores(
     benchmarks : sequence of Benchmark, str or path
         Benchmarks, or what :func:`load_benchmark` takes.
     lowercase, vocabulary_size, random_state, progress
-        See :func:`evaluate`.
+        See :func:`evaluate`. The size is for the analogies among the benchmarks.
 
     Returns
     -------
@@ -84,9 +84,12 @@ def quality_scores(
             f"two benchmarks are called {twice!r}; name them: load_benchmark(..., name='other')."
         )
     names = unique_labels([model.name for model in compared], "models")
+    check_positive_int("vocabulary_size", vocabulary_size)
+    kinds = {benchmark.kind for benchmark in asked}
+    # Where there is none, each of them says that it has no use for a size.
+    with_size = {"analogy"} if "analogy" in kinds else kinds
     options: dict[str, Any] = {
         "lowercase": lowercase,
-        "vocabulary_size": vocabulary_size,
         "random_state": as_seed(random_state),
         "progress": check_bool("progress", progress),
     }
@@ -94,7 +97,8 @@ def quality_scores(
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
         for name, model in zip(names, compared, strict=True):
             for benchmark in asked:
-                score = evaluate(model, benchmark, **options)
+                size = vocabulary_size if benchmark.kind in with_size else DEFAULT_SIZE
+                score = evaluate(model, benchmark, vocabulary_size=size, **options)
                 records.append({**score.to_dict(), "model_name": name})
                 bar.update()
     table = pd.DataFrame(
@@ -146,8 +150,8 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     -------
     DataFrame of shape (n_models, 1)
         The sum of the ranks of each model, lower is better; `wefe.create_ranking` takes it beside
-        the tables of `run_queries`. Scores that are equal share the average of their ranks. A
-        model that lacks a score is NaN, and left out of the ranks of the others.
+        the tables of `run_queries`. Scores that are equal, but for rounding, share the average of
+        their ranks. A model that lacks a score is NaN, and left out of the ranks of the others.
 
     Raises
     ------
@@ -176,7 +180,7 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     """
     import pandas as pd
 
-    from wefe.ranking import score_column
+    from wefe.ranking import score_column, without_noise
 
     if not isinstance(scores, pd.DataFrame):
         raise TypeError(f"scores must be a DataFrame of quality_scores; got {found(scores)}.")
@@ -193,5 +197,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
             model,
             ", ".join(map(str, row.index[row.isna()])),
         )
-    sums = complete.rank(ascending=False, method="average").sum(axis=1)
+    ordered = complete.apply(without_noise, best="higher")
+    sums = ordered.rank(method="average").sum(axis=1)
     return score_column(sums.reindex(numbers.index), name, best="lower")

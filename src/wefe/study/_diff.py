@@ -1,27 +1,33 @@
-"""What differs between two results of a study: scores, aggregated scores, ranks."""
+"""What differs between two results of a study: scores, ranks, quality, audits, settings."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator
+import numbers
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, found
-from wefe.study._plan import OVERALL
+from wefe.study._plan import OVERALL, Kind, Task
 from wefe.study._results import StudyResults
 
 #: What a row of :func:`scores_of` is about.
 KEYS = ["model_name", "query_set", "query_name", "metric"]
 
 # No difference, as far as there is something to be compared.
-_SAME = {"equal", "NaN in both", "computed in neither", "within tolerance"}
+_SAME = {"equal", "NaN in both", "within tolerance"}
 _VALUES = ["score", "bias", "p_value", "score_lower", "score_upper"]
 _SIDES = ("before", "after")
 _LONGEST_LIST = 40
+_COMPARED = ("scores", "aggregated", "ranks", "quality", "audits")
+_ONLY = {"before": "only before", "after": "only after"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +46,9 @@ class StudyDiff:
         score; 'bias_change', and 'relative_change', of that distance (0.1 is a tenth more);
         'beyond_interval', whether the score changed by more than half the width of its bootstrap
         interval, the wider one of the two (missing where there is none); 'p_value_before' and
-        '_after'; 'status', and 'differs': what the two were computed from that is not the same
-        ('query', 'parameters', 'version' of wefe, 'vectors').
+        '_after'; 'status', and 'differs': what the two were computed from that is not the same:
+        'query', 'parameters', 'vectors', 'version' of wefe, or 'version, perhaps vectors', where
+        it is not known whether these are the same.
 
         The status is 'equal', 'changed', 'p-value changed' or 'interval changed' (of an equal
         score), 'NaN before', 'NaN after', 'NaN in both', 'computed after only', 'computed before
@@ -49,7 +56,18 @@ class StudyDiff:
     aggregated : DataFrame
         The same of aggregated scores, per model, query set ('Overall' for all) and metric.
     ranks : DataFrame
-        Ranks among the models that both have, per model, query set and column of the ranking.
+        Ranks among the models that both have, per model, query set and column of the ranking. A
+        column that only one study has is 'only before' or 'only after'.
+    quality : DataFrame
+        Scores of the quality benchmarks, per model and benchmark: 'score_before' and '_after',
+        'change', 'n_used_before' and '_after' (items of the benchmark), 'status' and 'differs'.
+        Of an equal score the status is 'details changed' if it is over another number of items.
+    audits : DataFrame
+        The same of what else was computed, per model, 'audit' and 'name': the robustness of a
+        silhouette, and the share of variance that the first component of a bias direction has; the
+        details are the curves, and the other components.
+    settings : DataFrame
+        What decides aggregated scores and ranks, and differs: 'setting', 'before' and 'after'.
     only_before, only_after : DataFrame
         Model, query set, query and metric of scores that the other study does not ask for.
     notes : tuple of str
@@ -62,20 +80,28 @@ class StudyDiff:
     scores: pd.DataFrame
     aggregated: pd.DataFrame
     ranks: pd.DataFrame
+    quality: pd.DataFrame
+    audits: pd.DataFrame
+    settings: pd.DataFrame
     only_before: pd.DataFrame
     only_after: pd.DataFrame
     notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs."""
-        tables = (self.scores, self.aggregated, self.ranks)
+        """Whether nothing differs. If nothing could be compared, that is not so."""
+        tables = [getattr(self, name) for name in _COMPARED]
         same = all(table["status"].isin(_SAME).all() for table in tables)
-        return same and self.only_before.empty and self.only_after.empty
+        others = (self.settings, self.only_before, self.only_after)
+        return same and self._n_compared > 0 and all(table.empty for table in others)
+
+    @property
+    def _n_compared(self) -> int:
+        return len(self.scores) + len(self.quality) + len(self.audits)
 
     def changed(self, table: str = "scores") -> pd.DataFrame:
-        """Return the rows of 'scores', 'aggregated' or 'ranks' that differ."""
-        check_choice("table", table, ("scores", "aggregated", "ranks"))
+        """Return the rows of 'scores', 'aggregated', 'ranks', 'quality' or 'audits' that differ."""
+        check_choice("table", table, _COMPARED)
         rows: pd.DataFrame = getattr(self, table)
         return rows[~rows["status"].isin(_SAME)].reset_index(drop=True)
 
@@ -98,6 +124,10 @@ class StudyDiff:
                 for status, n in compared.value_counts().items()
                 if status != "equal"
             )
+            others = {"of quality": self.quality, "of audits": self.audits}
+            extra += "".join(
+                f"; nor in {len(table):,} {what}" for what, table in others.items() if len(table)
+            )
             return f"no difference in {len(compared):,} scores{extra}"
         counts = self.scores["status"].value_counts(sort=False)
         statuses = ", ".join(f"{n:,} {status}" for status, n in counts.items())
@@ -105,10 +135,15 @@ class StudyDiff:
         others = {
             "aggregated scores changed": self.changed("aggregated"),
             "ranks changed": self.changed("ranks"),
+            "scores of quality changed": self.changed("quality"),
+            "audits changed": self.changed("audits"),
+            "settings changed": self.settings,
             "scores only before": self.only_before,
             "scores only after": self.only_after,
         }
         parts += [f"{what}: {len(rows):,}" for what, rows in others.items() if len(rows)]
+        if not self._n_compared and len(parts) == 1:
+            parts.append("there is nothing to compare")
         return "; ".join(parts)
 
     def to_markdown(self, limit: int = _LONGEST_LIST) -> str:
@@ -120,7 +155,7 @@ class StudyDiff:
             Rows of each table, those with the largest changes.
         """
         lines = [
-            f"## {markdown_text(self.before)} before, {markdown_text(self.after)} after",
+            f"## {markdown_name(self.before)} before, {markdown_name(self.after)} after",
             "",
             self.summary(),
         ]
@@ -143,11 +178,17 @@ class StudyDiff:
         title : str
             Of the table.
         table : DataFrame
-            Without columns that would be empty.
+            Without columns that would be empty. Shares are texts in percent, whole ranks integers.
         n_more : int
             Rows that are not shown.
         """
-        titles = {"Aggregated scores": "aggregated", "Ranks": "ranks", "Scores": "scores"}
+        titles = {
+            "Aggregated scores": "aggregated",
+            "Ranks": "ranks",
+            "Quality": "quality",
+            "Audits": "audits",
+            "Scores": "scores",
+        }
         for title, name in titles.items():
             frame = self.changed(name)
             # What could not be compared is easily missed.
@@ -157,8 +198,13 @@ class StudyDiff:
             shown = frame.head(limit).drop(columns=[c for c in known if c in frame])
             if len(shown):
                 whole = shown.dropna(axis="columns", how="all").reset_index(drop=True)
-                yield title, whole, len(frame) - len(shown)
-        for title, frame in (("Only before", self.only_before), ("Only after", self.only_after)):
+                yield title, _short(whole), len(frame) - len(shown)
+        others = {
+            "Settings": self.settings,
+            "Only before": self.only_before,
+            "Only after": self.only_after,
+        }
+        for title, frame in others.items():
             if len(frame):
                 yield title, frame.head(limit), max(0, len(frame) - limit)
 
@@ -201,28 +247,39 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     for name, value in (("before", before), ("after", after)):
         if not isinstance(value, StudyResults):
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
-    is_number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    if not is_number or not 0 <= tolerance < math.inf:
+    if not is_number(tolerance) or not 0 <= tolerance < math.inf:
         raise ValueError(f"tolerance must be a number of at least 0; got {found(tolerance)}.")
     one, other = scores_of(before).set_index(KEYS), scores_of(after).set_index(KEYS)
     both = one.index[one.index.isin(other.index)]
     scores = _paired(one.loc[both], other.loc[both])
     scores = _compare(scores.reset_index(), tolerance)
-    sides = (table.loc[both].to_dict("records") for table in (one, other))
-    reasons = [", ".join(_what_differs(*rows)) or None for rows in zip(*sides, strict=True)]
+    rows, others = (table.loc[both].to_dict("records") for table in (one, other))
+    known = _on_the_same_vectors(before, after)
+    reasons = [
+        ", ".join(_what_differs(row, also, place[0] in known)) or None
+        for place, row, also in zip(both, rows, others, strict=True)
+    ]
     scores["differs"] = pd.Series(reasons, dtype=object)
     aggregated = _aggregated(before, after, tolerance)
     return StudyDiff(
-        before.plan.name,
-        after.plan.name,
-        float(tolerance),
-        scores,
-        aggregated,
-        _ranks(before, after, aggregated, tolerance),
-        one.index[~one.index.isin(other.index)].to_frame(index=False),
-        other.index[~other.index.isin(one.index)].to_frame(index=False),
-        tuple(notes_of(before, after)),
+        before=before.plan.name,
+        after=after.plan.name,
+        tolerance=float(tolerance),
+        scores=scores,
+        aggregated=aggregated,
+        ranks=_ranks(before, after, aggregated, tolerance),
+        quality=_quality(before, after, tolerance),
+        audits=_audits(before, after, tolerance),
+        settings=_settings(before, after),
+        only_before=one.index[~one.index.isin(other.index)].to_frame(index=False),
+        only_after=other.index[~other.index.isin(one.index)].to_frame(index=False),
+        notes=tuple(notes_of(before, after)),
     )
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a real number of any kind, and no bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def scores_of(results: StudyResults) -> pd.DataFrame:
@@ -240,6 +297,9 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
         instruction by which the score is computed.
     """
     tidy = results.to_frame()
+    if "score" not in tidy:
+        # A study may have quality and audits only.
+        return tidy.reindex(columns=[*KEYS, *_EMPTY]).astype(_EMPTY)
     asked = [
         task.identity
         for metric in results.plan.metrics
@@ -253,6 +313,12 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
     ]
     tidy["identity"] = pd.Series(asked, dtype=object)
     return tidy
+
+
+_EMPTY: Mapping[str, Any] = {
+    **dict.fromkeys(_VALUES, float),
+    **dict.fromkeys(("status", "identity", "key", "wefe_version"), object),
+}
 
 
 def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
@@ -330,7 +396,19 @@ def _equal(row: dict[Any, Any], name: str, tolerance: float) -> bool:
     return bool(before == after or abs(after - before) <= tolerance)
 
 
-def _what_differs(before: dict[Any, Any], after: dict[Any, Any]) -> Iterator[str]:
+def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
+    """Return the models of which it is known that they were measured on the same vectors."""
+    known = {label: about.get("fingerprint") for label, about in before.models.items()}
+    return {
+        label
+        for label, about in after.models.items()
+        if known.get(label) is not None and about.get("fingerprint") == known[label]
+    }
+
+
+def _what_differs(
+    before: Mapping[Any, Any], after: Mapping[Any, Any], has_same_vectors: bool
+) -> Iterator[str]:
     one, other = before["identity"], after["identity"]
     if one.get("query") != other.get("query"):
         yield "query"
@@ -339,7 +417,8 @@ def _what_differs(before: dict[Any, Any], after: dict[Any, Any]) -> Iterator[str
     if before["status"] != "done" or after["status"] != "done":
         return
     if before["wefe_version"] != after["wefe_version"]:
-        yield "version"
+        # It is in the key, which tells nothing of the vectors then.
+        yield "version" if has_same_vectors else "version, perhaps vectors"
     # The key is a hash of all of them, and of the vectors.
     elif one == other and before["key"] != after["key"]:
         yield "vectors"
@@ -384,62 +463,282 @@ def _ranks(
     models = [model.label for model in before.plan.models if model.label in labels]
     for place in [name for name in _places(before) if name in _places(after)]:
         one, other = (_ranks_among(results, place, models) for results in (before, after))
-        for column in [name for name in one if name in other]:
+        for column in dict.fromkeys([*one, *other]):
             for model in models:
-                first, second = one[column][model], other[column][model]
+                first, second = (
+                    side[column][model] if column in side else math.nan for side in (one, other)
+                )
                 same = first == second or (math.isnan(first) and math.isnan(second))
                 status = "equal" if same else "changed"
                 if not same and (place, column) in steady:
                     status = "within tolerance"
+                if column not in one or column not in other:
+                    status = _ONLY["before" if column in one else "after"]
                 rows.append((model, place, column, first, second, second - first, status))
-    columns = ["model_name", "query_set", "ranking"]
-    return pd.DataFrame(rows, columns=[*columns, "rank_before", "rank_after", "change", "status"])
+    values = ["rank_before", "rank_after", "change"]
+    columns = ["model_name", "query_set", "ranking", *values, "status"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(values, float))
 
 
 def _ranks_among(
     results: StudyResults, place: str, models: list[str]
 ) -> dict[str, dict[str, float]]:
     """Return the ranks that models have among themselves: column, model -> rank."""
+    if not results.plan.metrics and not results._external:
+        return {}
     ties = results.plan.settings["aggregation"]["ties"]
     ranks = results.rankings(place).loc[models].rank(method=ties)
     return {str(name): dict(column) for name, column in ranks.items()}
 
 
+# What else a study computes
+
+# (model, what it is of) -> a row
+_Rows: TypeAlias = dict[tuple[str, str], dict[str, Any]]
+_Values: TypeAlias = dict[tuple[str, str], tuple[float, Sequence[float] | np.ndarray]]
+_COLUMNS = ["model_name", "name", "score_before", "score_after", "change", "status", "differs"]
+
+
+def _quality(before: StudyResults, after: StudyResults, tolerance: float) -> pd.DataFrame:
+    """Compare the scores of quality benchmarks."""
+    one, other = (_rows_of(each, "quality", _benchmarks(each)) for each in (before, after))
+    rows = _compare_rows(one, other, _on_the_same_vectors(before, after), tolerance)
+    for row in rows:
+        place = row["model_name"], row["name"]
+        for side, name in ((one, "n_used_before"), (other, "n_used_after")):
+            row[name] = side[place]["details"][0] if place in side else math.nan
+    table = _typed(rows, [*_COLUMNS[:5], "n_used_before", "n_used_after", *_COLUMNS[5:]])
+    return table.rename(columns={"name": "benchmark"})
+
+
+def _audits(before: StudyResults, after: StudyResults, tolerance: float) -> pd.DataFrame:
+    """Compare silhouettes and bias directions."""
+    known = _on_the_same_vectors(before, after)
+    rows = []
+    for kind, (title, values_of) in _AUDITS.items():
+        one, other = (_rows_of(each, kind, values_of(each)) for each in (before, after))
+        rows += [{**row, "audit": title} for row in _compare_rows(one, other, known, tolerance)]
+    return _typed(rows, ["model_name", "audit", *_COLUMNS[1:]])
+
+
+# Each returns a number for people, and all that must be the same as well.
+
+
+def _benchmarks(results: StudyResults) -> _Values:
+    return {
+        _place(task): (math.nan if value["score"] is None else value["score"], [value["n_used"]])
+        for task, outcome in results.of_kind("quality")
+        if (value := outcome.value) is not None
+    }
+
+
+def _silhouettes(results: StudyResults) -> _Values:
+    return {
+        _place(task): (silhouette.robustness, np.ravel(silhouette.curves))
+        for task, silhouette in results.silhouettes()
+    }
+
+
+def _directions(results: StudyResults) -> _Values:
+    shares = {
+        _place(task): audit["explained_variance_ratio"] for task, audit in results.directions()
+    }
+    return {place: (next(iter(each), math.nan), each) for place, each in shares.items()}
+
+
+_AUDITS: Mapping[Kind, Any] = {
+    "silhouette": ("robustness of the silhouette", _silhouettes),
+    "direction": ("variance of the first component", _directions),
+}
+
+
+def _place(task: Task) -> tuple[str, str]:
+    return task.model, ", ".join(task.place.values())
+
+
+def _rows_of(results: StudyResults, kind: Kind, values: _Values) -> _Rows:
+    rows: _Rows = {}
+    for task, outcome in results.of_kind(kind):
+        score, details = values.get(_place(task), (math.nan, [math.nan]))
+        rows[_place(task)] = {
+            "status": outcome.status,
+            "score": score,
+            "details": np.asarray(details, dtype=float),
+            "identity": task.identity,
+            "key": outcome.key,
+            "wefe_version": outcome.version,
+        }
+    return rows
+
+
+def _compare_rows(
+    one: _Rows, other: _Rows, known: set[str], tolerance: float
+) -> list[dict[str, Any]]:
+    """Return a row for each place of either side."""
+    rows = []
+    for place in dict.fromkeys([*one, *other]):
+        first, second = one.get(place), other.get(place)
+        row: dict[str, Any] = {
+            "model_name": place[0],
+            "name": place[1],
+            "score_before": math.nan if first is None else first["score"],
+            "score_after": math.nan if second is None else second["score"],
+            "differs": None,
+        }
+        if first is None or second is None:
+            row["status"] = _ONLY["before" if second is None else "after"]
+        else:
+            statuses = {"status_before": first["status"], "status_after": second["status"]}
+            row["status"] = _status(row | statuses, tolerance)
+            one_has, other_has = first["details"], second["details"]
+            same = len(one_has) == len(other_has) and np.allclose(
+                one_has, other_has, rtol=0, atol=tolerance, equal_nan=True
+            )
+            if row["status"] == "equal" and not same:
+                row["status"] = "details changed"
+            row["differs"] = ", ".join(_what_differs(first, second, place[0] in known)) or None
+        row["change"] = row["score_after"] - row["score_before"]
+        rows.append(row)
+    return rows
+
+
+def _typed(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    """Return a table with types that do not depend on whether there are rows."""
+    numeric = [name for name in columns if name == "change" or name.endswith(("before", "after"))]
+    types: dict[str, Any] = dict.fromkeys(columns, object) | dict.fromkeys(numeric, float)
+    return pd.DataFrame(rows, columns=columns).astype(types)
+
+
+def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
+    """Return what decides aggregated scores and ranks, and is not the same."""
+    one, other = _settings_of(before), _settings_of(after)
+    for part in before.plan.query_sets:
+        # Those of one study only are told by their scores.
+        for also in (also for also in after.plan.query_sets if also.name == part.name):
+            one[f"weight: {part.name}"], other[f"weight: {part.name}"] = part.weight, also.weight
+    rows = [
+        (name, *(_as_json(side.get(name)) for side in (one, other)))
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
+    return pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
+
+
+def _settings_of(results: StudyResults) -> dict[str, Any]:
+    settings = results.plan.settings
+    parts = {f"aggregation: {name}": value for name, value in settings["aggregation"].items()}
+    return parts | {f"external: {column['name']}": column for column in settings["external"]}
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
 # For people
 
 
+def _short(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with shares in percent, and without decimals of whole ranks."""
+    frame = frame.copy()
+    if "relative_change" in frame:
+        shares = frame["relative_change"]
+        frame["relative_change"] = shares.map("{:+.1%}".format, na_action="ignore").astype(object)
+    ranks = [name for name in ("rank_before", "rank_after", "change") if name in frame]
+    # Those of ties by their average are halves.
+    if "ranking" in frame and (frame[ranks].dropna() % 1 == 0).all(axis=None):
+        frame[ranks] = frame[ranks].astype("Int64")
+    return frame
+
+
+# Columns whose texts are no names that somebody chose.
+_PROSE = ("status", "differs", "limit", "audit", "reason", "relative_change")
+# They turn what is around them, so that it is read as something else.
+_REORDERING = {"\u061c", "\u200e", "\u200f"} | {
+    chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+# What GitHub makes links, mentions and references of.
+_LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    r"""Return a text in one line, with escapes for what is not seen, or reorders the line.
+
+    Examples
+    --------
+    >>> print(plain("a\n::error::b\x1b[31m"))
+    a ::error::b\u001b[31m
+    """
+    return "".join(
+        f"\\u{ord(letter):04x}"
+        if letter in _REORDERING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+        else letter
+        for letter in " ".join(text.split())
+    )
+
+
 def markdown_table(frame: pd.DataFrame) -> str:
-    r"""Return a table in Markdown; nothing in its cells is markup.
+    r"""Return a table in Markdown; nothing in its cells is markup, a link or a mention.
 
     Examples
     --------
     >>> print(markdown_table(pd.DataFrame({"model_name": ["a|<b>"], "value": [0.5]})))
     | model name | value |
     |---|--:|
-    | a\|&lt;b&gt; | 0.5 |
+    | `a\|<b>` | 0.5 |
     """
     numeric = [
         pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
         for kind in frame.dtypes
     ]
+    shown = [markdown_text if name in _PROSE else markdown_name for name in frame]
     lines = [_line(markdown_text(str(name).replace("_", " ")) for name in frame)]
     lines.append("|" + "|".join("--:" if is_number else "---" for is_number in numeric) + "|")
     for row in frame.itertuples(index=False):
-        lines.append(_line(markdown_text(value) for value in row))
+        lines.append(_line(show(value) for show, value in zip(shown, row, strict=True)))
     return "\n".join(lines)
 
 
 def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    # A pipe ends a cell, in code as well.
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
-def markdown_text(value: Any) -> str:
-    """Return a value as text that Markdown shows as it is.
+def markdown_name(value: Any) -> str:
+    r"""Return a text that somebody chose as a code span, in which nothing is markup.
 
     Parameters
     ----------
     value : object
-        Numbers get four digits; None and NaN are nothing.
+        What is no text is shown as :func:`markdown_text` does.
+
+    Examples
+    --------
+    >>> print(markdown_name("`x` @team"))
+    `` `x` @team ``
+    """
+    if not isinstance(value, str):
+        return markdown_text(value)
+    text = plain(value)
+    if not text:
+        return ""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    room = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{room}{text}{room}{fence}"
+
+
+def markdown_text(value: Any) -> str:
+    r"""Return a value as text that Markdown shows as it is.
+
+    Parameters
+    ----------
+    value : object
+        Numbers get four digits; None and NaN are nothing. Words of a text that would become links
+        or mentions are code.
+
+    Examples
+    --------
+    >>> print(markdown_text("*is* like @team"))
+    \*is\* like `@team`
     """
     if value is None or value is pd.NA or value != value:
         return ""
@@ -447,7 +746,13 @@ def markdown_text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
-    text = " ".join(str(value).split())
-    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+    words = plain(str(value)).split(" ")
+    return " ".join(markdown_name(w) if _LIVE.search(w) else _escaped(w) for w in words)
+
+
+def _escaped(text: str) -> str:
+    text = "".join(f"\\{letter}" if letter in r"\`*_{}[]()#+!~$@" else letter for letter in text)
+    # The first of them is in all others.
+    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;")):
         text = text.replace(mark, entity)
-    return "".join(f"\\{letter}" if letter in r"\`*_{}[]()#+!|~$@" else letter for letter in text)
+    return text

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,8 @@ Format: TypeAlias = Literal["csv", "json", "parquet"]
 
 # A file name may have 255 bytes; two names of a study go into one.
 _LONGEST_PART = 80
+_SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
+_TABLES = (*("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),)
 
 
 class _Table(NamedTuple):
@@ -48,7 +51,8 @@ def export(
     results : StudyResults
         What a study found.
     folder : path
-        It is made if it does not exist. Files of other names are left alone.
+        It is made if it does not exist. Tables that an earlier export has written there, by its
+        provenance.json, and this one does not, are removed; all other files are left alone.
     format : {'csv', 'json', 'parquet'}, default='csv'
         'json' has a list of records a file, and null for NaN.
 
@@ -56,9 +60,10 @@ def export(
     -------
     list of str
         Names of the files: 'results' (the tidy table), 'failures', 'quality' if the study asks for
-        it, then 'aggregated', 'rankings', 'correlations' and 'scores' of each query set and
-        overall. 'provenance.json' is last; it says what each file holds, since names of query sets
-        are shortened in names of files, and has the study with its models, versions and words.
+        it (a row per model and benchmark, with the items used and the reason for NaN), then
+        'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall.
+        'provenance.json' is last; it says what each file holds, since names of query sets are
+        shortened in names of files, and has the study with its models, versions and words.
 
     Raises
     ------
@@ -89,6 +94,7 @@ def export(
         with atomic_file(target / name) as file:
             file.write(_as_bytes(table.frame, format))
         written[name] = table.about
+    _remove_others(target, written)
     with atomic_file(target / "provenance.json") as file:
         file.write(_as_json(_provenance(results, written)))
     return [*written, "provenance.json"]
@@ -97,22 +103,36 @@ def export(
 def _tables(results: StudyResults) -> Iterator[_Table]:
     yield _Table({"table": "results"}, results.to_frame())
     yield _Table({"table": "failures"}, results.failures())
-    quality = results.quality()
-    if quality is not None:
-        yield _Table({"table": "quality"}, _with_index(quality, "model_name"))
+    if results.of_kind("quality"):
+        yield _Table({"table": "quality"}, _quality(results))
     asked = [name for metric in results.plan.metrics for name in metric.query_sets]
     for name in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
-        frames = {
-            "aggregated": _with_index(results.aggregated(name), "model_name"),
-            "rankings": _with_index(results.rankings(name), "model_name"),
-            "correlations": _with_index(results.correlations(name), "ranking"),
-        }
+        frames = {}
+        if asked:
+            frames["aggregated"] = _with_index(results.aggregated(name), "model_name")
+        if asked or results._external:
+            frames["rankings"] = _with_index(results.rankings(name), "model_name")
+            frames["correlations"] = _with_index(results.correlations(name), "ranking")
         for table, frame in frames.items():
             yield _Table({"table": table, "query_set": name}, frame)
     for metric in results.plan.metrics:
         for name in metric.query_sets:
             frame = _with_index(results.scores(metric.label, name), "model_name")
             yield _Table({"table": "scores", "metric": metric.label, "query_set": name}, frame)
+
+
+def _quality(results: StudyResults) -> pd.DataFrame:
+    """Return the tidy table of quality: one row per model and benchmark."""
+    rows = []
+    for task, outcome in results.of_kind("quality"):
+        value = outcome.value or {}
+        row: dict[str, Any] = {"model_name": task.model, "benchmark": task.place["benchmark"]}
+        row |= {name: value.get(name) for name in ("kind", "score", "n_used", "n_items")}
+        row |= {"nan_reason": value.get("nan_reason"), "status": outcome.status}
+        row |= {"failure": outcome.reason, "key": outcome.key, "seconds": outcome.seconds}
+        rows.append(row | {"finished": outcome.finished, "wefe_version": outcome.version})
+    types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
+    return pd.DataFrame(rows).astype(types)
 
 
 def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -123,6 +143,23 @@ def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 # Names of files
+
+
+def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
+    """Remove tables of an earlier export that this one does not have: they would pass for its."""
+    try:
+        before = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return
+    # Anybody may have written that file.
+    names = before if isinstance(before, dict) else {}
+    kept = {name.casefold() for name in written}
+    for name in names:
+        is_table = re.split("[-.]", name)[0] in _TABLES and name.endswith(_SUFFIXES)
+        if is_table and not re.search(r"[/\\:\0]", name) and name.casefold() not in kept:
+            path = folder / name
+            if path.is_file() or path.is_symlink():
+                path.unlink()
 
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from wefe._checks import check_bool, check_choice, found, nearest
-from wefe.study._diff import KEYS, markdown_table, markdown_text, scores_of
+from wefe.study._diff import KEYS, is_number, markdown_table, markdown_text, scores_of
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
 
@@ -25,7 +24,6 @@ _COLUMNS = [
     *("value", "baseline", "most", "margin", "passed", "reason"),
 ]
 _LONGEST_LIST = 40
-_NO_LIMITS: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,9 +38,10 @@ class GateReport:
     table : DataFrame
         One row per limit, metric, query set and model (and query, if every score is checked):
         'limit' ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name',
-        'n_scores' (that the value is the mean of), 'value' (distance from the score that means no
-        bias), 'baseline', 'most' (the largest value that passes), 'margin' ('most' less the
-        value), 'passed', and 'reason', if there is something to say.
+        'n_scores' (that the value is the mean of; of an increase, those that the baseline has,
+        too), 'value' (distance from the score that means no bias), 'baseline', 'most' (the largest
+        value that passes), 'margin' ('most' less the value), 'passed', and 'reason', if there is
+        something to say.
     notes : tuple of str
         What does not decide, and should be known.
     """
@@ -121,11 +120,12 @@ class GateReport:
 def check(
     results: StudyResults,
     *,
-    max_bias: Mapping[str, float] = _NO_LIMITS,
+    max_bias: Mapping[str, float] | None = None,
     max_increase: str | float | None = None,
     baseline: StudyResults | None = None,
     on: On = "aggregated",
     allow_new: bool = False,
+    allow_gone: bool = False,
     allow_nan: bool = False,
 ) -> GateReport:
     """Check the results of a study against limits.
@@ -139,16 +139,21 @@ def check(
         What is to pass.
     max_bias : dict of float, optional
         Metric, by label or name, in any case: the largest distance that passes. If two entries name
-        one metric, the smaller one holds.
+        one metric, the smaller one holds. By default that of the study file ([limits]), if no
+        `max_increase` is given.
     max_increase : str or float, optional
         How much farther from no bias than the baseline a value may be, for every metric: '10%' of
-        the baseline's, or 0.05 more. An increase below 1e-6 is rounding, and passes.
+        the baseline's, or 0.05 more. An increase below 1e-6 is rounding, and passes. By default
+        that of the study file, if no `max_bias` is given, or if there is a `baseline`.
     baseline : StudyResults, optional
         What `max_increase` compares with: scores of the same model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'
         What is checked: the mean distance over the queries of each query set, or every score.
     allow_new : bool, default=False
         Whether scores pass of which the baseline has nothing to compare with. Else they fail.
+    allow_gone : bool, default=False
+        Whether scores of the baseline may be missing here because the study does not ask for them
+        any more: of a model, query set, query or metric. Else they fail.
     allow_nan : bool, default=False
         Whether scores that are NaN are left out, as of queries that a metric cannot take, as long
         as something is left. Else they fail. What could not be computed always fails.
@@ -177,14 +182,24 @@ def check(
     True
     """
     check_choice("on", on, ("aggregated", "scores"))
-    check_bool("allow_new", allow_new)
-    check_bool("allow_nan", allow_nan)
+    flags = {"allow_new": allow_new, "allow_gone": allow_gone, "allow_nan": allow_nan}
+    for name, flag in flags.items():
+        check_bool(name, flag)
     for name, value in (("results", results), ("baseline", baseline)):
         if not isinstance(value, StudyResults) and not (name == "baseline" and value is None):
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
+    if max_bias is not None and not isinstance(max_bias, Mapping):
+        raise TypeError(
+            f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
+        )
+    declared = results.plan.settings["limits"]
+    if max_increase is None and (not max_bias or baseline is not None):
+        max_increase = declared["max_increase"]
+        max_bias = max_bias or declared["max"]
     if not max_bias and max_increase is None:
         raise ValueError(
-            "there is no limit to check; give one, for example max_bias={'weat-es': 0.5}."
+            "there is no limit to check; give one, for example max_bias={'weat-es': 0.5}, or "
+            "[limits] in the study file."
         )
     if (max_increase is None) != (baseline is None):
         raise ValueError(
@@ -192,8 +207,8 @@ def check(
             if baseline is None
             else "a baseline is compared with only if max_increase is given, for example '10%'."
         )
-    limits = limits_by_label(max_bias, results.plan)
-    increase = None if max_increase is None else _parse_increase(max_increase)
+    limits = limits_by_label(max_bias or {}, results.plan)
+    increase = None if max_increase is None else parse_limit(max_increase)
     before = None if baseline is None else _Baseline(baseline)
     rows = []
     for part in _parts(results, set(limits) if increase is None else None):
@@ -204,6 +219,8 @@ def check(
             if increase is not None and before is not None:
                 row = _increase(checked, before, *increase, allow_new=allow_new)
                 rows.append({"limit": "increase", **part.place, **row})
+    if increase is not None and before is not None:
+        rows += _gone(results, before, on, allow_gone=allow_gone)
     table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object).astype(
         dict.fromkeys(("value", "baseline", "most", "margin"), float)
         | {"n_scores": int, "passed": bool}
@@ -223,13 +240,16 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
 
     Raises
     ------
+    TypeError
+        If a name is none.
     ValueError
         If the study has no such metric, or the limit is no number of at least 0.
     """
     limits: dict[str, float] = {}
     for name, most in max_bias.items():
-        is_number = isinstance(most, int | float | np.number) and not isinstance(most, bool)
-        if not is_number or not 0 <= most < math.inf:
+        if not isinstance(name, str):
+            raise TypeError(f"max_bias: the name of a metric is a string; got {found(name)}.")
+        if not is_number(most) or not 0 <= most < math.inf:
             raise ValueError(
                 f"the limit of {name!r} must be a number of at least 0; got {found(most)}."
             )
@@ -257,9 +277,18 @@ def _labels(name: str, plan: Plan) -> list[str]:
     return labels
 
 
-def _parse_increase(value: str | float) -> tuple[float, bool]:
+def parse_limit(value: str | float) -> tuple[float, bool]:
+    """Return the largest increase, and whether it is a share of the baseline.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a share such as '10%' nor a number of at least 0.
+    """
     from wefe.study._declaration import parse_increase
 
+    if is_number(value):
+        value = float(value)
     try:
         return parse_increase(value)
     except ValueError as error:
@@ -357,8 +386,17 @@ def _max(unit: _Unit, most: float) -> dict[str, Any]:
         return unit.row(math.nan, most, passed=False, reason=unit.bad)
     value = _mean([row["bias"] for row in unit.rows])
     passed = value <= most
-    reason = None if passed else f"{value:.3g} is more than {most:.3g}"
+    reason = None if passed else "{} is more than {}".format(*_apart(value, most))
     return unit.row(value, most, passed=passed, reason=reason)
+
+
+def _apart(*values: float) -> list[str]:
+    """Return numbers with so many digits that those that differ are seen to."""
+    for digits in range(3, 17):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len({float(text) for text in texts}) == len(set(values)):
+            return texts
+    return [repr(value) for value in values]
 
 
 def _rows_by_key(results: StudyResults) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -397,15 +435,49 @@ def _increase(
         reason = f"no baseline{n}; {first['query_name']}: {before.why_not(first)}"
         if not allow_new or not known:
             value = _mean([bias for bias, _ in pairs])
-            return unit.row(value, math.nan, passed=allow_new, reason=reason)
+            row = unit.row(value, math.nan, passed=allow_new, reason=reason)
+            return {**row, "n_scores": len(known)}
     # Of the same scores on both sides: new ones would count as an increase.
     value, was = (_mean(part) for part in zip(*known, strict=True))
     most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
     passed = value <= most
     if not passed:
-        reason = f"{value:.3g} is {_more(value, was)} than the {was:.3g} of the baseline"
-        reason += f"; at most {most:.3g} passes"
-    return unit.row(value, most, baseline=was, passed=passed, reason=reason)
+        shown, old, limit = _apart(value, was, most)
+        reason = f"{shown} is {_more(value, was)} than the {old} of the baseline"
+        reason += f"; at most {limit} passes"
+    row = unit.row(value, most, baseline=was, passed=passed, reason=reason)
+    return {**row, "n_scores": len(known)}
+
+
+def _gone(
+    results: StudyResults, before: _Baseline, on: On, *, allow_gone: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for what the baseline has measured, and the study does not ask for any more."""
+    now = _rows_by_key(results)
+    units: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for key, row in before.rows.items():
+        if key not in now and math.isfinite(row["bias"]):
+            names = _NAMES if on == "scores" else _NAMES[:3]
+            units.setdefault(tuple(row[name] for name in names), []).append(row)
+    for names, rows in units.items():
+        n = "1 score" if len(rows) == 1 else f"{len(rows)} scores"
+        yield {
+            "limit": "increase",
+            "query_name": None,
+            **dict(zip(_NAMES, names, strict=False)),
+            "n_scores": 0,
+            "value": math.nan,
+            "baseline": _mean([row["bias"] for row in rows]),
+            "most": math.nan,
+            "margin": math.nan,
+            "passed": allow_gone,
+            "reason": f"{n} of the baseline no longer asked for: {_listed(rows)}",
+        }
+
+
+def _listed(rows: Sequence[Mapping[str, Any]], most: int = 3) -> str:
+    names = [str(row["query_name"]) for row in rows]
+    return "; ".join(names[:most]) + ("; ..." if len(names) > most else "")
 
 
 def _more(value: float, was: float) -> str:
@@ -437,9 +509,13 @@ def _notes(
         yield f"the baseline is of another study, {baseline.plan.name!r}"
     now = _rows_by_key(results)
     gone = [key for key in before.rows if key not in now]
-    if gone:
-        first = ", ".join(map(str, gone[0]))
-        yield f"scores of the baseline that are no longer asked for: {len(gone)} (first: {first})"
+    new = [key for key, row in now.items() if not math.isfinite(before.of(row))]
+    for what, keys in (
+        ("scores of the baseline that are no longer asked for", gone),
+        ("scores that were compared with nothing, as the baseline lacks them", new),
+    ):
+        if keys:
+            yield f"{what}: {len(keys)} (first: {', '.join(map(str, keys[0]))})"
     shared = [(row, before.rows[key]) for key, row in now.items() if key in before.rows]
     asked = sum(row["identity"] != old["identity"] for row, old in shared)
     if asked:

@@ -239,6 +239,8 @@ class StudyResults:
         DataFrame of shape (n_models, n_metrics)
         """
         tables = self._columns(query_set)
+        if not tables:
+            return pd.DataFrame(index=pd.Index([], name="model_name"))
         return pd.concat(
             [table.iloc[:, -1].rename(label) for label, table in tables.items()], axis=1
         )
@@ -260,6 +262,8 @@ class StudyResults:
         tables = dict(self._columns(query_set))
         if query_set in (None, OVERALL):
             tables |= self._external
+        if not tables:
+            return pd.DataFrame(index=[model.label for model in self.plan.models])
         ties = self.plan.settings["aggregation"]["ties"]
         with without_logging("wefe"):
             ranking = create_ranking(list(tables.values()), method=ties)
