@@ -2,7 +2,6 @@
 
 import copy
 import datetime
-import functools
 import inspect
 import json
 import math
@@ -15,21 +14,15 @@ import pytest
 from wefe import Query, load
 from wefe.datasets import load_criterion
 from wefe.datasets._opened import open_query_set
-from wefe.study import _declaration
 from wefe.study._declaration import (
     Declaration,
-    MetricEntry,
-    MitigationEntry,
-    ModelEntry,
-    QualityEntry,
-    QuerySetEntry,
-    SilhouetteEntry,
     check_declaration,
-    metric_names,
-    parse_increase,
     read_declaration,
     study_file,
 )
+from wefe.study._entries import MetricEntry, ModelEntry, QuerySetEntry
+from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
+from wefe.study._parts import metric_names
 from wefe.study._toml_errors import PlacedError
 
 CAREER = "Male terms and Female terms wrt Career and Family"
@@ -414,9 +407,7 @@ def _places(data, where=()):
             yield from _places(value, (*where, position))
 
 
-def test_whatever_stands_in_a_place_the_answer_is_for_people(monkeypatch):
-    # To ask all packages for metrics takes most of the time.
-    monkeypatch.setattr(_declaration, "metric_names", functools.cache(metric_names))
+def test_whatever_stands_in_a_place_the_answer_is_for_people():
     data = {
         **tomllib.loads(study_file("demo")),
         "silhouettes": [{"metric": "rnd", "query_set": "gender", "params": {"reduce": "sum"}}],

@@ -13,7 +13,7 @@ import numpy as np
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 if TYPE_CHECKING:
-    from wefe.study._declaration import ModelEntry
+    from wefe.study._entries import ModelEntry
 
 _CHUNK_ROWS = 4096
 

@@ -285,7 +285,7 @@ def parse_limit(value: str | float) -> tuple[float, bool]:
     ValueError
         If it is neither a share such as '10%' nor a number of at least 0.
     """
-    from wefe.study._declaration import parse_increase
+    from wefe.study._extras import parse_increase
 
     if is_number(value):
         value = float(value)

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 from wefe.datasets import list_query_sets
 from wefe.metrics._usual import unpaired_params
 from wefe.query import Query, unique_queries
-from wefe.study._declaration import (
-    Declaration,
-    MetricEntry,
-    ModelEntry,
-    SilhouetteEntry,
-    metric_names,
-)
+from wefe.study._declaration import Declaration
+from wefe.study._entries import MetricEntry, ModelEntry
+from wefe.study._extras import SilhouetteEntry
 from wefe.study._fingerprint import source_identity
+from wefe.study._parts import metric_names
 from wefe.study._plan import (
     Plan,
     PlannedMetric,

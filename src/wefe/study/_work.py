@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from wefe.debias import BaseDebias
     from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
-    from wefe.study._declaration import MitigationEntry, ModelEntry
+    from wefe.study._entries import ModelEntry
+    from wefe.study._extras import MitigationEntry
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,469 @@
+"""What a study may add: mitigations, silhouettes, other columns, audits and limits."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import (
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from wefe.metrics._usual import usual_params
+from wefe.query import Query
+from wefe.study._parts import (
+    Name,
+    Part,
+    blaming,
+    check_each,
+    check_metric_params,
+    check_name,
+    check_once,
+    check_plain,
+    existing_file,
+    metric_name,
+    metric_names,
+    no_such,
+)
+from wefe.study._toml_errors import (
+    PlacedError,
+    check_params,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from wefe.datasets import Criterion
+    from wefe.debias import BaseDebias
+    from wefe.quality import Benchmark
+
+logger = logging.getLogger(__name__)
+
+
+class AuditEntry(Part):
+    """What the scores do not show."""
+
+    scores: bool = Field(default=False, description="Whether warnings stand beside each score")
+    criteria: list[str] = Field(
+        default=[],
+        description="Criteria whose bias direction is audited in each model: gender, ...",
+    )
+
+    @field_validator("criteria")
+    @classmethod
+    def _are_known(cls, value: list[str]) -> list[str]:
+        from wefe.datasets import list_criteria
+
+        check_each((), value, list_criteria(), "no criterion")
+        check_once(value)
+        return value
+
+
+class MitigationEntry(Part):
+    """A mitigation, whose models are measured beside the models as they are.
+
+    Examples
+    --------
+    >>> entry = MitigationEntry(method="hard-debias", criterion="gender")
+    >>> entry.label, entry.label_of("glove")
+    ('hard-debias, gender', 'glove (hard-debias, gender)')
+    """
+
+    method: str = Field(description="A method of 'wefe debias': hard-debias, inlp, leace, ...")
+    criterion: str = Field(
+        min_length=1,
+        description="gender, ethnicity or religion, or a JSON file as 'wefe debias' takes it",
+    )
+    name: Name | None = Field(
+        default=None, min_length=1, description="What tables call the mitigation"
+    )
+    models: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="Names of the models it is tried on; else all with a source",
+    )
+    params: dict[str, Any] = Field(default={}, description="Parameters of the method")
+    target: list[str] | None = Field(
+        default=None, min_length=1, description="Only the vectors of these words change; else all"
+    )
+    ignore: list[str] | Literal["specific"] = Field(
+        default="specific",
+        description="Words that keep their vectors: a list, [] for none, or 'specific' for those "
+        "to which the class rightly belongs",
+    )
+
+    @field_validator("method")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        from wefe.debias import get_debias_method, list_debias_methods
+        from wefe.debias._registry import debias_method_name
+
+        names = [debias_method_name(method) for method in list_debias_methods()]
+        try:
+            return debias_method_name(get_debias_method(value))
+        except ValueError:
+            raise ValueError(no_such(value, names, "no mitigation method")) from None
+
+    @field_validator("criterion")
+    @classmethod
+    def _is_criterion(cls, value: str) -> str:
+        from wefe.datasets import list_criteria
+
+        if not value.endswith(".json"):
+            check_name(value, [*list_criteria(), "FILE.json"], "no criterion")
+        return value
+
+    @field_validator("ignore", mode="before")
+    @classmethod
+    def _is_list_or_word(cls, value: object) -> object:
+        if value is None:
+            return []
+        words = value if isinstance(value, list) else [None]
+        if value != "specific" and not all(isinstance(word, str) for word in words):
+            raise ValueError(
+                f"must be a list of words, [] for none, or 'specific'; got {shown(value)}"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _params_fit(self) -> MitigationEntry:
+        kind = self.method_class
+        check_params(self.params, [kind, kind.fit], {}, _NOT_OF_MITIGATIONS, self.method)
+        check_plain(self.params)
+        return self
+
+    @property
+    def method_class(self) -> type[BaseDebias]:
+        """The class of the method."""
+        from wefe.debias import get_debias_method
+
+        return get_debias_method(self.method)
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.name or f"{self.method}, {Path(self.criterion).stem}"
+
+    def label_of(self, model: str) -> str:
+        """Return what tables call a model that was mitigated."""
+        return f"{model} ({self.label})"
+
+    def seeded(self, random_state: int) -> MitigationEntry:
+        """Return the entry with the seed of the study, if the method takes one and has none.
+
+        Examples
+        --------
+        >>> entry = MitigationEntry(method="inlp", criterion="gender")
+        >>> entry.seeded(7).constructor_params()
+        {'random_state': 7}
+        """
+        kind = self.method_class
+        takes = {*inspect.signature(kind).parameters, *inspect.signature(kind.fit).parameters}
+        if "random_state" not in takes or "random_state" in self.params:
+            return self
+        return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
+
+    def constructor_params(self) -> dict[str, Any]:
+        """Return the parameters for the constructor of the method."""
+        own = inspect.signature(self.method_class).parameters
+        return {name: value for name, value in self.params.items() if name in own}
+
+    def fit_params(self) -> dict[str, Any]:
+        """Return the parameters for `fit`."""
+        own = self.constructor_params()
+        return {name: value for name, value in self.params.items() if name not in own}
+
+    def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
+        """Return the word sets of the criterion.
+
+        Without a connection they are those that ship with the package.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file, or it is damaged.
+        """
+        from wefe.datasets import list_criteria, load_criterion
+
+        with blaming("mitigations", self.label, "criterion"):
+            if self.criterion not in list_criteria():
+                return load_criterion(existing_file(self.criterion, base))
+            try:
+                return load_criterion(self.criterion, offline=offline)
+            except ConnectionError as error:
+                why = getattr(error, "short", error)
+                logger.warning("%s: fewer words keep their vectors (%s)", self.criterion, why)
+                return load_criterion(self.criterion, offline=True)
+
+    def ignored(self, criterion: Criterion) -> list[str]:
+        """Return the words that keep their vectors."""
+        return list(criterion.specific_words) if self.ignore == "specific" else list(self.ignore)
+
+
+class SilhouetteEntry(Part):
+    """How scores depend on which words of their lists are there."""
+
+    metric: str = Field(description="A metric, as in [[metrics]]")
+    query_set: str = Field(description="Name of a query set of this study")
+    query: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Name of a query, or of a subquery; else every query",
+    )
+    models: list[str] | None = Field(
+        default=None, min_length=1, description="Names of the models; else all"
+    )
+    vary: Literal["targets", "attributes"] = Field(
+        default="targets", description="The lists that grow"
+    )
+    n_runs: int = Field(default=100, ge=1, description="Number of random orders")
+    step: int | None = Field(
+        default=None, ge=1, description="Words per step; else 2 for targets, 6 for attributes"
+    )
+    k_min: int | None = Field(default=None, ge=1, description="Fewest words; else one step")
+    unequal: Literal["exhaust", "proportional", "trim"] = Field(
+        default="exhaust", description="What becomes of lists of different lengths"
+    )
+    params: dict[str, Any] = Field(default={}, description="Parameters of the metric")
+
+    @field_validator("metric")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        name = metric_name(value)
+        if name == "ceat":
+            raise ValueError("ceat has no silhouette; seat and the metrics of words have one")
+        return name
+
+    @model_validator(mode="after")
+    def _params_fit(self) -> SilhouetteEntry:
+        check_metric_params(self.metric, self.params)
+        return self
+
+    def run_params(self, random_state: int = 0) -> dict[str, Any]:
+        """Return the parameters for `bias_silhouette(metric_params=...)`."""
+        defaults = {"return_effect_size": True} if self.metric == "weat-es" else {}
+        if self.metric == "rnsb":
+            defaults = usual_params("rnsb", self.params, random_state)
+        return {**defaults, **self.params}
+
+    def overlaps(self, other: SilhouetteEntry) -> bool:
+        """Tell whether both are of the same query, model, metric and side."""
+        same = ("metric", "query_set", "vary")
+        return (
+            all(getattr(self, key) == getattr(other, key) for key in same)
+            and (self.query == other.query or None in (self.query, other.query))
+            and (
+                self.models is None
+                or other.models is None
+                or not set(self.models).isdisjoint(other.models)
+            )
+        )
+
+    def pick(self, queries: Sequence[Query]) -> list[Query]:
+        """Return the queries, in the form that the metric takes, that are meant.
+
+        Parameters
+        ----------
+        queries : sequence of Query
+            Those of the query set.
+
+        Raises
+        ------
+        ValueError
+            If none of them, or of their subqueries, has that name.
+        """
+        metric = metric_names()[self.metric]()
+        fitting = list(dict.fromkeys(sub for query in queries for sub in metric.subqueries(query)))
+        if self.query is None:
+            return fitting
+        whole = [query for query in queries if query.query_name == self.query]
+        chosen = [sub for query in whole for sub in metric.subqueries(query)]
+        chosen = chosen or [query for query in fitting if query.query_name == self.query]
+        if not chosen:
+            names = [query.query_name for query in (*queries, *fitting)]
+            what = f"no query of {self.query_set!r} that {self.metric} takes"
+            with blaming("silhouettes", self.metric, "query"):
+                raise ValueError(no_such(self.query, list(dict.fromkeys(names)), what))
+        return chosen
+
+
+class ExternalEntry(Part):
+    """A column of scores from elsewhere, ranked beside those of bias."""
+
+    name: Name = Field(min_length=1, description="Heading of the column")
+    best: Literal["higher", "lower"] | float = Field(
+        description="'higher' or 'lower', or the number to which the best score is nearest"
+    )
+    scores: dict[str, float] = Field(
+        min_length=1, description="Name of a model and its score; models may be missing"
+    )
+
+    @field_validator("best", mode="before")
+    @classmethod
+    def _is_order(cls, value: object) -> object:
+        number = None if isinstance(value, bool) or not isinstance(value, int | float) else value
+        is_number = number is not None and abs(number) < math.inf
+        if value not in ("higher", "lower") and not is_number:
+            raise ValueError(f"must be 'higher', 'lower' or a number; got {shown(value)}")
+        return value
+
+
+class QualityEntry(Part):
+    """What the models are worth otherwise: word similarity, analogies, categories."""
+
+    benchmarks: list[str] = Field(
+        min_length=1, description="Benchmarks by name, or files in their format"
+    )
+    name: Name = Field(default="Quality", min_length=1, description="Heading of the column")
+    mitigated: bool = Field(
+        default=True, description="Whether mitigated models are evaluated as well"
+    )
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _are_different(cls, value: list[str]) -> list[str]:
+        check_once(value)
+        names = [cls._name_of(source) for source in value]
+        again = [
+            (
+                (position,),
+                f"{value[position]!r} and {value[names.index(name)]!r} are both called {name!r}; "
+                "rename a file",
+            )
+            for position, name in enumerate(names)
+            if names.index(name) < position
+        ]
+        if again:
+            raise PlacedError(again)
+        return value
+
+    @staticmethod
+    def _name_of(source: str) -> str:
+        from wefe.quality import list_benchmarks
+
+        known = {benchmark["name"] for benchmark in list_benchmarks()}
+        return source if source in known else Path(source).stem
+
+    def sources(self, base: str | os.PathLike[str]) -> list[str]:
+        """Return the benchmarks: names as they are, files with absolute paths.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        """
+        from wefe.quality import list_benchmarks
+
+        known = [benchmark["name"] for benchmark in list_benchmarks()]
+        found = []
+        for position, source in enumerate(self.benchmarks):
+            with self._blaming(position):
+                found.append(source if source in known else existing_file(source, base, known))
+        return found
+
+    def load(self, base: str | os.PathLike[str]) -> list[Benchmark]:
+        """Return the benchmarks.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file, or it is damaged.
+        ImportError
+            If gensim, which a benchmark comes with, is not installed.
+        """
+        from wefe.quality import load_benchmark
+
+        opened = []
+        for position, source in enumerate(self.sources(base)):
+            with self._blaming(position):
+                opened.append(load_benchmark(source))
+        return opened
+
+    @staticmethod
+    def _blaming(position: int) -> AbstractContextManager[None]:
+        return blaming("quality", None, "benchmarks", position)
+
+
+class Limits(Part):
+    """What `wefe check` lets pass."""
+
+    max: dict[str, float] = Field(
+        default={},
+        description="Metric (or its label) and the largest mean distance from no bias of a model "
+        "over a query set",
+    )
+    max_increase: str | float | None = Field(
+        default=None, description="Growth of a score over a baseline: '10%' of it, or 0.05 more"
+    )
+
+    @field_validator("max")
+    @classmethod
+    def _are_positive(cls, value: dict[str, float]) -> dict[str, float]:
+        wrong = [key for key, most in value.items() if most < 0]
+        if wrong:
+            raise PlacedError(
+                [((key,), f"must be at least 0; got {shown(value[key])}") for key in wrong]
+            )
+        return value
+
+    @field_validator("max_increase", mode="before")
+    @classmethod
+    def _is_increase(cls, value: object) -> object:
+        if value is not None:
+            parse_increase(value)
+        return value
+
+
+def parse_increase(text: object) -> tuple[float, bool]:
+    """Return how much more bias may be measured, and whether that is relative.
+
+    Parameters
+    ----------
+    text : str or float
+        '10%' for a tenth of what was there, or 0.05 (also as text) for that much more, below 1.
+
+    Returns
+    -------
+    value : float
+        0.1 or 0.05, at least 0.
+    is_relative : bool
+        Whether the value is a share of the baseline.
+
+    Raises
+    ------
+    ValueError
+        If it is neither; also if it is 1 or more without '%', which lets almost everything pass.
+
+    Examples
+    --------
+    >>> parse_increase("10%"), parse_increase(0.05)
+    ((0.1, True), (0.05, False))
+    """
+    is_relative = isinstance(text, str) and text.strip().endswith("%")
+    try:
+        if isinstance(text, bool) or not isinstance(text, str | int | float):
+            raise ValueError
+        value = float(text.strip().removesuffix("%") if isinstance(text, str) else text)
+        if not 0 <= value < math.inf:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
+            f"{shown(text)}"
+        ) from None
+    if value >= 1 and not is_relative:
+        raise ValueError(
+            f"must be below 1 without '%': {value:g} lets a distance from no bias grow by "
+            f"{value:g}; did you mean '{value:g}%'?"
+        )
+    return (value / 100, True) if is_relative else (value, False)
+
+
+_NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name", "verbose"}
