@@ -361,9 +361,9 @@ def test_what_a_terminal_would_obey_is_shown():
     assert [
         line for line in shown.split("\n") if not line.replace("\u200d", "").isprintable()
     ] == []
-    assert "a\\x1b[2J" in shown
-    assert "x\\x1b]0;y\\x07" in shown
-    assert "n\\nm" in shown
+    assert "a\\u001b[2J" in shown
+    assert "x\\u001b]0;y\\u0007" in shown
+    assert "n\\u000am" in shown
     assert "\\u202ec" in shown
     assert "é\u200d👩" in shown
     assert len(shown.split("\n")) == 3

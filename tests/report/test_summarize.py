@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wefe.audit
+from wefe._visible import visible
 from wefe.debias import list_debias_methods
 from wefe.debias._registry import debias_method_name
 from wefe.metrics._registry import get_metric
@@ -15,7 +16,6 @@ from wefe.report import summarize
 from wefe.report._findings import findings
 from wefe.report._methods import AGGREGATIONS, METRICS, MITIGATIONS, QUESTIONS, TIES, WARNINGS
 from wefe.report._provenance import _range, as_toml
-from wefe.report._summarize import visible
 from wefe.study import Outcome, Study
 from wefe.study._declaration import AggregationEntry, metric_names
 
@@ -610,7 +610,7 @@ def test_the_declaration_is_toml_that_says_the_same(rich, nasty):
     "text", ["plain", "fam\u00edlia", "\u05e9\u05dc\u05d5\u05dd", "\U0001f600", "a\nb"]
 )
 def test_texts_of_all_scripts_stay_as_they_are(text):
-    assert visible(text) == text
+    assert visible(text, "\n") == text
 
 
 @pytest.mark.parametrize("letter", ["\u202e", "\u2066", "\x00", "\x1b", "\ud800"])

@@ -74,10 +74,10 @@ def main() -> None:
 
 
 def _end(message: str) -> NoReturn:
-    from wefe.cli._output import printable
+    from wefe._visible import visible
 
     # Messages about study files have a line for each key.
-    text = printable(message, keep="\n")
+    text = visible(message, "\n")
     print(f"error: {text}", file=sys.stderr)
     sys.exit(2)
 
@@ -94,9 +94,9 @@ def _top(
 
 class _Printable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        from wefe.cli._output import printable
+        from wefe._visible import visible
 
-        return printable(super().format(record), keep="\n")
+        return visible(super().format(record), "\n")
 
 
 def _log_each_message_once() -> None:

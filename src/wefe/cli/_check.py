@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wefe.cli._output import as_text, printable
+from wefe._visible import visible
+from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults
@@ -246,7 +247,7 @@ def _print(report: GateReport) -> None:
 
 
 def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    return visible(" ".join(text.split()))
 
 
 def _tell_github(report: GateReport, environment: Mapping[str, Any]) -> None:
@@ -268,7 +269,7 @@ def _tell_github(report: GateReport, environment: Mapping[str, Any]) -> None:
 
 def _escaped(text: str) -> str:
     """Return a text that cannot end its annotation, or begin another one."""
-    text = printable(text, keep="\r\n")
+    text = visible(text, "\r\n")
     for letter in "%\r\n":
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wefe.cli._output import as_json, as_text, printable
+from wefe._visible import visible
+from wefe.cli._output import as_json, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,14 +91,14 @@ def diff(
 
 def _as_csv(frame: pd.DataFrame) -> str:
     """Return the table with names in quotes: a line of a job must not begin with an order."""
-    frame = frame.map(lambda cell: printable(cell) if isinstance(cell, str) else cell)
+    frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _print(found: StudyDiff) -> None:
     print(found.summary())
     for note in found.notes:
-        print(f"note: {printable(note)}")
+        print(f"note: {visible(note)}")
     for title, frame, n_more in found.tables():
         print(f"\n{title}")
         # GitHub Actions obeys lines that begin so, after spaces as well.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 
 import pandas as pd
 
+from wefe._visible import visible
+
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
-# What a terminal obeys in place of showing it: control characters, line ends, and what turns the
-# direction of text. Names come from files of other people.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Format(StrEnum):
@@ -31,29 +29,6 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
         frame = frame.rename_axis("").reset_index()
     columns = [_column_as_text(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
     return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
-
-
-def printable(text: str, keep: str = "") -> str:
-    r"""Return a text with its control characters shown, not sent to the terminal.
-
-    Parameters
-    ----------
-    text : str
-        Any text, as of a name that was read from a file.
-    keep : str, default=''
-        Control characters that stay: a line end, where there may be several lines.
-
-    Examples
-    --------
-    >>> print(printable("glove\x1b[2J"))
-    glove\x1b[2J
-    """
-
-    def show(found: re.Match[str]) -> str:
-        letter = found.group()
-        return letter if letter in keep else ascii(letter)[1:-1]
-
-    return _CONTROL.sub(show, text)
 
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -77,9 +52,9 @@ def _column_as_text(name: str, column: pd.Series) -> list[str]:
     elif pd.api.types.is_float_dtype(column):
         cells = [number_text(x) for x in column]
     else:
-        cells = [_cut(printable(str(x))) for x in column]
+        cells = [_cut(visible(str(x))) for x in column]
     shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
-    shown.insert(0, printable(name).replace("_", " "))
+    shown.insert(0, visible(name).replace("_", " "))
     width = max(map(len, shown))
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in shown]
 

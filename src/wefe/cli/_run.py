@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wefe.cli._output import as_text, printable
+from wefe._visible import visible
+from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,7 +250,7 @@ def print_results(results: StudyResults) -> None:
     ranking = results.rankings()
     if not ranking.empty:
         shown = ranking.astype("Int64") if (ranking.dropna() % 1 == 0).all(axis=None) else ranking
-        name = printable(results.plan.name)
+        name = visible(results.plan.name)
         print(f"{name}: ranks over all query sets (1: least bias measured)")
         print(as_text(shown, index=True))
         blank = [str(column) for column in ranking if ranking[column].isna().all()]
@@ -261,18 +262,18 @@ def print_results(results: StudyResults) -> None:
             "The most frequent:"
         )
         for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
-            print(f"- {n:,}: {printable(textwrap.shorten(str(reason), _LONGEST_REASON))}")
+            print(f"- {n:,}: {visible(textwrap.shorten(str(reason), _LONGEST_REASON))}")
     for part in results.plan.query_sets:
         if part.left_out:
             names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
             n = len(part.left_out)
             were = "query was" if n == 1 else "queries were"
-            print(printable(f"{part.name}: {n} {were} not asked: {names}"))
+            print(visible(f"{part.name}: {n} {were} not asked: {names}"))
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
         for model, reason, n_tasks in failures.itertuples(index=False):
-            print(printable(f"- {model} ({_count(n_tasks, 'task')}): {reason}"))
+            print(visible(f"- {model} ({_count(n_tasks, 'task')}): {reason}"))
 
 
 def _print_blank(results: StudyResults, tidy: pd.DataFrame, nan: pd.DataFrame) -> None:
@@ -285,8 +286,8 @@ def _print_blank(results: StudyResults, tidy: pd.DataFrame, nan: pd.DataFrame) -
     for model in lacking:
         own = nan[nan["model_name"] == model]
         n_asked = int((asked["model_name"] == model).sum())
-        why = printable(_what_lacks(results, own))
-        print(f"- {printable(model)}: {len(own):,} of {_count(n_asked, 'score')} are NaN; {why}")
+        why = visible(_what_lacks(results, own))
+        print(f"- {visible(model)}: {len(own):,} of {_count(n_asked, 'score')} are NaN; {why}")
     others = [name for name in dict.fromkeys(asked["model_name"]) if name not in lacking]
     if others:
         out = "that model" if len(lacking) == 1 else "these models"
@@ -324,7 +325,7 @@ def _computed(results: StudyResults) -> str:
     # Of another run, in the same second or at the same time, as well.
     if not kinds or len(kinds) != n_computed:
         return f"{n_computed:,} computed"
-    parts = ", ".join(f"{printable(kind)} {kinds.count(kind):,}" for kind in dict.fromkeys(kinds))
+    parts = ", ".join(f"{visible(kind)} {kinds.count(kind):,}" for kind in dict.fromkeys(kinds))
     return f"{n_computed:,} computed ({parts})"
 
 

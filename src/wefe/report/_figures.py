@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wefe._visible import visible
 from wefe.report._findings import listed, number
 from wefe.report._paired import SIGNIFICANT
-from wefe.report._summarize import query_sets, ranked, visible
+from wefe.report._summarize import query_sets, ranked
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -87,7 +88,7 @@ def _as_data(figure: go.Figure) -> dict[str, Any]:
 
 def _visible(value: Any) -> Any:
     if isinstance(value, str):
-        return visible(value)
+        return visible(value, "\n\t")
     if isinstance(value, dict):
         return {key: _visible(part) for key, part in value.items()}
     return [_visible(part) for part in value] if isinstance(value, list) else value

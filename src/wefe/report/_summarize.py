@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from wefe._visible import visible
 from wefe.report._methods import AGGREGATIONS
 from wefe.report._provenance import methods_of, provenance
 from wefe.report._words import words_by_query
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 # Of more warnings of a kind, the report has the first ones; the tidy table has all.
 _MOST_WARNINGS = 100
-_HIDDEN = {"Cc", "Cs"}
-# Characters that no text has: sentences use them to mark names.
-_MARKS = {*map(chr, range(0xFDD0, 0xFDF0))}
 _WEIGHTED = ", and over query sets their weighted mean"
-# Marks that reorder the text around them.
-_REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 
 
 def summarize(results: StudyResults) -> dict[str, Any]:
@@ -519,9 +514,9 @@ def _plain(value: Any) -> Any:
     import pandas as pd
 
     if isinstance(value, str):
-        return visible(value)
+        return visible(value, "\n\t")
     if isinstance(value, Mapping):
-        return {visible(str(key)): _plain(part) for key, part in value.items()}
+        return {visible(str(key), "\n\t"): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if value is pd.NA or value is None:
@@ -531,21 +526,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def visible(text: str) -> str:
-    r"""Show characters that are not seen, or that reorder what is around them, as escapes.
-
-    Examples
-    --------
-    >>> visible("w2v\u202e\x00")
-    'w2v\\u202e\\u0000'
-    """
-    return "".join(
-        f"\\u{ord(letter):04x}"
-        if letter in _REORDERING
-        or letter in _MARKS
-        or (letter not in "\n\t" and unicodedata.category(letter) in _HIDDEN)
-        else letter
-        for letter in text
-    )

@@ -6,7 +6,6 @@ import json
 import math
 import numbers
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, found
+from wefe._visible import visible
 from wefe.study._plan import OVERALL, Kind, Task
 from wefe.study._results import StudyResults
 
@@ -652,10 +652,6 @@ def _short(frame: pd.DataFrame) -> pd.DataFrame:
 
 # Columns whose texts are no names that somebody chose.
 _PROSE = ("status", "differs", "limit", "audit", "reason", "relative_change")
-# They turn what is around them, so that it is read as something else.
-_REORDERING = {"\u061c", "\u200e", "\u200f"} | {
-    chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
 # What GitHub makes links, mentions and references of.
 _LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
 
@@ -668,12 +664,7 @@ def plain(text: str) -> str:
     >>> print(plain("a\n::error::b\x1b[31m"))
     a ::error::b\u001b[31m
     """
-    return "".join(
-        f"\\u{ord(letter):04x}"
-        if letter in _REORDERING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-        else letter
-        for letter in " ".join(text.split())
-    )
+    return visible(" ".join(text.split()))
 
 
 def markdown_table(frame: pd.DataFrame) -> str:

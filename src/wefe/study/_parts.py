@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import (
 )
 
 from wefe._checks import nearest
+from wefe._visible import HIDDEN
 from wefe.study._toml_errors import (
     Location,
     PlacedError,
@@ -26,10 +26,6 @@ from wefe.study._toml_errors import (
 
 if TYPE_CHECKING:
     from wefe.metrics import BaseMetric
-
-# What terminals and pages obey in place of showing it: control characters, line ends, and what
-# turns the direction of text. No joiners, which some scripts need.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def metric_names() -> dict[str, type[BaseMetric]]:
@@ -51,7 +47,7 @@ def metric_names() -> dict[str, type[BaseMetric]]:
 
 def check_title(name: str) -> str:
     """Return a name, unless it holds what is no letter."""
-    bad = _CONTROL.search(name)
+    bad = HIDDEN.search(name)
     if bad is not None:
         raise ValueError(f"must not hold the control character {bad.group()!a}; got {name!a}")
     return name
