@@ -17,7 +17,8 @@ from wefe.report._findings import findings
 from wefe.report._methods import AGGREGATIONS, METRICS, MITIGATIONS, QUESTIONS, TIES, WARNINGS
 from wefe.report._provenance import _range, as_toml
 from wefe.study import Outcome, Study
-from wefe.study._declaration import AggregationEntry, metric_names
+from wefe.study._entries import AggregationEntry
+from wefe.study._parts import metric_names
 
 # Distances from no bias. WEAT: a 0.1, b 0.5, c 0.3; ECT: a 0.1, b 0.2, c 0.5.
 SCORES = {
