@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 
 # Control characters, line ends, marks that turn the direction of text, halves of characters, and
-# codes that no text has (reports mark names with them). No joiners, which some scripts need.
-_HIDDEN = (
-    "\x00-\x1f\x7f-\x9f\u2028\u2029"
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-    "\ud800-\udfff\ufdd0-\ufdef"
-)
+# codes that no text has (reports mark names with them). No joiners and marks of one letter
+# that some scripts need.
+_HIDDEN = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
 HIDDEN = re.compile(f"[{_HIDDEN}]")
 
 
