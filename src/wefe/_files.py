@@ -49,8 +49,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Examples
     --------
-    >>> with atomic_file(folder / "vectors.txt") as file:  # doctest: +SKIP
-    ...     file.write(b"she 0.5 1.0")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_file(Path(folder, "vectors.txt")) as file:
+    ...         n_bytes = file.write(b"she 0.5 1.0")
+    ...     Path(folder, "vectors.txt").read_text()
+    'she 0.5 1.0'
     """
     # The link stays, and the temporary file is in the folder (the file system) of what it names.
     target = Path(os.path.realpath(path))

@@ -502,6 +502,9 @@ def test_reading_changes_nothing(folder):
         StudyResults.from_file(folder / "empty.db")
     assert (folder / "empty.db").read_bytes() == b""
     results = run(folder)
+    StudyResults.from_file(folder / "study.db")
+    # One plain file, with nothing beside it.
+    assert [file.name for file in folder.glob("study.db*")] == ["study.db"]
     before = (folder / "study.db").read_bytes()
     kept = folder / "kept"
     kept.mkdir()

@@ -131,7 +131,7 @@ def run(
         )
     declared = Study.from_file(study)
     where = declared.results_path if results is None else results
-    _check_outputs(report, export)
+    _check_outputs(report, export, export_format)
     try:
         found = declared.run(
             results,
@@ -184,7 +184,7 @@ def report(
     Example: wefe report results.db --out summary.md
     """
     out = study.with_suffix(".html") if out is None else out
-    _check_outputs(out, export)
+    _check_outputs(out, export, export_format)
     write_outputs(open_results(study, results, name), out, export, export_format)
 
 
@@ -209,7 +209,7 @@ def open_results(path: Path, results: Path | None = None, name: str | None = Non
     return StudyResults.from_file(path, name)
 
 
-def _check_outputs(report: Path | None, export: Path | None) -> None:
+def _check_outputs(report: Path | None, export: Path | None, format: Tables) -> None:  # noqa: A002
     """Refuse what could not be written, before long work is done."""
     from wefe._files import check_writable
 
@@ -219,6 +219,10 @@ def _check_outputs(report: Path | None, export: Path | None) -> None:
         check_writable(report)
     if export is not None and export.exists() and not export.is_dir():
         raise NotADirectoryError(f"{export}: is a file; tables go into a folder.")
+    if export is not None and format is Tables.parquet:
+        from wefe.study._export import check_pyarrow
+
+        check_pyarrow()
 
 
 def write_outputs(

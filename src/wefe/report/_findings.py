@@ -735,7 +735,9 @@ def _warnings(summary: Mapping[str, Any]) -> Iterator[str]:
         for each in kinds:
             models = listed([a_model(model) for model in each["models"]], 3)
             meaning = WARNINGS.get(each["kind"]) or _short(each["items"][0]["message"])
-            yield _sentence(f"{each['n']} of {models}: {meaning} ({a_name(each['kind'])})")
+            yield _sentence(
+                f"{count(each['n'], 'warning')} of {models}: {meaning} ({a_name(each['kind'])})"
+            )
     if not summary["audited"]:
         yield (
             "The scores of each metric were not audited ([audit] scores in the study file), so "

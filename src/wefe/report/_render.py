@@ -159,7 +159,7 @@ def _environment(**options: Any) -> Environment:
     )
     environment.filters |= {
         "number": number,
-        "p_value": lambda value: "" if value is None else small(value),
+        "p_value": lambda value: "" if value is None else small(value).removeprefix("= "),
         "cut_parts": _cut_parts,
         "percent": lambda share: "" if share is None else f"{100 * share:.0f} %",
         "signed": lambda value: "" if value is None else f"{value:+.3f}",

@@ -39,6 +39,7 @@ from wefe.study._parts import (
     Part,
     no_such,
     plain_name,
+    repeated,
 )
 from wefe.study._plan import OVERALL
 from wefe.study._toml_errors import (
@@ -249,7 +250,11 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
 
     Examples
     --------
-    >>> read_declaration("study.toml").models[0].label  # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "study.toml")
+    ...     _ = path.write_text(study_file("demo"), encoding="utf-8")
+    ...     read_declaration(path).models[0].label
     'demo'
     """
     path = Path(path)
@@ -350,11 +355,9 @@ def _repeated(study: Declaration) -> Iterator[tuple[Location, str]]:
         "external": ("name", [each.name for each in study.external]),
     }
     for table, (key, labels) in named.items():
-        for position, label in enumerate(labels):
-            first = labels.index(label)
-            if first < position:
-                text = f"number {first + 1} is called {label!r} as well; give one another {key}"
-                yield (table, position, key), text
+        for position, first in repeated(labels):
+            text = f"number {first + 1} is called {labels[first]!r} as well; give one another {key}"
+            yield (table, position, key), text
     columns = [each.name for each in study.external]
     metrics = [each.label for each in study.metrics]
     for position, asked in enumerate(study.queries):

@@ -33,6 +33,7 @@ from wefe.study._parts import (
     metric_name,
     metric_names,
     names_model,
+    repeated,
 )
 from wefe.study._toml_errors import (
     Location,
@@ -332,11 +333,10 @@ class QuerySetEntry(Part):
         again = [
             (
                 ("query", position),
-                f"number {titles.index(title) + 1} is called {title!r} as well; "
+                f"number {first + 1} is called {titles[first]!r} as well; "
                 "give a set of words another name",
             )
-            for position, title in enumerate(titles)
-            if titles.index(title) < position
+            for position, first in repeated(titles)
         ]
         if again:
             raise PlacedError(again)

@@ -85,7 +85,7 @@ def export(
     """
     check_choice("format", format, get_args(Format))
     if format == "parquet":
-        _check_pyarrow()
+        check_pyarrow()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written: dict[str, dict[str, str]] = {}
@@ -220,7 +220,8 @@ def _plain(value: Any) -> Any:
     return number if isinstance(value, float) else value.item()
 
 
-def _check_pyarrow() -> None:
+def check_pyarrow() -> None:
+    """Refuse parquet where its library is not installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:

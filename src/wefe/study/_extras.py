@@ -32,6 +32,7 @@ from wefe.study._parts import (
     metric_name,
     metric_names,
     no_such,
+    repeated,
 )
 from wefe.study._toml_errors import (
     PlacedError,
@@ -334,11 +335,10 @@ class QualityEntry(Part):
         again = [
             (
                 (position,),
-                f"{value[position]!r} and {value[names.index(name)]!r} are both called {name!r}; "
+                f"{value[position]!r} and {value[first]!r} are both called {names[first]!r}; "
                 "rename a file",
             )
-            for position, name in enumerate(names)
-            if names.index(name) < position
+            for position, first in repeated(names)
         ]
         if again:
             raise PlacedError(again)

@@ -203,11 +203,23 @@ def check_plain(params: Mapping[str, Any]) -> None:
         raise PlacedError(problems)
 
 
+def repeated(names: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the positions of names that occurred before, and where they did first.
+
+    Examples
+    --------
+    >>> repeated(["a", "b", "a"])
+    [(2, 0)]
+    """
+    found = [(position, names.index(name)) for position, name in enumerate(names)]
+    return [(position, first) for position, first in found if first < position]
+
+
 def check_once(names: Sequence[str]) -> None:
+    """Refuse names that occur twice."""
     problems: list[tuple[Location, str]] = [
-        ((position,), f"{name!r} is there twice; take one out")
-        for position, name in enumerate(names)
-        if names.index(name) < position
+        ((position,), f"{names[first]!r} is there twice; take one out")
+        for position, first in repeated(names)
     ]
     if problems:
         raise PlacedError(problems)

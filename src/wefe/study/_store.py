@@ -76,6 +76,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = str(path)
         is_file = self.path != ":memory:"
+        self._writes = create and is_file
         if is_file and not Path(path).is_file() and not create:
             raise FileNotFoundError(f"{path}: there is no such results file.")
         if is_file and not Path(path).absolute().parent.is_dir():
@@ -174,7 +175,15 @@ class Store:
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; what was written ahead goes into it."""
+        """Close the file; what was written ahead goes into it.
+
+        Where no other run has it open, it becomes one plain file again, which can be copied, and
+        read where nothing may be written.
+        """
+        if self._writes:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("PRAGMA busy_timeout = 0")
+                self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
 
     def __enter__(self) -> Store:
