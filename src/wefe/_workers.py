@@ -29,7 +29,8 @@ def travelling(
     if model.held != "mapped" or isinstance(model.wv, StoredVectors):
         return model
     sent = copy.copy(model)
-    if type(metric).__module__.startswith("wefe.metrics.") and not model.use_subwords:
+    ours = type(metric).__module__.startswith("wefe.metrics.")
+    if ours and not metric.needs_vocabulary and not model.use_subwords:
         # Our metrics look up the words of the query and nothing else.
         asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
         words = [word for word in asked if word in model.vocab]

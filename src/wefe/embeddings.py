@@ -422,6 +422,31 @@ def embed_tuples(
 get_embeddings_from_sets = get_embeddings_from_tuples
 
 
+def definitional_vectors(
+    model: WordEmbeddingModel,
+    sets: Sequence[Sequence[str]],
+    called: str,
+    preprocessors: Preprocessors | None = None,
+    *,
+    normalize: bool = True,
+) -> list[EmbeddedSet]:
+    """Look up definitional sets; sets that lost a word are left out, counted and logged.
+
+    Raises
+    ------
+    ValueError
+        If none is complete, or the members of every set are equal.
+    """
+    complete = embed_tuples(model, sets, called, preprocessors, normalize=normalize)
+    if not complete:
+        raise ValueError(
+            f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "
+            "Their words are looked up as written"
+            + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
+        )
+    return complete
+
+
 @dataclass
 class _Found:
     """What look-up found of the words of a set."""

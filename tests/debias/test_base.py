@@ -21,7 +21,8 @@ from wefe.debias import (
     get_debias_method,
     list_debias_methods,
 )
-from wefe.debias._base import as_criterion, flattened, forms, in_every_case
+from wefe.debias._base import as_criterion, flattened, in_every_case
+from wefe.models._passes import forms
 
 PAIRS = [["she", "he"], ["woman", "man"]]
 DIM = 6

@@ -123,7 +123,7 @@ def test_the_frequency_component_is_that_of_the_uncentred_word(toy_model):
 
 @pytest.mark.parametrize("block_numbers", [24, 1 << 20])
 def test_streamed_covariance_is_that_of_numpy(leaning_model, monkeypatch, block_numbers):
-    monkeypatch.setattr("wefe.debias._passes._BLOCK_NUMBERS", block_numbers)
+    monkeypatch.setattr("wefe.models._passes._BLOCK_NUMBERS", block_numbers)
     vectors = leaning_model.vectors + 1e4
     far = WordEmbeddingModel.from_arrays(list(leaning_model.vocab), vectors)
     mean, covariance = vocabulary_covariance(far)

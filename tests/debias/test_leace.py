@@ -286,7 +286,8 @@ def test_files_get_the_numbers_of_memory(suffix, n_words, tmp_path):
 
 
 def test_definitional_words_need_no_pass_over_the_vocabulary(packaged_model, monkeypatch):
-    from wefe.debias import _passes, _word_classes
+    from wefe.debias import _word_classes
+    from wefe.models import _passes
 
     def refuse(model):
         raise AssertionError(model)

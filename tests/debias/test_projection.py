@@ -6,7 +6,6 @@ from sklearn.decomposition import PCA
 
 from wefe.debias._projection import (
     centred_rows,
-    chunks,
     equalized,
     neutralised,
     orthonormal,
@@ -14,6 +13,7 @@ from wefe.debias._projection import (
     remove,
     to_unit,
 )
+from wefe.models._passes import chunks
 
 
 def rng():

@@ -209,7 +209,7 @@ def test_what_is_no_rowwise_method_is_refused(model, tmp_path):
 @pytest.mark.parametrize("method", ROWWISE, ids=[method.__name__ for method in ROWWISE])
 def test_memory_does_not_grow_with_the_file(method, tmp_path, monkeypatch):
     # So that both files are longer than one block.
-    monkeypatch.setattr("wefe.debias._passes._BLOCK_NUMBERS", 1 << 18)
+    monkeypatch.setattr("wefe.models._passes._BLOCK_NUMBERS", 1 << 18)
     peaks = []
     for n_words in (20_000, 80_000):
         source = tmp_path / f"{n_words}.safetensors"

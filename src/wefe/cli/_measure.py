@@ -207,6 +207,7 @@ def measure(
     import pandas as pd
 
     from wefe.datasets._opened import open_query_set
+    from wefe.metrics._registry import get_metric
     from wefe.metrics._usual import unpaired_params, usual_params
     from wefe.models._load import words_of
     from wefe.running import run_queries, tidy_results
@@ -241,11 +242,13 @@ def measure(
         query_sets.append(open_query_set(set_name, offline, "--queries"))
         offline = offline or query_sets[-1].offline
     # A query knows its words, so of a file that must be parsed only those are.
-    words = words_of(
-        [query for asked in query_sets for query in asked.queries],
-        vocab_prefix or None,
-        lookup.get("preprocessors", [{}]),
-    )
+    words = None
+    if not any(get_metric(name.removesuffix("-es")).needs_vocabulary for name in names):
+        words = words_of(
+            [query for asked in query_sets for query in asked.queries],
+            vocab_prefix or None,
+            lookup.get("preprocessors", [{}]),
+        )
     options: dict[str, Any] = {
         "vocab_prefix": vocab_prefix or None,
         "words": words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA
 
-    from wefe.embeddings import EmbeddedSet, EmbeddingDict
+    from wefe.embeddings import EmbeddingDict
 
 logger = logging.getLogger(__name__)
 
@@ -286,34 +286,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _log(self, message: str, *args: Any) -> None:
         logger.log(logging.INFO if self.verbose else logging.DEBUG, message, *args)
-
-
-def definitional_vectors(
-    model: WordEmbeddingModel, sets: Sequence[Sequence[str]], called: str, *, normalize: bool = True
-) -> list[EmbeddedSet]:
-    """Look up definitional sets; sets that lost a word are left out, counted and logged.
-
-    Raises
-    ------
-    ValueError
-        If none is complete, or the members of every set are equal.
-    """
-    from wefe.embeddings import embed_tuples
-
-    complete = embed_tuples(model, sets, called, normalize=normalize)
-    if not complete:
-        raise ValueError(
-            f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "
-            "Their words are looked up as written"
-            + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
-        )
-    return complete
-
-
-def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
-    """Return words as the vocabulary of a model has them, that is with its prefix."""
-    prefix = model.vocab_prefix or ""
-    return [prefix + word for word in words]
 
 
 def check_words(name: str, words: object) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wefe.debias._passes import Rows
-from wefe.debias._projection import Vectors, chunks
+from wefe.debias._projection import Vectors
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._passes import Rows, chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

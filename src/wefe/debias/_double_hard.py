@@ -16,12 +16,13 @@ from wefe._checks import (
     check_word_set,
 )
 from wefe.datasets import Criterion
-from wefe.debias._base import DEFAULT_PCA_ARGS, check_words, definitional_vectors, forms
-from wefe.debias._passes import most_associated, vocabulary_blocks, words_at
+from wefe.debias._base import DEFAULT_PCA_ARGS, check_words
 from wefe.debias._projection import Vectors, principal_components, remove
 from wefe.debias._rowwise import RowwiseDebias
+from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._keyed_vectors import FloatArray
+from wefe.models._passes import forms, most_associated, vocabulary_blocks, words_at
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 if TYPE_CHECKING:

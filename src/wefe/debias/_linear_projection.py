@@ -9,10 +9,10 @@ import numpy as np
 
 from wefe._checks import check_choice, check_positive_int, check_word_set, found
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias, definitional_vectors
+from wefe.debias._base import BaseDebias
 from wefe.debias._projection import Vectors, neutralised, orthonormal
 from wefe.debias._rowwise import RowwiseDebias
-from wefe.embeddings import embed_tuples
+from wefe.embeddings import definitional_vectors, embed_tuples
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from wefe.datasets import Criterion
-from wefe.debias._base import definitional_vectors
 from wefe.debias._hard import _SubspaceDebias, with_variants
+from wefe.embeddings import definitional_vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

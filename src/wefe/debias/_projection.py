@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -178,9 +178,3 @@ def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
     if not sided.all() and height > ZERO_LENGTH:
         result[~sided] = y / height
     return np.asarray(result)
-
-
-def chunks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most `size` that cover range(n)."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))

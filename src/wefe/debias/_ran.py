@@ -16,14 +16,15 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_positive_int, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias, definitional_vectors
+from wefe.debias._base import BaseDebias
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._passes import vocabulary_blocks
-from wefe.debias._projection import Vectors, chunks
+from wefe.debias._projection import Vectors
 from wefe.debias._rowwise import _Choice, log_left
+from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
 from wefe.models._neighbors import nearest_neighbors
+from wefe.models._passes import chunks, vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

@@ -17,9 +17,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_positive_int
 from wefe.datasets import Criterion
-from wefe.debias._base import forms
 from wefe.debias._common_words import FREQUENT, CommonWords, Row
-from wefe.debias._passes import Rows
 from wefe.debias._uncertainty import (
     Errors,
     Numbers,
@@ -29,6 +27,7 @@ from wefe.debias._uncertainty import (
 )
 from wefe.metrics._geometry import as_vectors, association, pearson, unit
 from wefe.models._neighbors import nearest_neighbors
+from wefe.models._passes import Rows, forms
 
 logger = logging.getLogger(__name__)
 

@@ -16,17 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._progress import progress_bar
-from wefe.debias._base import (
-    BaseDebias,
-    as_criterion,
-    check_words,
-    flattened,
-    forms,
-    in_every_case,
-)
+from wefe.debias._base import BaseDebias, as_criterion, check_words, flattened, in_every_case
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._projection import chunks
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._passes import chunks, forms
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,6 @@ from wefe._files import check_writable
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, check_words
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._projection import chunks
 from wefe.debias._rowwise import RowwiseDebias, block_rows, log_left
 from wefe.models._keyed_vectors import (
     ArrayVectors,
@@ -31,6 +30,7 @@ from wefe.models._keyed_vectors import (
     is_mapped,
 )
 from wefe.models._load import check_reading, finite
+from wefe.models._passes import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._detect import open_source
 from wefe.models.formats._source import Block, TableSource, VectorSource

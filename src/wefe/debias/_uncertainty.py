@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wefe.debias._passes import Rows
 from wefe.embeddings import EmbeddedQuery, EmbeddedSet
+from wefe.models._passes import Rows
 from wefe.query import Query
 
 Numbers = npt.NDArray[np.float64]

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from wefe._checks import check_word_set, found
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias, definitional_vectors, forms
-from wefe.debias._passes import Rows, most_associated, vocabulary_blocks, words_at
-from wefe.debias._projection import Vectors, principal_components
-from wefe.embeddings import embed_tuples
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.debias._base import BaseDebias
+from wefe.embeddings import definitional_vectors, embed_tuples
+from wefe.metrics._direction import group_directions
+from wefe.metrics._geometry import Vectors
+from wefe.models._passes import Rows, forms, most_associated, vocabulary_blocks, words_at
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 logger = logging.getLogger(__name__)
@@ -207,17 +207,7 @@ def _axes(model: WordEmbeddingModel, definitional_sets: Sequence[tuple[str, ...]
     vectors = [
         part.vectors[[row for row in part.first_row if row is not None]] for part in complete
     ]
-    if len(definitional_sets[0]) == 2:
-        direction = principal_components(vectors, {"n_components": 1}).components_[0]
-        return np.stack([direction, -direction])
-    centred = np.mean([part - part.mean(axis=0) for part in vectors], axis=0)
-    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
-    if (lengths < ZERO_LENGTH).any():
-        raise ValueError(
-            "the definitional words of a class have the same mean as those of all classes, so "
-            "there is no direction of this class."
-        )
-    return np.asarray(centred / lengths)
+    return group_directions(list(np.stack(vectors, axis=1)))
 
 
 def _least_associated(

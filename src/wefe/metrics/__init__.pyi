@@ -6,6 +6,7 @@ from ._direct_bias import direct_bias as direct_bias
 from ._direct_bias import direct_bias_by_word as direct_bias_by_word
 from ._direction import BiasSubspace as BiasSubspace
 from ._direction import bias_subspace as bias_subspace
+from ._direction import group_directions as group_directions
 from ._ect import ECT as ECT
 from ._ect import ect as ect
 from ._generalized_weat import GeneralizedWEAT as GeneralizedWEAT

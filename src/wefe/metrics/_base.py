@@ -116,6 +116,10 @@ class BaseMetric:
     encodes_texts : bool
         Asks an encoder for the vectors of texts of its own, as SEAT does, not for those of words;
         it is then run where the encoder is. False by default.
+    needs_vocabulary : bool
+        Looks at more words than those of the query, such as their nearest neighbours, so that a
+        model has to be opened whole. Its `_compute` is given the model, too, as `model`. False by
+        default.
     nan_values : dict
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
@@ -132,6 +136,7 @@ class BaseMetric:
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     no_bias_value: ClassVar[float] = 0.0
     encodes_texts: ClassVar[bool] = False
+    needs_vocabulary: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None
 
     #: Parameters with which scores of subsets of the words can be compared: bounded, not random.
@@ -202,6 +207,9 @@ class BaseMetric:
             unanswerable = too_few_tuples(
                 embedded.targets, lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
             )
+        if unanswerable is None and self.needs_vocabulary:
+            unanswerable = _why_not_whole(model)
+            params["model"] = model
         if unanswerable is None:
             measured = self._compute(embedded.targets, embedded.attributes, **params)
             if isinstance(measured, Measurement):
@@ -334,6 +342,15 @@ class BaseMetric:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def _why_not_whole(model: WordEmbeddingModel) -> str | None:
+    if model.held != "selected":
+        return None
+    return (
+        f"{model.name} was opened for {len(model.wv.asked):,} words only, and the whole vocabulary "
+        "is needed"
+    )
 
 
 def picked(part: EmbeddedSet, rows: npt.ArrayLike) -> EmbeddedSet:

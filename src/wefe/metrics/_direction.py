@@ -93,3 +93,56 @@ def bias_subspace(
     directions = directions * np.where(towards_first < 0, -1.0, 1.0)[:, None]
     variances = singular**2
     return BiasSubspace(directions, variances / variances.sum())
+
+
+def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
+    """Directions towards each of several groups, from tuples of their words.
+
+    Parameters
+    ----------
+    groups : sequence of array-like of shape (n_tuples, dim)
+        The words of each group; word i of all groups are one tuple, for example (she, he). They are
+        scaled to unit length.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, dim)
+        Unit vectors. Of two groups: the first principal direction of the centred pairs and its
+        opposite, so that a word's cosines with them are its projection on the bias direction. Of
+        more: the mean of each group's words after every tuple was centred on its own mean.
+
+    Raises
+    ------
+    ValueError
+        If the groups have different shapes, or a group is where the mean of all groups is.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, for two groups; for more, the class means of the tuples that
+    Manzini, Lim, Tsvetkov and Black, "Black is to Criminal as Caucasian is to Police: Detecting and
+    Removing Multiclass Bias in Word Embeddings", NAACL 2019, take the subspace of.
+
+    Examples
+    --------
+    >>> she, he = [[1.0, 0.2]], [[-1.0, 0.2]]
+    >>> group_directions([she, he])[:, 0]
+    array([ 1., -1.])
+    """
+    if len(groups) == 2:
+        direction = bias_subspace(groups).directions[0]
+        return np.stack([direction, -direction])
+    sets = [unit(f"groups[{i}]", part) for i, part in enumerate(groups)]
+    if len({part.shape for part in sets}) != 1 or len(sets) < 2:
+        raise ValueError(
+            "groups must be two or more arrays of one shape (n_tuples, dim); got shapes "
+            f"{[part.shape for part in sets]}."
+        )
+    tuples = np.stack(sets)
+    means = (tuples - tuples.mean(axis=0)).mean(axis=1)
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    if (lengths < ZERO_LENGTH).any():
+        raise ValueError(
+            f"groups[{int(lengths.argmin())}] has the same mean as all groups together, so there "
+            "is no direction towards it."
+        )
+    return np.asarray(means / lengths)

@@ -23,7 +23,7 @@ from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
 from wefe._same_words import without_logging
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -384,7 +384,13 @@ def _place(task: Task) -> Any:
     """Return what decides the words of a task, hashable."""
     identity = task.identity
     about = identity.get("query") or identity.get("criterion") or identity.get("benchmark")
-    return task.kind == "quality", about, json.dumps(identity.get("preprocessors"))
+    forms = json.dumps(identity.get("preprocessors"))
+    return task.kind == "quality", _needs_vocabulary(task), about, forms
+
+
+def _needs_vocabulary(task: Task) -> bool:
+    """Tell whether the metric of a score looks at more words than its query has."""
+    return task.kind == "score" and get_metric(task.identity["metric"]).needs_vocabulary
 
 
 def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
@@ -399,6 +405,8 @@ def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
         # Its definitional sets ship with the package.
         criterion = load_criterion(identity["criterion"], offline=True)
         return sorted({word for part in criterion.definitional_sets for word in part})
+    if _needs_vocabulary(task):
+        return None
     return unit.queries[identity["query"]]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, convert, load
-from wefe.debias import _passes
-from wefe.debias._passes import most_associated, vocabulary_blocks
+from wefe.models import _passes
+from wefe.models._passes import most_associated, vocabulary_blocks
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]

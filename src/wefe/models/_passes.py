@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe.debias._base import forms
-from wefe.debias._projection import Vectors, chunks
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 20
 
-Rows = npt.NDArray[np.intp]
+Rows: TypeAlias = npt.NDArray[np.intp]
+Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
@@ -115,3 +115,15 @@ def words_at(model: WordEmbeddingModel, rows: Rows) -> list[str]:
     wanted = set(rows.tolist())
     found = {row: word for row, word in enumerate(model.vocab) if row in wanted}
     return [found[row] for row in rows.tolist()]
+
+
+def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
+    """Return words as the vocabulary of a model has them, that is with its prefix."""
+    prefix = model.vocab_prefix or ""
+    return [prefix + word for word in words]
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most `size` that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
