@@ -1,7 +1,7 @@
 .PHONY: test check format benchmarks
 
 test:            ## all tests and doctests
-	pytest
+	pytest -n auto
 
 check:           ## what CI checks after the tests
 	ruff check .
