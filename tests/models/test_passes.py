@@ -5,7 +5,12 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
-from wefe.models._passes import most_associated, vocabulary_blocks
+from wefe.models._passes import (
+    most_associated,
+    plain_rows,
+    vocabulary_blocks,
+    vocabulary_cosines,
+)
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]
@@ -68,7 +73,7 @@ def test_stored_and_mapped_models(dtype, tmp_path, block_numbers):
 def test_a_model_opened_for_some_words_is_refused(tmp_path):
     model_of(vectors()).save(tmp_path / "m.txt")
     opened = load(tmp_path / "m.txt", words=["w1", "w2"])
-    with pytest.raises(ValueError, match=r"whole vocabulary, and m was opened for\s+2 words only"):
+    with pytest.raises(ValueError, match=r"whole vocabulary is needed, and m was opened for\s+2 words only"):
         next(vocabulary_blocks(opened))
 
 
@@ -166,3 +171,76 @@ def test_a_mapped_model_gives_the_same_and_stays_mapped(tmp_path):
         np.testing.assert_array_equal(here[0], there[0])
         np.testing.assert_array_equal(here[1], there[1])
     assert opened.held == "mapped"
+
+
+# Cosines of a whole vocabulary
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_cosines_of_a_vocabulary_are_those_of_a_loop(dtype, block_numbers):
+    array, directions = vectors(dtype), np.random.default_rng(1).normal(size=(3, DIM))
+    cosines = vocabulary_cosines(model_of(array), directions)
+    expected = [
+        [
+            row.astype(float) @ g / np.linalg.norm(row.astype(float)) / np.linalg.norm(g)
+            for g in directions
+        ]
+        for row in array
+    ]
+    narrow = dtype != np.float64
+    np.testing.assert_allclose(cosines, expected, atol=DIM * 2.0**-24 if narrow else 1e-14)
+    assert cosines.dtype == np.promote_types(dtype, np.float32)
+
+
+def test_cosines_do_not_depend_on_lengths():
+    array, direction = vectors(), np.eye(DIM)[:1]
+    # Of the longest and shortest vectors in float32, squares overflow or vanish.
+    scales = 10.0 ** np.linspace(-37, 37, N_WORDS)
+    scaled = (array.astype(np.float64) * scales[:, None]).astype(np.float32)
+    np.testing.assert_allclose(
+        vocabulary_cosines(model_of(scaled), direction),
+        vocabulary_cosines(model_of(array), direction),
+        atol=2e-6,
+    )
+
+
+def test_words_without_a_direction_have_no_cosine():
+    array = vectors()
+    array[3], array[4, 0], array[5, 0] = 0, np.nan, np.inf
+    cosines = vocabulary_cosines(model_of(array), np.eye(DIM)[:2])
+    assert np.flatnonzero(np.isnan(cosines).all(axis=1)).tolist() == [3, 4, 5]
+    assert np.isnan(cosines).sum() == 6
+
+
+def test_cosines_of_the_first_words_and_of_a_mapped_file(tmp_path):
+    model = model_of(vectors())
+    path = tmp_path / "m.txt"
+    model.save(path)
+    convert(path, tmp_path / "m.safetensors")
+    mapped = load(tmp_path / "m.safetensors")
+    direction = np.eye(DIM)[:1]
+    np.testing.assert_array_equal(
+        vocabulary_cosines(mapped, direction, 10), vocabulary_cosines(model, direction)[:10]
+    )
+    assert len(vocabulary_cosines(model, direction, 10 * N_WORDS)) == N_WORDS
+
+
+def test_plain_words_are_in_lower_case_short_and_made_of_letters():
+    words = ["the", "The", "x1", "don't", "a" * 20, "a" * 19, "señor", "b"]
+    model = WordEmbeddingModel((words, np.ones((8, 2))), "m")
+    rows, lower = plain_rows(model)
+    assert rows.tolist() == [0, 5, 6, 7]
+    assert lower
+    assert plain_rows(model, 6)[0].tolist() == [0, 5]
+
+
+def test_a_vocabulary_in_upper_case_has_plain_words():
+    model = WordEmbeddingModel((["THE", "X1", "Of"], np.ones((3, 2))), "m")
+    rows, lower = plain_rows(model)
+    assert rows.tolist() == [0, 2]
+    assert not lower
+
+
+def test_plain_words_have_the_prefix_of_the_model():
+    model = WordEmbeddingModel((["/c/en/the", "the", "/c/en/"], np.ones((3, 2))), "m", "/c/en/")
+    assert plain_rows(model)[0].tolist() == [0]

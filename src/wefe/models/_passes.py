@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -13,6 +14,9 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 20
+# What looks like a word, for Gonen and Goldberg (2019).
+_LONGEST_WORD = 20
+_NO_WORDS = set(string.digits + string.punctuation)
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 Vectors: TypeAlias = npt.NDArray[np.float64]
@@ -38,12 +42,7 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
     ValueError
         If the model was opened for some words only.
     """
-    if model.held == "selected":
-        raise ValueError(
-            f"this method learns from the whole vocabulary, and {model.name} was opened for "
-            f"{len(model.wv.asked):,} words only; load it whole. Of an encoder, take a "
-            "snapshot of all words that matter."
-        )
+    _check_whole(model)
     stored = isinstance(model.wv, StoredVectors)
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
         rows = np.arange(part.start, part.stop)
@@ -54,6 +53,120 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
             yield rows, vectors
         elif usable.any():
             yield rows[usable], vectors[usable]
+
+
+def _check_whole(model: WordEmbeddingModel) -> None:
+    if model.held == "selected":
+        raise ValueError(
+            f"the whole vocabulary is needed, and {model.name} was opened for "
+            f"{len(model.wv.asked):,} words only; load it whole. Of an encoder, take a "
+            "snapshot of all words that matter."
+        )
+
+
+def vocabulary_cosines(
+    model: WordEmbeddingModel, directions: npt.ArrayLike, n_words: int | None = None
+) -> FloatArray:
+    """Cosines of all words of a vocabulary with some directions, in one pass.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary.
+    directions : array-like of shape (n_directions, dim)
+        Directions of any length but zero.
+    n_words : int, optional
+        Only that many words from the start of the vocabulary.
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_directions), float32 or float64
+        As wide as the vectors, at least float32: the error is below dim * 2**-24 then. NaN for
+        words without a direction.
+
+    Raises
+    ------
+    ValueError
+        If the model was opened for some words only.
+
+    Examples
+    --------
+    >>> model = WordEmbeddingModel((["a", "b"], np.array([[3.0, 4.0], [0.0, 2.0]])), "toy")
+    >>> vocabulary_cosines(model, [[1.0, 0.0]])
+    array([[0.6],
+           [0. ]])
+    """
+    _check_whole(model)
+    axes = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    stored = isinstance(model.wv, StoredVectors)
+    width = np.promote_types(model.dtype, np.float32)
+    of_width = np.ascontiguousarray(axes.T, dtype=width)
+    n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
+    cosines = np.empty((n_words, len(axes)), dtype=width)
+    for part in chunks(n_words, max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
+        block = model.wv.rows(np.arange(part.start, part.stop)) if stored else model.vectors[part]
+        block = block.astype(width, copy=False)
+        # Of vectors that are not finite anything may come.
+        with np.errstate(all="ignore"):
+            squares = np.einsum("ij,ij->i", block, block)
+            np.matmul(block, of_width, out=cosines[part])
+            cosines[part] /= np.sqrt(squares)[:, None]
+        tiny, huge = np.finfo(width).tiny * model.dim / np.finfo(width).eps, np.finfo(width).max
+        unsafe = np.flatnonzero(~((squares > tiny) & (squares < huge)))
+        if unsafe.size:
+            # Where squares vanish or overflow, they do not in float64 and after scaling.
+            cosines[part.start + unsafe] = _careful_cosines(block[unsafe], axes)
+    return cosines
+
+
+def _careful_cosines(vectors: FloatArray, axes: Vectors) -> Vectors:
+    wide = vectors.astype(np.float64)
+    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0)
+    good = np.isfinite(largest) & (largest > 0)
+    wide = np.divide(wide, largest, where=good, out=np.full_like(wide, np.nan))
+    return np.asarray(wide @ axes.T / np.linalg.norm(wide, axis=1, keepdims=True))
+
+
+def word_rows(model: WordEmbeddingModel, rows: Rows) -> FloatArray:
+    """Return the vectors of rows, as they are stored or mapped."""
+    stored = isinstance(model.wv, StoredVectors)
+    return np.asarray(model.wv.rows(rows) if stored else model.vectors[rows])
+
+
+def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
+    """Find words that look like words: lower case, short, no digits, no punctuation.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary.
+    n_words : int, optional
+        Only that many words from the start of the vocabulary, which most files sort by falling
+        frequency.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Rows of the words.
+    lower : bool
+        False if words of any case were taken, as hardly any is in lower case.
+    """
+    prefix = model.vocab_prefix or ""
+    n_words = len(model.vocab) if n_words is None else n_words
+    plain, lower = [], []
+    for word, row in model.vocab.items():
+        if row >= n_words or not word.startswith(prefix):
+            continue
+        bare = word[len(prefix) :]
+        if not bare or len(bare) >= _LONGEST_WORD or not _NO_WORDS.isdisjoint(bare):
+            continue
+        plain.append(row)
+        if bare == bare.lower():
+            lower.append(row)
+    # A vocabulary in upper case has no lower-case words to prefer.
+    enough = len(lower) * 10 >= len(plain)
+    return np.sort(np.array(lower if enough else plain, dtype=np.intp)), enough
 
 
 def most_associated(

@@ -1,0 +1,9 @@
+"""Look at words, directions and neighbourhoods: where a bias sits, not only how large it is.
+
+Projections on a bias direction, extreme words, pages of a word and of a model, analogies along a
+direction, association with statistics of the world, and the words that rightly belong to a group.
+"""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

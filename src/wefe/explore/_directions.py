@@ -1,0 +1,220 @@
+"""Which way the groups of a criterion lie in a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import found
+from wefe.datasets import Criterion, load_criterion
+from wefe.embeddings import definitional_vectors
+from wefe.metrics._direction import RANK_TOLERANCE, bias_subspace, group_directions
+from wefe.metrics._geometry import Vectors
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.words import Preprocessors
+
+
+@dataclass(frozen=True, eq=False)
+class BiasDirections:
+    """The directions towards the groups of a criterion, in one model.
+
+    Attributes
+    ----------
+    name : str
+        The criterion.
+    groups : tuple of str
+        Names of the groups.
+    towards : ndarray of shape (n_groups, dim)
+        A unit vector towards each group. Of two groups they are the bias direction g and -g; of
+        more, see :func:`wefe.metrics.group_directions`.
+    subspace : ndarray of shape (n_directions, dim)
+        An orthonormal basis of what they span: g alone for two groups.
+    explained_variance_ratio : ndarray
+        Share of the variance of the centred definitional sets along each principal direction. If
+        the first ones do not dominate, the directions do not represent the sets;
+        :func:`wefe.audit.audit_direction` says more.
+    sets : tuple of tuple of str
+        The definitional sets that the model has complete.
+    n_lost : int
+        Number of those of which it lacks a word.
+    model_name : str
+        The model.
+    criterion : Criterion
+        Where the sets are from.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    towards: Vectors = field(repr=False)
+    subspace: Vectors = field(repr=False)
+    explained_variance_ratio: Vectors = field(repr=False)
+    sets: tuple[tuple[str, ...], ...] = field(repr=False)
+    n_lost: int
+    model_name: str
+    criterion: Criterion = field(repr=False)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two groups, so that one signed number says all."""
+        return len(self.groups) == 2
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return int(self.towards.shape[1])
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Words to which a group rightly belongs: those of the sets, and 'specific' ones."""
+        return frozenset(self.criterion.specific_words)
+
+    def cosines(self, vectors: npt.ArrayLike) -> Vectors:
+        """Cosines of vectors with the direction of each group, in float64.
+
+        Parameters
+        ----------
+        vectors : array-like of shape (n_words, dim)
+            Vectors of any length.
+
+        Returns
+        -------
+        ndarray of shape (n_words, n_groups)
+            In [-1, 1]; NaN for vectors without a direction.
+        """
+        wide = np.asarray(vectors, dtype=np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+        lengths[(lengths == 0) | ~np.isfinite(lengths)] = np.nan
+        return np.asarray(np.clip(wide / lengths @ self.towards.T, -1.0, 1.0))
+
+
+#: What functions take for a criterion.
+CriterionLike: TypeAlias = (
+    str
+    | os.PathLike[str]
+    | Criterion
+    | Mapping[str, Sequence[str]]
+    | Sequence[Sequence[str]]
+    | BiasDirections
+)
+
+
+def bias_directions(
+    model: WordEmbeddingModel,
+    criterion: CriterionLike = "gender",
+    *,
+    preprocessors: Preprocessors | None = None,
+) -> BiasDirections:
+    """Find the directions towards the groups of a criterion.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model.
+    criterion : str, Criterion, mapping or sequence, default='gender'
+        - a name of :func:`wefe.datasets.list_criteria`, with the words that ship with the package
+          (so nothing is downloaded), or a file;
+        - a criterion, for example ``load_criterion("gender")`` with all its specific words;
+        - the words of each group, word i of all groups being one tuple:
+          ``{"female": ["she", "woman"], "male": ["he", "man"]}``;
+        - tuples of words that differ in the group only: ``[("she", "he"), ("woman", "man")]``, or
+          one such tuple;
+        - directions found before, in any model of as many dimensions.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    BiasDirections
+        Of the sets that the model has complete; others are left out, counted and logged.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the criterion is none of these, no set is complete, or the groups do not differ.
+
+    References
+    ----------
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, section 5.1.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> gender = bias_directions(load_test_model())
+    >>> gender
+    BiasDirections(name='gender', groups=('female', 'male'), n_lost=0, model_name='minilm-words')
+    >>> gender.explained_variance_ratio[:2].round(2)
+    array([0.51, 0.11])
+    """
+    check_model(model)
+    if isinstance(criterion, BiasDirections):
+        if criterion.dim != model.dim:
+            raise ValueError(
+                f"the directions have {criterion.dim} dimensions and {model.name} has {model.dim}."
+            )
+        return criterion
+    known = as_criterion(criterion)
+    complete = definitional_vectors(
+        model, known.definitional_sets, "definitional_sets", preprocessors
+    )
+    # A set whose words share a form in the vocabulary has fewer vectors than words.
+    vectors = [
+        part.vectors[[row for row in part.first_row if row is not None]] for part in complete
+    ]
+    groups = list(np.stack(vectors, axis=1))
+    towards = group_directions(groups)
+    subspace = towards[:1]
+    if len(groups) > 2:
+        _, singular, axes = np.linalg.svd(towards, full_matrices=False)
+        subspace = axes[singular > RANK_TOLERANCE * singular[0]]
+    kept = {part.name for part in complete}
+    sets = [
+        words
+        for position, words in enumerate(known.definitional_sets)
+        if f"definitional_sets[{position}]" in kept
+    ]
+    return BiasDirections(
+        known.name,
+        tuple(known.class_names),
+        towards,
+        subspace,
+        bias_subspace(groups).explained_variance_ratio,
+        tuple(tuple(words) for words in sets),
+        len(known.definitional_sets) - len(sets),
+        model.name,
+        known,
+    )
+
+
+def as_criterion(criterion: Any) -> Criterion:
+    """Return the criterion that was named or written down."""
+    if isinstance(criterion, BiasDirections):
+        return criterion.criterion
+    if isinstance(criterion, Criterion):
+        return criterion
+    if isinstance(criterion, str | os.PathLike):
+        return load_criterion(criterion, offline=True)
+    if isinstance(criterion, Mapping):
+        names, columns = list(criterion), [list(words) for words in criterion.values()]
+        if len({len(words) for words in columns}) != 1:
+            sizes = {name: len(words) for name, words in zip(names, columns, strict=True)}
+            raise ValueError(
+                "the groups of a criterion are paired by position, so they need as many words; "
+                f"got {sizes}."
+            )
+        tuples = list(zip(*columns, strict=True))
+        return Criterion(" and ".join(names), tuples, class_names=names)
+    if isinstance(criterion, Sequence) and len(criterion):
+        sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
+        first = list(sets[0])
+        return Criterion(" - ".join(first), sets, class_names=first)
+    raise TypeError(
+        "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
+        f"tuples of words; got {found(criterion)}."
+    )

@@ -1,0 +1,75 @@
+"""Words in two dimensions."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from wefe._checks import as_seed, check_choice
+from wefe.metrics._geometry import Vectors, unit
+
+MapMethod: TypeAlias = Literal["pca", "t-sne", "umap"]
+METHODS = {"pca": "PCA", "t-sne": "t-SNE", "umap": "UMAP"}
+# The other maps are of many words.
+_FEWEST = 8
+
+
+def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | None = 0) -> Vectors:
+    """Draw words in two dimensions, by their directions.
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n_words, dim)
+        Words; they are scaled to unit length.
+    method : {'pca', 't-sne', 'umap'}, default='pca'
+        How.
+    random_state : int, default=0
+        Seed of the last two.
+
+    Returns
+    -------
+    ndarray of shape (n_words, 2)
+        Of PCA the plane in which the words vary most; zeros where they do not.
+
+    Raises
+    ------
+    ImportError
+        If UMAP is asked for and umap-learn is not installed.
+
+    Examples
+    --------
+    >>> in_two_dimensions([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]).round(2)
+    array([[-0.76, -0.07],
+           [ 0.66, -0.11],
+           [ 0.1 ,  0.19]])
+    """
+    check_choice("method", method, METHODS)
+    units = unit("vectors", vectors)
+    if method == "pca" or len(units) < _FEWEST:
+        centred = units - units.mean(axis=0)
+        left, singular, axes = np.linalg.svd(centred, full_matrices=False)
+        # The sign of a component is arbitrary: the largest coordinate of its axis is positive.
+        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+        points = np.zeros((len(units), 2))
+        width = min(2, len(singular))
+        points[:, :width] = (left * singular * signs)[:, :width]
+        return points
+    seed = as_seed(random_state)
+    if method == "t-sne":
+        from sklearn.manifold import TSNE
+
+        perplexity = min(30.0, (len(units) - 1) / 3)
+        map_ = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, metric="cosine")
+        return np.asarray(map_.fit_transform(units), dtype=np.float64)
+    try:
+        umap = importlib.import_module("umap")
+    except ImportError as error:
+        raise ImportError(
+            "map_method='umap' needs umap-learn: pip install 'wefe[umap]'; 'pca' and 't-sne' need "
+            "nothing more."
+        ) from error
+    n_neighbors = min(15, len(units) - 1)
+    map_ = umap.UMAP(n_neighbors=n_neighbors, metric="cosine", random_state=seed, n_jobs=1)
+    return np.asarray(map_.fit_transform(units), dtype=np.float64)

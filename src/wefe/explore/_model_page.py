@@ -1,0 +1,260 @@
+"""The page of a model: its directions, how words are spread along them, and the farthest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._projections import (
+    FREQUENT,
+    VOCABULARY,
+    WordLists,
+    bare_words,
+    extreme_words,
+    project,
+    projections_frame,
+    records,
+    word_lists,
+)
+from wefe.models._passes import plain_rows, vocabulary_cosines, words_at
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+# Quantiles of projections that a page has.
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPage:
+    """What is known of a bias in one model.
+
+    Attributes
+    ----------
+    model_name : str
+        The model.
+    directions : BiasDirections
+        The directions.
+    distribution : pandas.DataFrame
+        Per set of words, and per group if there are more than two: `n`, `mean`, `std`,
+        `mean_abs` (of one direction the direct bias) and quantiles of the projections. The set
+        'vocabulary' is of frequent words.
+    extremes : pandas.DataFrame
+        The words that lie farthest towards each group, see :func:`extreme_words`.
+    projections : pandas.DataFrame
+        All projections, see :func:`project`.
+    n_lost : int
+        Words of the sets that the model lacks.
+    """
+
+    model_name: str
+    directions: BiasDirections = field(repr=False)
+    distribution: pd.DataFrame = field(repr=False)
+    extremes: pd.DataFrame = field(repr=False)
+    projections: pd.DataFrame = field(repr=False)
+    n_lost: int
+
+    def plot(self) -> Figure:
+        """Plot the distribution of the projections per set.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+        """
+        from wefe.plotting import plot_projections
+
+        return plot_projections(
+            self.projections,
+            title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
+            **sides(self.directions.groups),
+        )
+
+    def plot_extremes(self) -> Figure:
+        """Plot the words that lie farthest towards each group.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+        """
+        from wefe.plotting import plot_extremes
+
+        return plot_extremes(self.extremes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as plain data, fit for JSON, without the single projections."""
+        return {
+            "model": self.model_name,
+            "criterion": self.directions.name,
+            "groups": list(self.directions.groups),
+            "n_sets": len(self.directions.sets),
+            "n_sets_lost": self.directions.n_lost,
+            "explained_variance_ratio": self.directions.explained_variance_ratio.tolist(),
+            "n_words_lost": self.n_lost,
+            "distribution": records(self.distribution),
+            "extremes": records(self.extremes),
+        }
+
+    def __str__(self) -> str:
+        directions = self.directions
+        ratio = directions.explained_variance_ratio[: len(directions.subspace)].sum()
+        what = "direction" if directions.is_binary else f"{len(directions.subspace)} directions"
+        lines = [
+            f"{self.model_name}: {what} of {directions.name} from {len(directions.sets)} "
+            f"definitional sets ({ratio:.0%} of their variance)",
+            "",
+            self.distribution.round(3).to_string(index=False),
+        ]
+        for group, part in self.extremes.groupby("group", sort=False):
+            words = ", ".join(
+                f"{word} {value:.2f}"
+                for word, value in zip(part["word"], part["projection"], strict=True)
+            )
+            lines += ["", f"farthest towards {group}: {words}"]
+        return "\n".join(lines)
+
+
+def model_page(
+    model: WordEmbeddingModel,
+    criterion: CriterionLike = "gender",
+    *,
+    words: WordLists | None = None,
+    n: int = 10,
+    among: int | None = FREQUENT,
+    ignore: Sequence[str] | None = None,
+    preprocessors: Preprocessors | None = None,
+) -> ModelPage:
+    """Gather what is known of a bias in a model: its directions, distribution and extremes.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        The bias; see :func:`bias_directions`.
+    words : sequence of str, mapping or Query, optional
+        Lists of words whose distribution is wanted, too; by default the stereotyped words of the
+        criterion, if it has any.
+    n : int, default=10
+        Extreme words per group.
+    among : int or None, default=50_000
+        How many words from the start of the vocabulary count as frequent; None for all.
+    ignore : sequence of str, optional
+        Words that cannot be extreme; by default those to which a group rightly belongs.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    ModelPage
+        ``print`` shows it; `distribution`, `extremes` and `projections` are frames; `plot` and
+        `plot_extremes` draw them.
+
+    Raises
+    ------
+    ValueError
+        If the model was opened for some words only, or has no definitional set complete.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = model_page(load_test_model(), words={"jobs": ["nurse", "engineer"]}, n=3)
+    >>> page.distribution[["set", "n", "mean", "std"]].round(3)
+              set      n   mean    std
+    0  vocabulary  10405  0.001  0.081
+    1        jobs      2  0.183  0.137
+    """
+    import pandas as pd
+
+    check_model(model)
+    directions = bias_directions(model, criterion, preprocessors=preprocessors)
+    rows, _ = plain_rows(model, among)
+    cosines = vocabulary_cosines(model, directions.towards, among)[rows]
+    parts = [
+        projections_frame(
+            model.name, VOCABULARY, bare_words(model, words_at(model, rows)), cosines, directions
+        )
+    ]
+    if words is None:
+        words = {
+            f"{name} stereotypes": list(part)
+            for name, part in directions.criterion.stereotyped_words.items()
+        }
+    n_lost = 0
+    if len(word_lists(words)) if words else 0:
+        own = project(model, words, directions, preprocessors=preprocessors)
+        n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
+        parts.append(own)
+    projections = pd.concat(parts, ignore_index=True)
+    return ModelPage(
+        model.name,
+        directions,
+        distribution_of(projections),
+        extreme_words(
+            model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors
+        ),
+        projections,
+        n_lost,
+    )
+
+
+def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
+    """Sum up projections per model, set and, if there are more than two, group.
+
+    Parameters
+    ----------
+    projections : DataFrame
+        What :func:`project` returns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `model`, `set`, perhaps `group`, then `n`, `mean`, `std` (population), `mean_abs`, and
+        quantiles, named '1 %' to '99 %'. Words without a direction are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("m", "jobs", "nurse", 0.4), ("m", "jobs", "pilot", -0.2)]
+    >>> table = pd.DataFrame(rows, columns=["model", "set", "word", "projection"])
+    >>> distribution_of(table)[["n", "mean", "mean_abs", "50 %"]]
+       n  mean  mean_abs  50 %
+    0  2   0.1       0.3   0.1
+    """
+    import pandas as pd
+
+    keys = [name for name in ("model", "set", "group") if name in projections]
+    rows = []
+    for key, part in projections.groupby(keys, sort=False, observed=True):
+        values = part["projection"].to_numpy(np.float64)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            continue
+        quantiles = np.quantile(values, _QUANTILES)
+        rows.append(
+            {
+                **dict(zip(keys, key, strict=True)),
+                "n": len(values),
+                "mean": values.mean(),
+                "std": values.std(),
+                "mean_abs": np.abs(values).mean(),
+                **{
+                    f"{100 * share:g} %": value
+                    for share, value in zip(_QUANTILES, quantiles, strict=True)
+                },
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def sides(groups: Sequence[str]) -> dict[str, str]:
+    """Return what figures call the sides of zero: nothing if there are more than two groups."""
+    if len(groups) != 2:
+        return {}
+    return {"toward_first": groups[0], "toward_second": groups[1]}

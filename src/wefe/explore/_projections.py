@@ -1,0 +1,318 @@
+"""Where words lie along the directions of a criterion: lists of words, vocabularies, extremes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from wefe._checks import check_positive_int, check_sequence, check_word_set, found
+from wefe.embeddings import embed_tuples
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.metrics._geometry import Vectors
+from wefe.models._keyed_vectors import FloatArray
+from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query
+from wefe.running import unique_labels
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+#: What functions take for words: one list, lists by name, or the sets of a query.
+WordLists: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]] | Query
+Models: TypeAlias = WordEmbeddingModel | Sequence[WordEmbeddingModel]
+
+#: Gonen and Goldberg (2019) look at that many words from the start of a vocabulary.
+FREQUENT = 50_000
+VOCABULARY = "vocabulary"
+
+
+def project(
+    models: Models,
+    words: WordLists | None = None,
+    criterion: CriterionLike = "gender",
+    *,
+    preprocessors: Preprocessors | None = None,
+) -> pd.DataFrame:
+    """Project words on the bias direction of a criterion, in one model or several.
+
+    Parameters
+    ----------
+    models : WordEmbeddingModel or sequence of them
+        Each has a direction of its own, unless `criterion` holds directions.
+    words : sequence of str, mapping or Query, optional
+        A list of words; lists by name, for the distribution per word group; or the sets of a query.
+        By default the whole vocabulary of each model.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        Whose direction; see :func:`bias_directions`.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per model, set and word, with the columns `model`, `set`, `word` and `projection`:
+        the cosine with the bias direction, in [-1, 1], positive towards the first group. Of more
+        than two groups, one row for each of them, named in a further column `group`, with the
+        cosine with the direction towards it. `attrs` has 'criterion', 'groups', and 'lost': model
+        -> set -> words that were not found.
+
+    Raises
+    ------
+    ValueError
+        If no word is found in a model, or a model that was opened for some words only is asked
+        for its vocabulary.
+
+    Notes
+    -----
+    Lists are computed in float64; a whole vocabulary as wide as its vectors, in one pass. Words of
+    a vocabulary that have no direction are NaN.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, section 5.2; Gonen and Goldberg, NAACL-HLT 2019, section 3.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> project(load_test_model(), ["nurse", "engineer", "chair"]).round(3)
+              model    set      word  projection
+    0  minilm-words  words     nurse       0.320
+    1  minilm-words  words  engineer       0.046
+    2  minilm-words  words     chair       0.125
+    """
+    import pandas as pd
+
+    given = check_models(models)
+    lists = None if words is None else word_lists(words)
+    parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
+    groups: tuple[str, ...] = ()
+    name = ""
+    for label, model in zip(labels_of(given), given, strict=True):
+        directions = bias_directions(model, criterion, preprocessors=preprocessors)
+        groups, name = directions.groups, directions.name
+        if lists is None:
+            towards = directions.towards[: 1 if directions.is_binary else None]
+            cosines: FloatArray = vocabulary_cosines(model, towards)
+            every = bare_words(model, words_at(model, np.arange(len(cosines))))
+            parts.append(projections_frame(label, VOCABULARY, every, cosines, directions))
+            continue
+        lost[label] = {}
+        for set_name, (known, unknown, vectors) in _looked_up(model, lists, preprocessors).items():
+            lost[label][set_name] = unknown
+            cosines = directions.cosines(vectors)
+            parts.append(projections_frame(label, set_name, known, cosines, directions))
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs.update({"criterion": name, "groups": list(groups), "lost": lost})
+    return table
+
+
+def extreme_words(
+    models: Models,
+    n: int = 10,
+    criterion: CriterionLike = "gender",
+    *,
+    words: Sequence[str] | None = None,
+    among: int | None = FREQUENT,
+    ignore: Sequence[str] | None = None,
+    preprocessors: Preprocessors | None = None,
+) -> pd.DataFrame:
+    """Find the words that lie farthest towards each group.
+
+    Parameters
+    ----------
+    models : WordEmbeddingModel or sequence of them
+        Each has a direction of its own, unless `criterion` holds directions.
+    n : int, default=10
+        Words wanted for each group.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        Whose direction; see :func:`bias_directions`.
+    words : sequence of str, optional
+        Only these; for example names of occupations.
+    among : int or None, default=50_000
+        Without `words`: that many from the start of the vocabulary, which most files sort by
+        falling frequency; None for all. Of them those that look like words: in lower case, shorter
+        than 20 letters, without digits and punctuation.
+    ignore : sequence of str, optional
+        Words that are left out; by default those to which a group rightly belongs, as the
+        criterion has them (`BiasDirections.words`). An empty list ignores none.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `model`, `group`, `rank` (from 1), `word` and `projection`: the cosine with the direction
+        towards that group, in (0, 1]. Fewer rows where fewer words lean that way. `attrs` has
+        'criterion' and 'groups'.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, figure 1.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> extreme_words(load_test_model(), n=2).round(3)
+              model   group  rank     word  projection
+    0  minilm-words  female     1  hillary       0.451
+    1  minilm-words  female     2     mary       0.441
+    2  minilm-words    male     1      hes       0.431
+    3  minilm-words    male     2      bro       0.287
+    """
+    import pandas as pd
+
+    given = check_models(models)
+    check_positive_int("n", n)
+    rows = []
+    groups: tuple[str, ...] = ()
+    name = ""
+    for label, model in zip(labels_of(given), given, strict=True):
+        directions = bias_directions(model, criterion, preprocessors=preprocessors)
+        groups, name = directions.groups, directions.name
+        left_out = directions.words if ignore is None else frozenset(ignore)
+        if words is None:
+            known, cosines = _of_vocabulary(model, directions, n, among, left_out)
+        else:
+            ((known, _, vectors),) = _looked_up(
+                model, {"words": list(words)}, preprocessors
+            ).values()
+            kept = [row for row, word in enumerate(known) if word not in left_out]
+            known, cosines = [known[row] for row in kept], directions.cosines(vectors[kept])
+        for position, group in enumerate(groups):
+            # A stable sort: of equal words the more frequent one comes first.
+            order = np.argsort(-cosines[:, position], kind="stable")[:n]
+            for rank, row in enumerate(order[cosines[order, position] > 0], 1):
+                rows.append((label, group, rank, known[row], float(cosines[row, position])))
+    table = pd.DataFrame(rows, columns=["model", "group", "rank", "word", "projection"])
+    table.attrs.update({"criterion": name, "groups": list(groups)})
+    return table
+
+
+def _of_vocabulary(
+    model: WordEmbeddingModel,
+    directions: BiasDirections,
+    n: int,
+    among: int | None,
+    left_out: frozenset[str],
+) -> tuple[list[str], Vectors]:
+    """Return the words farthest towards any group, in the order of their rows, and cosines."""
+    if among is not None:
+        among = check_positive_int("among", among)
+    rows, _ = plain_rows(model, among)
+    prefix = model.vocab_prefix or ""
+    vocab = model.vocab
+    ignored = [vocab[prefix + word] for word in left_out if prefix + word in vocab]
+    rows = np.setdiff1d(rows, np.array(ignored, dtype=np.intp))
+    approximate = vocabulary_cosines(model, directions.towards, among)[rows]
+    usable = np.isfinite(approximate).all(axis=1)
+    rows, approximate = rows[usable], approximate[usable]
+    # Narrow numbers only sort out what is far; twice as many stand in for their rounding.
+    wanted: set[int] = set()
+    for column in approximate.T:
+        wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
+    few: Rows = np.array(sorted(wanted), dtype=np.intp)
+    return bare_words(model, words_at(model, few)), directions.cosines(word_rows(model, few))
+
+
+def check_models(models: object) -> list[WordEmbeddingModel]:
+    """Return one model or several as a list."""
+    if isinstance(models, WordEmbeddingModel):
+        return [models]
+    given = list(check_sequence("models", models))
+    for model in given:
+        check_model(model)
+    if not given:
+        raise ValueError("models is empty; one model or more is needed.")
+    return given
+
+
+def labels_of(models: Sequence[WordEmbeddingModel]) -> list[str]:
+    """Return names that differ, even where those of models do not."""
+    return unique_labels([model.name for model in models], "models")
+
+
+def bare_words(model: WordEmbeddingModel, forms: Sequence[str]) -> list[str]:
+    """Return forms of a vocabulary without the model's prefix."""
+    prefix = model.vocab_prefix or ""
+    return [form.removeprefix(prefix) for form in forms]
+
+
+def word_lists(words: object) -> dict[str, list[str]]:
+    """Return lists of words by name."""
+    if isinstance(words, Query):
+        names = [*words.target_sets_names, *words.attribute_sets_names]
+        return dict(zip(names, map(list, words.target_sets + words.attribute_sets), strict=True))
+    if isinstance(words, Mapping):
+        lists = {str(name): list(check_word_set(f"words[{name!r}]", words[name])) for name in words}
+    elif isinstance(words, str):
+        raise TypeError(f"words must be a list; for one word write [{words!r}].")
+    else:
+        lists = {"words": list(check_word_set("words", words))}
+    if not lists:
+        raise ValueError(f"words is empty: {found(words)}.")
+    return lists
+
+
+def _looked_up(
+    model: WordEmbeddingModel,
+    lists: Mapping[str, Sequence[str]],
+    preprocessors: Preprocessors | None,
+) -> dict[str, tuple[list[str], tuple[str, ...], Vectors]]:
+    """Return, per list, the words found, those lost, and vectors."""
+    result: dict[str, tuple[list[str], tuple[str, ...], Vectors]] = {}
+    for name, words in lists.items():
+        parts = embed_tuples(
+            model,
+            [words],
+            name,
+            preprocessors,
+            discard_incomplete_sets=False,
+            warn_lost_sets=False,
+        )
+        if not parts:
+            result[name] = ([], tuple(words), np.empty((0, model.dim)))
+            continue
+        (part,) = parts
+        result[name] = (bare_words(model, part.words), part.lost, part.vectors)
+        if part.lost:
+            logger.warning(
+                "%s lacks %d of %d words of %r: %s",
+                *(model.name, len(part.lost), len(set(words)), name, ", ".join(part.lost)),
+            )
+    if not any(known for known, _, _ in result.values()):
+        raise ValueError(f"{model.name} has none of the words; they are looked up as written.")
+    return result
+
+
+def projections_frame(
+    label: str, set_name: str, words: Sequence[str], cosines: FloatArray, directions: BiasDirections
+) -> pd.DataFrame:
+    import pandas as pd
+
+    if directions.is_binary:
+        columns = {"word": list(words), "projection": cosines[:, 0]}
+    else:
+        n_groups = len(directions.groups)
+        columns = {
+            "word": np.repeat(np.array(list(words), dtype=object), n_groups),
+            "group": np.tile(np.array(directions.groups, dtype=object), len(words)),
+            "projection": cosines.ravel(),
+        }
+    table = pd.DataFrame(columns)
+    table.insert(0, "model", label)
+    table.insert(1, "set", set_name)
+    return table
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as plain data, fit for JSON; NaN is None."""
+    plain: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return plain

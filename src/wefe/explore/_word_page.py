@@ -1,0 +1,376 @@
+"""The page of a word: where it lies, what lies around it, and why that is near."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._checks import check_choice, check_positive_int, found, nearest
+from wefe.embeddings import get_embeddings_from_set
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
+from wefe.explore._projections import FREQUENT, bare_words, records
+from wefe.metrics._direct_bias import direct_bias_by_word
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._indirect_bias import indirect_bias
+from wefe.metrics._proximity import (
+    Neighborhoods,
+    neighbor_group_shares,
+    neighborhoods,
+    proximity_bias,
+)
+from wefe.models._passes import plain_rows, vocabulary_cosines, word_rows, words_at
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class WordPage:
+    """What is known of the bias of one word in one model.
+
+    Attributes
+    ----------
+    word : str
+        The word, as the vocabulary has it.
+    model_name : str
+        The model.
+    directions : BiasDirections
+        The directions: those of the original model, if there is one.
+    projection : pandas.Series
+        Cosine of the word with the direction towards each group, in [-1, 1].
+    direct_bias : float
+        Share of its length that lies in the bias subspace, in [0, 1].
+    percentile : float
+        Share of frequent words with a smaller direct bias, in [0, 1].
+    neighbors : pandas.DataFrame
+        Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, the group whose
+        direction it is nearest to, and `projection`, the cosine with that of the first group (of
+        more than two groups: the largest one); `indirect_bias`, the share of the similarity that
+        disappears without the bias directions; and `biased`, whether that is above `theta`.
+    proximity_bias : float
+        Share of the neighbours that are biased, in [0, 1].
+    neighbor_shares : pandas.Series
+        Share of the neighbours that lean to each group.
+    vocabulary_shares : pandas.Series
+        Share of frequent words that lean to each group: what to expect of neighbours by chance.
+    indirect_bias : pandas.Series
+        With each of the words asked about; NaN where it is undefined. Words that the model lacks
+        are not in it.
+    map : pandas.DataFrame
+        The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`,
+        `indirect_bias`, `is_center`.
+    map_method : str
+        'pca', 't-sne' or 'umap'.
+    theta : float
+        Above it a neighbour is biased.
+    """
+
+    word: str
+    model_name: str
+    directions: BiasDirections = field(repr=False)
+    projection: pd.Series[float] = field(repr=False)
+    direct_bias: float
+    percentile: float = field(repr=False)
+    neighbors: pd.DataFrame = field(repr=False)
+    proximity_bias: float
+    neighbor_shares: pd.Series[float] = field(repr=False)
+    vocabulary_shares: pd.Series[float] = field(repr=False)
+    indirect_bias: pd.Series[float] = field(repr=False)
+    map: pd.DataFrame = field(repr=False)
+    map_method: str = field(repr=False)
+    theta: float = field(repr=False)
+
+    @property
+    def leans_to(self) -> str | None:
+        """The group whose direction the word is nearest to; None if it is orthogonal to all."""
+        return str(self.projection.idxmax()) if self.projection.max() > 0 else None
+
+    def plot(self) -> Figure:
+        """Plot the map of the neighbourhood.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+        """
+        from wefe.plotting import plot_neighborhood
+
+        return plot_neighborhood(
+            self.map,
+            word=self.word,
+            groups=self.directions.groups,
+            method=METHODS[self.map_method],
+            theta=self.theta,
+            title=f"Neighbourhood of {self.word!r} in {self.model_name}",
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the neighbours, one per row, with word and model."""
+        table = self.neighbors.copy()
+        table.insert(0, "model", self.model_name)
+        table.insert(1, "word", self.word)
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as plain data, fit for JSON; what is undefined is None."""
+        return {
+            "word": self.word,
+            "model": self.model_name,
+            "criterion": self.directions.name,
+            "leans_to": self.leans_to,
+            "projection": _plain(self.projection),
+            "direct_bias": self.direct_bias,
+            "percentile": _plain(self.percentile),
+            "n_neighbors": len(self.neighbors),
+            "theta": self.theta,
+            "proximity_bias": _plain(self.proximity_bias),
+            "neighbor_shares": _plain(self.neighbor_shares),
+            "vocabulary_shares": _plain(self.vocabulary_shares),
+            "indirect_bias": _plain(self.indirect_bias),
+            "neighbors": records(self.neighbors),
+            "map_method": self.map_method,
+            "map": records(self.map),
+        }
+
+    def __str__(self) -> str:
+        groups = ", ".join(f"{group} {value:+.3f}" for group, value in self.projection.items())
+        shares = ", ".join(f"{group} {share:.0%}" for group, share in self.neighbor_shares.items())
+        usual = ", ".join(f"{share:.0%}" for share in self.vocabulary_shares)
+        lines = [
+            f"{self.word} in {self.model_name}: leans to {self.leans_to or 'no group'}",
+            f"  projection      {groups} (cosine with the direction of {self.directions.name})",
+            f"  direct bias     {self.direct_bias:.3f}, that of {self.percentile:.0%} of frequent "
+            "words is smaller",
+            f"  neighbours      {shares} of the {len(self.neighbors)} nearest ({usual} of frequent "
+            "words)",
+            f"  proximity bias  {self.proximity_bias:.2f} (share of them with an indirect bias "
+            f"above {self.theta:g})",
+        ]
+        if len(self.indirect_bias):
+            listed = ", ".join(f"{word} {beta:+.3f}" for word, beta in self.indirect_bias.items())
+            lines.append(f"  indirect bias   {listed}")
+        return "\n".join(lines)
+
+
+def word_page(
+    model: WordEmbeddingModel,
+    word: str,
+    criterion: CriterionLike = "gender",
+    *,
+    k: int = 100,
+    theta: float = 0.05,
+    others: Sequence[str] = (),
+    original: WordEmbeddingModel | None = None,
+    map_method: MapMethod = "pca",
+    random_state: int | None = 0,
+    preprocessors: Preprocessors | None = None,
+) -> WordPage:
+    """Gather what is known of the bias of a word: where it lies, and what lies around it.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary.
+    word : str
+        The word.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        The bias; see :func:`bias_directions`.
+    k : int, default=100
+        Nearest neighbours that are looked at; all other words, if there are fewer.
+    theta : float, default=0.05
+        A neighbour is biased if its indirect bias is above it.
+    others : sequence of str
+        Words whose indirect bias with the word is wanted.
+    original : WordEmbeddingModel, optional
+        The model before mitigation: directions and indirect bias are those in it, so that what is
+        left of the former bias shows.
+    map_method : {'pca', 't-sne', 'umap'}, default='pca'
+        How the neighbourhood is drawn in two dimensions; 't-sne' by scikit-learn, 'umap' by
+        umap-learn (``pip install "wefe[umap]"``).
+    random_state : int, default=0
+        Seed of t-SNE and UMAP.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    WordPage
+        ``print`` shows it; `neighbors` and `map` are frames; `plot` draws the map.
+
+    Raises
+    ------
+    KeyError
+        If the model lacks the word.
+    ValueError
+        If the model was opened for some words only.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016 (indirect bias); Kumar, Bhotia and Chakraborty, TACL 2020
+    (proximity bias); Kumar, Bhotia and Chakraborty, "Fair Embedding Engine", NLP-OSS 2020, whose
+    word report this generalises to any groups.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = word_page(load_test_model(), "nurse", k=20, others=["midwife", "doctor"])
+    >>> print(page)
+    nurse in minilm-words: leans to female
+      projection      female +0.320, male -0.320 (cosine with the direction of gender)
+      direct bias     0.320, that of 99% of frequent words is smaller
+      neighbours      female 95%, male 5% of the 20 nearest (50%, 50% of frequent words)
+      proximity bias  0.35 (share of them with an indirect bias above 0.05)
+      indirect bias   midwife +0.099, doctor -0.062
+    >>> page.neighbors[["neighbor", "cosine", "leans_to", "indirect_bias"]].head(3).round(3)
+      neighbor  cosine leans_to  indirect_bias
+    0   nurses   0.925   female          0.008
+    1  nursing   0.868   female          0.016
+    2  midwife   0.530   female          0.099
+    """
+    check_model(model)
+    before = model if original is None else original
+    directions = bias_directions(before, criterion, preprocessors=preprocessors)
+    check_choice("map_method", map_method, METHODS)
+    form = _form(model, word, preprocessors)
+    k = min(check_positive_int("k", k), len(model.vocab) - 1)
+    around = neighborhoods(
+        model, [form], directions.subspace, directions.towards, k, original=original
+    )
+    vector = model.get_vectors([form])
+    cosines = directions.cosines(vector)[0]
+    strength = float(direct_bias_by_word(vector, directions.subspace)[0])
+    smaller, usual = _of_frequent_words(model, directions, strength)
+    return WordPage(
+        word=bare_words(model, [form])[0],
+        model_name=model.name,
+        directions=directions,
+        projection=_series(cosines, directions.groups),
+        direct_bias=strength,
+        percentile=smaller,
+        neighbors=_neighbors(model, around, directions, theta),
+        proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
+        neighbor_shares=_series(neighbor_group_shares(around.along)[0], directions.groups),
+        vocabulary_shares=_series(usual, directions.groups),
+        indirect_bias=_indirect(before, form, others, directions, preprocessors),
+        map=_map(model, form, around, directions, map_method, random_state),
+        map_method=map_method,
+        theta=theta,
+    )
+
+
+def _form(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
+    """Return a word as the vocabulary of a model has it."""
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string; got {found(word)}.")
+    _, known = get_embeddings_from_set(model, [word], preprocessors)
+    if not known:
+        hint = nearest(word, bare_words(model, list(model.vocab)))
+        raise KeyError(f"{model.name} has no word {word!r}; it is looked up as written.{hint}")
+    (bare,) = known
+    prefix = model.vocab_prefix or ""
+    return bare if bare in model.vocab else prefix + bare
+
+
+def _plain(values: Any) -> Any:
+    """Return a number or numbers fit for JSON: what is undefined is None."""
+    if isinstance(values, float):
+        return None if math.isnan(values) else values
+    return {str(name): _plain(float(value)) for name, value in values.items()}
+
+
+def _series(values: Vectors, groups: Sequence[str]) -> pd.Series[float]:
+    import pandas as pd
+
+    return pd.Series(values, index=list(groups), dtype=np.float64)
+
+
+def _of_frequent_words(
+    model: WordEmbeddingModel, directions: BiasDirections, strength: float
+) -> tuple[float, Vectors]:
+    """Return the share of frequent words with less direct bias, and of those of each group."""
+    rows, _ = plain_rows(model, FREQUENT)
+    both = np.concatenate([directions.subspace, directions.towards])
+    cosines = vocabulary_cosines(model, both, FREQUENT)[rows].astype(np.float64)
+    cosines = cosines[np.isfinite(cosines).all(axis=1)]
+    along, towards = np.split(cosines, [len(directions.subspace)], axis=1)
+    smaller = float((np.linalg.norm(along, axis=1) < strength).mean())
+    return smaller, neighbor_group_shares(towards[None])[0]
+
+
+def _neighbors(
+    model: WordEmbeddingModel, around: Neighborhoods, directions: BiasDirections, theta: float
+) -> pd.DataFrame:
+    import pandas as pd
+
+    along, beta = around.along[0], around.indirect_bias[0]
+    # Of words that the original model lacks nothing is known.
+    largest = np.where(np.isfinite(along), along, -np.inf).max(axis=1)
+    towards = np.where(largest > 0, (along == largest[:, None]).argmax(axis=1), -1)
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(beta) + 1),
+            "neighbor": bare_words(model, words_at(model, around.rows[0])),
+            "cosine": around.cosines[0],
+            "leans_to": [directions.groups[group] if group >= 0 else None for group in towards],
+            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "indirect_bias": beta,
+            "biased": beta > theta,
+        }
+    )
+
+
+def _indirect(
+    model: WordEmbeddingModel,
+    form: str,
+    others: Sequence[str],
+    directions: BiasDirections,
+    preprocessors: Preprocessors | None,
+) -> pd.Series[float]:
+    import pandas as pd
+
+    if not len(others):
+        return pd.Series(dtype=np.float64)
+    lost, known = get_embeddings_from_set(model, list(others), preprocessors)
+    if lost:
+        logger.warning("%s lacks %s", model.name, ", ".join(lost))
+    if not known:
+        return pd.Series(dtype=np.float64)
+    values = indirect_bias(model.get_vectors([form]), list(known.values()), directions.subspace)
+    return pd.Series(values, index=list(known))
+
+
+def _map(
+    model: WordEmbeddingModel,
+    form: str,
+    around: Neighborhoods,
+    directions: BiasDirections,
+    method: str,
+    random_state: int | None,
+) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = np.concatenate([[model.vocab[form]], around.rows[0]])
+    points = in_two_dimensions(word_rows(model, rows), method, random_state)
+    own = directions.cosines(model.get_vectors([form]))
+    along = np.concatenate([own, around.along[0]])
+    return pd.DataFrame(
+        {
+            "word": bare_words(model, words_at(model, rows)),
+            "x": points[:, 0],
+            "y": points[:, 1],
+            "cosine": np.concatenate([[1.0], around.cosines[0]]),
+            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "indirect_bias": np.concatenate([[0.0], around.indirect_bias[0]]),
+            "is_center": np.arange(len(rows)) == 0,
+        }
+    )

@@ -1,0 +1,127 @@
+"""Directions of a criterion: those of the worked example, however the criterion is written."""
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.datasets import Criterion
+from wefe.explore import BiasDirections, bias_directions
+
+PAIRS = [("she", "he"), ("woman", "man")]
+TRIPLES = [("she", "he", "they"), ("woman", "man", "folk")]
+
+
+def test_the_direction_of_two_groups_is_that_of_the_worked_example(toy_model):
+    found = bias_directions(toy_model, PAIRS)
+    g = [0.997742, -0.067150, -0.001556]
+    np.testing.assert_allclose(found.towards, [g, np.negative(g)], atol=1e-6)
+    np.testing.assert_allclose(found.subspace, [g], atol=1e-6)
+    np.testing.assert_allclose(found.explained_variance_ratio, [0.996115, 0.003885, 0], atol=1e-6)
+    assert found.is_binary
+    assert found.dim == 3
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        PAIRS,
+        [list(pair) for pair in PAIRS],
+        {"she": ["she", "woman"], "he": ["he", "man"]},
+        Criterion("sex", PAIRS, class_names=["she", "he"]),
+    ],
+)
+def test_a_criterion_may_be_written_in_many_ways(toy_model, criterion):
+    found = bias_directions(toy_model, criterion)
+    assert found.groups == ("she", "he")
+    np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
+
+
+def test_one_pair_is_the_difference_of_its_unit_vectors(toy_model):
+    found = bias_directions(toy_model, ("she", "he"))
+    np.testing.assert_allclose(found.towards[0], [0.996588, -0.059793, -0.056887], atol=1e-6)
+
+
+def test_directions_found_before_are_taken_as_they_are(toy_model):
+    found = bias_directions(toy_model, PAIRS)
+    assert bias_directions(toy_model, found) is found
+    other = WordEmbeddingModel((["she"], np.ones((1, 2))), "flat")
+    with pytest.raises(ValueError, match="3 dimensions and flat has 2"):
+        bias_directions(other, found)
+
+
+def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy_model):
+    found = bias_directions(toy_model, TRIPLES)
+    units = {w: toy_model[w] / np.linalg.norm(toy_model[w]) for t in TRIPLES for w in t}
+    expected = []
+    for group in range(3):
+        offsets = [
+            units[words[group]] - sum(units[word] for word in words) / 3 for words in TRIPLES
+        ]
+        mean = sum(offsets) / len(offsets)
+        expected.append(mean / np.linalg.norm(mean))
+    np.testing.assert_allclose(found.towards, expected, atol=1e-12)
+    assert found.subspace.shape == (2, 3)
+    np.testing.assert_allclose(found.subspace @ found.subspace.T, np.eye(2), atol=1e-12)
+    # Nothing of the directions is outside of the subspace.
+    np.testing.assert_allclose(
+        found.towards @ found.subspace.T @ found.subspace, found.towards, atol=1e-12
+    )
+
+
+def test_the_order_of_groups_only_permutes_directions(toy_model):
+    turned = [words[::-1] for words in TRIPLES]
+    first, second = (bias_directions(toy_model, sets) for sets in (TRIPLES, turned))
+    np.testing.assert_allclose(first.towards, second.towards[::-1], atol=1e-12)
+
+
+def test_a_rotation_of_the_space_rotates_directions(toy_model):
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
+    rotated = WordEmbeddingModel((list(toy_model), toy_model.vectors @ turn), "rotated")
+    for sets in (PAIRS, TRIPLES):
+        np.testing.assert_allclose(
+            bias_directions(rotated, sets).towards,
+            bias_directions(toy_model, sets).towards @ turn,
+            atol=1e-12,
+        )
+
+
+def test_incomplete_sets_are_left_out_and_counted(toy_model, caplog):
+    found = bias_directions(toy_model, [*PAIRS, ("queen", "king")])
+    assert found.n_lost == 1
+    assert found.sets == tuple(PAIRS)
+    assert "queen" in caplog.text
+    np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
+
+
+def test_words_may_have_other_forms(toy_model):
+    upper = [tuple(word.upper() for word in pair) for pair in PAIRS]
+    with pytest.raises(ValueError, match="none of the 2 definitional_sets complete"):
+        bias_directions(toy_model, upper)
+    found = bias_directions(toy_model, upper, preprocessors=[{}, {"lowercase": True}])
+    np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
+
+
+def test_cosines_are_those_of_unit_vectors_and_nan_without_a_direction(toy_model):
+    found = bias_directions(toy_model, PAIRS)
+    vectors = [toy_model["nurse"] * 7, np.zeros(3), [np.nan, 1, 1], toy_model["pilot"]]
+    cosines = found.cosines(vectors)
+    np.testing.assert_allclose(cosines[[0, 3], 0], [0.517465, -0.497935], atol=1e-6)
+    assert np.isnan(cosines[1:3]).all()
+
+
+@pytest.mark.parametrize("criterion", [None, 3, [], [3]])
+def test_what_is_no_criterion_is_refused(toy_model, criterion):
+    with pytest.raises((TypeError, ValueError)):
+        bias_directions(toy_model, criterion)
+
+
+def test_groups_of_different_sizes_are_refused(toy_model):
+    with pytest.raises(ValueError, match="paired by position"):
+        bias_directions(toy_model, {"f": ["she", "woman"], "m": ["he"]})
+
+
+def test_a_published_criterion_needs_no_download(packaged_model, monkeypatch):
+    monkeypatch.setattr("wefe.datasets._debiaswe.fetch_file", None)
+    found = bias_directions(packaged_model, "gender")
+    assert isinstance(found, BiasDirections)
+    assert {"actress", "she"} <= found.words

@@ -1,0 +1,244 @@
+"""Pages of a word and of a model: each number is that of the function that defines it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.explore import bias_directions, in_two_dimensions, model_page, word_page
+from wefe.metrics import direct_bias, indirect_bias
+
+PAIRS = [("she", "he"), ("woman", "man")]
+TRIPLES = [("she", "he", "they"), ("woman", "man", "folk")]
+
+
+@pytest.fixture
+def page(toy_model):
+    return word_page(toy_model, "nurse", PAIRS, k=5, others=["home", "pilot", "she"])
+
+
+def test_a_word_has_the_numbers_of_the_worked_example(page):
+    assert page.projection["she"] == pytest.approx(0.517465, abs=1e-6)
+    assert page.projection["he"] == -page.projection["she"]
+    assert page.leans_to == "she"
+    assert page.direct_bias == pytest.approx(0.517465, abs=1e-6)
+    expected = {"home": 0.226520, "pilot": -1.067622, "she": 0.182662}
+    assert page.indirect_bias.to_dict() == pytest.approx(expected, abs=1e-6)
+
+
+def slow_neighbors(model, word, directions, k):
+    """Neighbours with what is known of each, by loops over the definitions."""
+    g = directions.towards[0]
+    unit = {w: model[w] / np.linalg.norm(model[w]) for w in model}
+    near = sorted((w for w in model if w != word), key=lambda w: -(unit[w] @ unit[word]))[:k]
+    rows = []
+    for other in near:
+        w, v = unit[word], unit[other]
+        w_o, v_o = w - (w @ g) * g, v - (v @ g) * g
+        orthogonal = w_o @ v_o / np.linalg.norm(w_o) / np.linalg.norm(v_o)
+        rows.append((other, w @ v, v @ g, (w @ v - orthogonal) / (w @ v)))
+    return rows
+
+
+def test_neighbours_are_those_of_a_loop(toy_model, page):
+    expected = slow_neighbors(toy_model, "nurse", page.directions, 5)
+    assert page.neighbors["neighbor"].tolist() == [row[0] for row in expected]
+    assert page.neighbors["rank"].tolist() == [1, 2, 3, 4, 5]
+    columns = page.neighbors[["cosine", "projection", "indirect_bias"]]
+    np.testing.assert_allclose(columns, [row[1:] for row in expected], atol=1e-9)
+    leaning = ["she" if row[2] > 0 else "he" for row in expected]
+    assert page.neighbors["leans_to"].tolist() == leaning
+    assert page.neighbor_shares["she"] == leaning.count("she") / 5
+    biased = [row[3] > 0.05 for row in expected]
+    assert page.neighbors["biased"].tolist() == biased
+    assert page.proximity_bias == pytest.approx(np.mean(biased))
+
+
+def test_theta_is_the_threshold_of_biased_neighbours(toy_model):
+    counts = [
+        word_page(toy_model, "nurse", PAIRS, k=5, theta=theta).proximity_bias
+        for theta in (-10, 0.05, 10)
+    ]
+    assert counts[0] == 1
+    assert counts[2] == 0
+    assert 0 < counts[1] < 1
+
+
+def test_all_words_are_neighbours_if_there_are_fewer(toy_model):
+    assert len(word_page(toy_model, "nurse", PAIRS, k=1000).neighbors) == 12
+
+
+def test_frequent_words_say_what_to_expect_of_neighbours(toy_model, page):
+    along = page.directions.cosines(toy_model.vectors)[:, 0]
+    assert page.vocabulary_shares["she"] == pytest.approx((along > 0).mean())
+    assert page.percentile == pytest.approx((np.abs(along) < page.direct_bias).mean())
+
+
+def test_after_a_mitigation_the_former_directions_are_asked_for(toy_model):
+    directions = bias_directions(toy_model, PAIRS)
+    g = directions.towards[0]
+    units = toy_model.vectors / np.linalg.norm(toy_model.vectors, axis=1, keepdims=True)
+    removed = WordEmbeddingModel((list(toy_model), units - np.outer(units @ g, g)), "removed")
+    page = word_page(removed, "nurse", PAIRS, k=5, original=toy_model)
+    assert page.model_name == "removed"
+    assert page.projection["she"] == pytest.approx(0, abs=1e-12)
+    # Neighbours are the present ones; what they were tells where they lean to.
+    before = {w: units[row] @ g for w, row in toy_model.vocab.items()}
+    for row in page.neighbors.itertuples():
+        assert row.projection == pytest.approx(before[row.neighbor])
+    near = sorted(
+        (w for w in toy_model if w != "nurse"),
+        key=lambda w: -(removed[w] @ removed["nurse"]) / np.linalg.norm(removed[w]),
+    )
+    assert page.neighbors["neighbor"].tolist() == near[:5]
+
+
+def test_of_three_groups_there_are_three_numbers(toy_model):
+    page = word_page(toy_model, "nurse", TRIPLES, k=6)
+    assert page.projection.index.tolist() == ["she", "he", "they"]
+    assert page.neighbor_shares.sum() == pytest.approx(1)
+    assert set(page.neighbors["leans_to"]) <= {"she", "he", "they"}
+    directions = page.directions
+    others = [toy_model[w] for w in page.neighbors["neighbor"]]
+    np.testing.assert_allclose(
+        page.neighbors["indirect_bias"],
+        indirect_bias(toy_model["nurse"], others, directions.subspace),
+        atol=1e-9,
+    )
+    assert page.direct_bias == pytest.approx(direct_bias([toy_model["nurse"]], directions.subspace))
+
+
+def test_a_word_that_the_model_lacks_has_no_page(toy_model):
+    with pytest.raises(KeyError, match=r"no word 'nurze'.*Did you mean 'nurse'"):
+        word_page(toy_model, "nurze", PAIRS)
+    assert (
+        word_page(toy_model, "NURSE", PAIRS, preprocessors=[{}, {"lowercase": True}]).word
+        == "nurse"
+    )
+
+
+def test_words_to_compare_with_may_be_lost(toy_model, caplog):
+    page = word_page(toy_model, "nurse", PAIRS, others=["home", "xyz"])
+    assert page.indirect_bias.index.tolist() == ["home"]
+    assert "lacks xyz" in caplog.text
+
+
+def test_a_page_reads_as_text_and_as_json(toy_model, page):
+    assert str(page).startswith("nurse in toy: leans to she")
+    assert len(str(page).splitlines()) == 6
+    assert max(map(len, str(page).splitlines())) <= 100
+    plain = page.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["neighbors"][0]["neighbor"] == page.neighbors["neighbor"][0]
+    assert plain["indirect_bias"]["home"] == pytest.approx(0.226520, abs=1e-6)
+    frame = page.to_frame()
+    assert frame.columns[:2].tolist() == ["model", "word"]
+
+
+def test_undefined_numbers_are_none_in_json():
+    # b is orthogonal to a.
+    model = WordEmbeddingModel(
+        (["x", "y", "a", "b"], np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, 1]])), "m"
+    )
+    page = word_page(model, "a", ("x", "y"), others=["b"], k=3)
+    assert np.isnan(page.indirect_bias["b"])
+    plain = page.to_dict()
+    assert plain["indirect_bias"] == {"b": None}
+    json.dumps(plain, allow_nan=False)
+
+
+def test_a_prefix_is_not_shown(toy_model):
+    words = [f"/c/en/{word}" for word in toy_model]
+    model = WordEmbeddingModel((words, toy_model.vectors), "m", "/c/en/")
+    page = word_page(model, "nurse", PAIRS, k=3)
+    assert page.word == "nurse"
+    assert not page.map["word"].str.contains("/").any()
+    assert page.direct_bias == pytest.approx(0.517465, abs=1e-6)
+
+
+def test_the_map_has_the_word_in_its_first_row(page):
+    assert page.map["is_center"].tolist() == [True, *[False] * 5]
+    assert page.map["word"].tolist() == ["nurse", *page.neighbors["neighbor"]]
+    assert page.map["cosine"].tolist() == [1.0, *page.neighbors["cosine"]]
+
+
+# Maps
+
+
+def test_pca_keeps_distances_of_what_lies_in_a_plane():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
+    units = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+    points = in_two_dimensions(flat)
+    for array in (points, units):
+        assert array.shape[0] == 20
+    distances = [np.linalg.norm(array[:, None] - array[None], axis=-1) for array in (points, units)]
+    np.testing.assert_allclose(*distances, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["pca", "t-sne"])
+def test_a_map_is_the_same_for_the_same_seed(method, packaged_model):
+    vectors = packaged_model.vectors[:30]
+    first, second = (in_two_dimensions(vectors, method, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert first.shape == (30, 2)
+    assert np.isfinite(first).all()
+
+
+def test_umap_draws_a_map(packaged_model):
+    pytest.importorskip("umap")
+    vectors = packaged_model.vectors[:30]
+    first, second = (in_two_dimensions(vectors, "umap", random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert first.shape == (30, 2)
+
+
+def test_without_its_library_umap_says_what_to_install(monkeypatch, packaged_model):
+    monkeypatch.setitem(__import__("sys").modules, "umap", None)
+    with pytest.raises(ImportError, match=r"pip install 'wefe\[umap\]'"):
+        in_two_dimensions(packaged_model.vectors[:30], "umap")
+
+
+@pytest.mark.parametrize("n_words", [1, 2, 3])
+@pytest.mark.parametrize("method", ["pca", "t-sne"])
+def test_few_words_have_a_map_too(n_words, method):
+    points = in_two_dimensions(np.eye(5)[:n_words], method)
+    assert points.shape == (n_words, 2)
+    assert np.isfinite(points).all()
+
+
+def test_an_unknown_map_is_refused(toy_model):
+    with pytest.raises(ValueError, match="t-sne"):
+        word_page(toy_model, "nurse", PAIRS, map_method="tsn")
+
+
+# Models
+
+
+def test_a_model_page_has_the_vocabulary_and_the_lists(toy_model):
+    page = model_page(toy_model, PAIRS, words={"neutral": ["nurse", "pilot", "tree", "xyz"]}, n=2)
+    rows = page.distribution.set_index("set")
+    assert rows.loc["vocabulary", "n"] == 13
+    assert rows.loc["neutral", "mean_abs"] == pytest.approx(0.379881, abs=1e-6)
+    assert page.n_lost == 1
+    assert page.extremes["word"].tolist()[:1] == ["home"] or len(page.extremes) == 4
+    text = str(page)
+    assert "farthest towards she" in text
+    assert "farthest towards he" in text
+    plain = page.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+def test_the_stereotypes_of_a_criterion_are_its_lists(packaged_model):
+    page = model_page(packaged_model, "religion", n=3)
+    assert page.distribution["set"].unique().tolist()[0] == "vocabulary"
+    assert len(page.distribution["set"].unique()) == 4
+    assert page.distribution["group"].nunique() == 3
+    assert page.extremes["group"].value_counts().tolist() == [3, 3, 3]
+
+
+def test_without_lists_there_is_the_vocabulary(toy_model):
+    page = model_page(toy_model, PAIRS)
+    assert page.distribution["set"].tolist() == ["vocabulary"]
+    assert page.n_lost == 0

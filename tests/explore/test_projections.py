@@ -1,0 +1,213 @@
+"""Projections of lists and vocabularies, and the words that lie farthest out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import Query, WordEmbeddingModel, load
+from wefe.explore import bias_directions, distribution_of, extreme_words, project
+
+PAIRS = [("she", "he"), ("woman", "man")]
+TRIPLES = [("she", "he", "they"), ("woman", "man", "folk")]
+NEUTRAL = ["nurse", "pilot", "tree"]
+
+
+def random_model(n_words=500, dim=6, name="random", prefix=None, dtype=np.float32):
+    vectors = np.random.default_rng(0).normal(size=(n_words, dim)).astype(dtype)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [
+        letters[i % 26] + letters[i // 26 % 26] + letters[i // 676 % 26] for i in range(n_words)
+    ]
+    return WordEmbeddingModel(([(prefix or "") + w for w in words], vectors), name, prefix)
+
+
+def test_projections_are_those_of_the_worked_example(toy_model):
+    table = project(toy_model, NEUTRAL, PAIRS)
+    assert table.columns.tolist() == ["model", "set", "word", "projection"]
+    np.testing.assert_allclose(table["projection"], [0.517465, -0.497935, 0.124241], atol=1e-6)
+    assert table.attrs["groups"] == ["she", "he"]
+
+
+def test_a_vocabulary_is_projected_as_its_words_are():
+    model = random_model()
+    direction = [("aaa", "baa"), ("caa", "daa")]
+    every = project(model, criterion=direction)
+    assert every["set"].unique().tolist() == ["vocabulary"]
+    assert every["word"].tolist() == list(model.vocab)
+    lists = project(model, list(model.vocab), direction)
+    np.testing.assert_allclose(every["projection"], lists["projection"], atol=1e-6)
+
+
+def test_lists_have_names_and_queries_have_sets(toy_model):
+    lists = {"jobs": ["nurse", "pilot"], "plants": ["tree"]}
+    assert project(toy_model, lists, PAIRS)["set"].tolist() == ["jobs", "jobs", "plants"]
+    query = Query([["she"], ["he"]], [["home"], ["job"]], ["F", "M"], ["Family", "Career"])
+    assert project(toy_model, query, PAIRS)["set"].tolist() == ["F", "M", "Family", "Career"]
+
+
+def test_of_three_groups_there_is_a_row_for_each(toy_model):
+    table = project(toy_model, NEUTRAL, TRIPLES)
+    assert table["group"].tolist() == ["she", "he", "they"] * 3
+    cosines = bias_directions(toy_model, TRIPLES).cosines([toy_model[w] for w in NEUTRAL])
+    np.testing.assert_allclose(table["projection"], cosines.ravel(), atol=1e-12)
+
+
+def test_several_models_have_directions_of_their_own_or_one_in_common(toy_model):
+    flipped = WordEmbeddingModel((list(toy_model), -toy_model.vectors), "flipped")
+    both = project([toy_model, flipped], NEUTRAL, PAIRS)
+    by_model = both.pivot(index="word", columns="model", values="projection")
+    # The space is turned, and the direction with it.
+    np.testing.assert_allclose(by_model["flipped"], by_model[toy_model.name], atol=1e-12)
+    one = bias_directions(toy_model, PAIRS)
+    common = project([toy_model, flipped], NEUTRAL, one)
+    by_model = common.pivot(index="word", columns="model", values="projection")
+    np.testing.assert_allclose(by_model["flipped"], -by_model[toy_model.name], atol=1e-12)
+
+
+def test_models_of_one_name_are_told_apart(toy_model):
+    table = project([toy_model, toy_model], NEUTRAL, PAIRS)
+    assert table["model"].nunique() == 2
+
+
+def test_lost_words_are_counted_and_said(toy_model, caplog):
+    table = project(toy_model, {"jobs": ["nurse", "astronaut"], "none": ["xyz"]}, PAIRS)
+    assert table["word"].tolist() == ["nurse"]
+    assert table.attrs["lost"][toy_model.name] == {"jobs": ("astronaut",), "none": ("xyz",)}
+    assert "lacks 1 of 2 words of 'jobs': astronaut" in caplog.text
+
+
+def test_a_list_of_which_nothing_is_found_is_an_error(toy_model):
+    with pytest.raises(ValueError, match="has none of the words"):
+        project(toy_model, ["astronaut"], PAIRS)
+
+
+@pytest.mark.parametrize("words", ["nurse", [], {}, 3, {"jobs": "nurse"}])
+def test_what_is_no_list_of_words_is_refused(toy_model, words):
+    with pytest.raises((TypeError, ValueError)):
+        project(toy_model, words, PAIRS)
+
+
+def test_words_without_a_direction_are_nan_in_a_vocabulary():
+    model = WordEmbeddingModel((["a", "b", "c"], np.array([[1.0, 0], [0, 1.0], [0, 0]])), "m")
+    values = project(model, criterion=("a", "b"))["projection"]
+    assert values.isna().tolist() == [False, False, True]
+
+
+def test_a_model_of_some_words_only_is_refused_its_vocabulary(tmp_path, toy_model):
+    path = tmp_path / "toy.txt"
+    toy_model.save(path)
+    few = load(path, words=["she", "he", "woman", "man", "nurse"])
+    assert len(project(few, ["nurse"], PAIRS)) == 1
+    for ask in (project, extreme_words):
+        with pytest.raises(ValueError, match="whole vocabulary"):
+            ask(few, criterion=PAIRS)
+
+
+# Extremes
+
+
+def slow_extremes(model, pairs, n, ignore):
+    towards = bias_directions(model, pairs).towards
+    rows = []
+    for group, direction in enumerate(towards):
+        values = []
+        for word in model:
+            vector = model[word].astype(float)
+            if word not in ignore:
+                values.append((-(vector @ direction) / np.linalg.norm(vector), word))
+        rows += [(group, word, -value) for value, word in sorted(values)[:n] if value < 0]
+    return rows
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_extremes_are_those_of_a_loop_over_all_words(dtype):
+    model = random_model(dtype=dtype)
+    pairs = [("aaa", "baa"), ("caa", "daa")]
+    table = extreme_words(model, 7, pairs)
+    expected = slow_extremes(model, pairs, 7, {"aaa", "baa", "caa", "daa"})
+    assert table["word"].tolist() == [word for _, word, _ in expected]
+    assert table["rank"].tolist() == [*range(1, 8)] * 2
+    np.testing.assert_allclose(table["projection"], [v for *_, v in expected], rtol=1e-12)
+
+
+def test_extremes_of_three_groups(toy_model):
+    table = extreme_words(toy_model, 2, TRIPLES)
+    cosines = bias_directions(toy_model, TRIPLES)
+    for group, part in table.groupby("group"):
+        column = cosines.groups.index(group)
+        others = [w for w in toy_model if w not in cosines.words]
+        values = {w: cosines.cosines([toy_model[w]])[0, column] for w in others}
+        best = sorted(values, key=values.get, reverse=True)[:2]
+        assert part["word"].tolist() == [word for word in best if values[word] > 0]
+
+
+def test_words_of_the_groups_are_left_out_unless_wanted(toy_model):
+    assert "she" not in extreme_words(toy_model, 20, PAIRS)["word"].tolist()
+    everything = extreme_words(toy_model, 1, PAIRS, ignore=[])
+    assert everything["word"].tolist() == ["she", "he"]
+
+
+def test_only_words_that_look_like_words_unless_they_are_given():
+    words = ["she", "he", "nurse", "Nurse", "nurse2", "n-urse", "n" * 20, "pilot", "tree", "sea"]
+    vectors = np.eye(10)
+    vectors[2:, 0] = 0.5
+    model = WordEmbeddingModel((words, vectors), "m")
+    found = extreme_words(model, 20, ("she", "he"))["word"].tolist()
+    assert found == ["nurse", "pilot", "tree", "sea"]
+    given = extreme_words(model, 20, ("she", "he"), words=["Nurse", "nurse2"])["word"].tolist()
+    assert given == ["Nurse", "nurse2"]
+
+
+def test_a_vocabulary_in_upper_case_has_extremes():
+    words = ["SHE", "HE", "NURSE", "PILOT"]
+    model = WordEmbeddingModel((words, np.eye(4) + 0.1), "m")
+    table = extreme_words(model, 5, ("SHE", "HE"), ignore=[])
+    assert set(table["word"]) <= set(words)
+    assert len(table)
+
+
+def test_frequent_words_are_those_from_the_start():
+    model = random_model()
+    pairs = ("aaa", "baa")
+    table = extreme_words(model, 50, pairs, among=100)
+    rows = [model.vocab[word] for word in table["word"]]
+    assert max(rows) < 100
+    assert len(extreme_words(model, 500, pairs, among=None)) == 498
+
+
+def test_a_prefix_is_not_shown():
+    model = random_model(prefix="/c/en/")
+    assert not extreme_words(model, 3, ("aaa", "baa"))["word"].str.startswith("/").any()
+    assert not project(model, criterion=("aaa", "baa"))["word"].str.startswith("/").any()
+
+
+@pytest.mark.parametrize("bad", [{"n": 0}, {"n": 1.5}, {"among": 0}])
+def test_numbers_of_words_are_checked(toy_model, bad):
+    with pytest.raises((TypeError, ValueError)):
+        extreme_words(toy_model, **{"criterion": PAIRS, **bad})
+
+
+def test_no_models_are_an_error():
+    with pytest.raises(ValueError, match="models is empty"):
+        project([], NEUTRAL, PAIRS)
+
+
+# Distribution
+
+
+def test_a_distribution_is_that_of_numpy(toy_model):
+    table = project(toy_model, {"a": NEUTRAL, "b": ["home", "kids"]}, PAIRS)
+    rows = distribution_of(table).set_index("set")
+    for name, part in table.groupby("set"):
+        values = part["projection"].to_numpy()
+        assert rows.loc[name, "n"] == len(values)
+        assert rows.loc[name, "mean"] == pytest.approx(values.mean())
+        assert rows.loc[name, "std"] == pytest.approx(values.std())
+        assert rows.loc[name, "25 %"] == pytest.approx(np.quantile(values, 0.25))
+    # The direct bias of the worked example.
+    assert rows.loc["a", "mean_abs"] == pytest.approx(0.379881, abs=1e-6)
+
+
+def test_words_without_a_direction_are_not_in_a_distribution():
+    table = pd.DataFrame({"model": "m", "set": "s", "projection": [0.5, np.nan]})
+    assert distribution_of(table)["n"].tolist() == [1]
