@@ -2,10 +2,13 @@
 
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wefe import Query, WordEmbeddingModel, load
+from wefe.metrics import WEAT
 from wefe.words import check_preprocessors, preprocess_word, variants
 
 OPTIONS = [
@@ -209,3 +212,145 @@ def test_wrong_lists_of_preprocessors_are_refused(preprocessors, error, message)
 
 def test_no_list_of_preprocessors_means_words_as_they_are():
     assert check_preprocessors(None) == ({},)
+
+
+# Forms of Unicode, and apostrophes
+
+
+NINA = {form: unicodedata.normalize(form, "niña") for form in ("NFC", "NFD")}
+FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
+
+
+def test_composed_and_decomposed_words_are_brought_to_the_form_asked_for():
+    assert (len(NINA["NFC"]), len(NINA["NFD"])) == (4, 5)
+    for spelled in NINA.values():
+        for wanted, word in NINA.items():
+            assert preprocess_word(spelled, {"unicode_form": wanted}) == word
+            assert preprocess_word(spelled) == spelled
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(deadline=None)
+@given(words, options)
+def test_the_form_holds_whatever_the_other_options_do(form, word, options):
+    processed = preprocess_word(word, {**options, "unicode_form": form})
+    assert unicodedata.is_normalized(form, processed)
+
+
+def test_a_mark_does_not_begin_a_word():
+    # str.title() takes the letter after a combining mark for the first of a word.
+    assert NINA["NFD"].title() == "Nin\u0303A"
+    for spelled in NINA.values():
+        word = preprocess_word(spelled, {"titlecase": True, "unicode_form": "NFD"})
+        assert word == unicodedata.normalize("NFD", "Niña")
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "expected"),
+    [
+        ("ĳsberg", {"unicode_form": "NFKC"}, "ijsberg"),
+        ("ĳsberg", {"unicode_form": "NFC"}, "ĳsberg"),
+        ("ﬁlle", {"unicode_form": "NFKD"}, "fille"),
+        ("sœur", {"unicode_form": "NFKC"}, "sœur"),  # a letter of French, no ligature in print
+        ("straße", {"uppercase": True}, "STRASSE"),
+        ("straße", {"lowercase": True}, "straße"),
+        ("STRASSE", {"lowercase": True}, "strasse"),
+        ("ßa", {"titlecase": True}, "Ssa"),
+        ("straße", {"unicode_form": "NFKC", "strip_accents": True}, "straße"),
+        ("straße", {"strip_accents": "ascii"}, "strae"),
+        ("año", {"strip_accents": True}, "ano"),
+        ("IŞIK", {"lowercase": True}, "işik"),  # Turkish would have ışık
+        ("aujourd\u2019hui", {"apostrophes": "straight"}, "aujourd'hui"),
+        ("aujourd'hui", {"apostrophes": "typographic"}, "aujourd\u2019hui"),
+        ("l\u02bcart", {"apostrophes": "straight"}, "l'art"),
+        ("\u2018s-hertogenbosch", {"apostrophes": "straight"}, "'s-hertogenbosch"),
+        ("l`art", {"apostrophes": "straight"}, "l`art"),
+        ("L\uff07ART", {"unicode_form": "NFKC", "apostrophes": "typographic"}, "L\u2019ART"),
+    ],
+)
+def test_letters_that_are_not_what_they_look_like(word, options, expected):
+    assert preprocess_word(word, options) == expected
+
+
+@settings(deadline=None)
+@given(words, st.sampled_from(["straight", "typographic"]))
+def test_one_kind_of_apostrophe_is_left(word, kind):
+    other = {"straight": "\u2019", "typographic": "'"}[kind]
+    once = preprocess_word(word + "'\u2019\u2018\u02bc", {"apostrophes": kind})
+    assert other not in once
+    assert preprocess_word(once, {"apostrophes": kind}) == once
+    assert len(once) == len(word) + 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unicode_form": "nfc"}, "'NFC', 'NFD', 'NFKC', 'NFKD'; got str 'nfc'"),
+        ({"unicode_form": True}, "unicode_form must be one of"),
+        ({"unicode_form": None}, "unicode_form must be one of"),
+        ({"apostrophes": "curly"}, "apostrophes must be one of 'straight', 'typographic'"),
+        ({"apostrophe": "straight"}, "Did you mean 'apostrophes'"),
+    ],
+)
+def test_unknown_forms_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        preprocess_word("she", options)
+
+
+# A word of the query in one form, the vocabulary in the other one.
+SPANISH = {
+    "él": (1.0, 0.1), "niño": (0.9, 0.3), "ella": (-1.0, 0.2), "niña": (-0.8, 0.4),
+    "álgebra": (0.7, 0.7), "cálculo": (0.5, 0.8), "poesía": (-0.2, 0.9), "danza": (-0.4, 0.8),
+}  # fmt: skip
+
+
+def spanish_model(form):
+    vocabulary = [unicodedata.normalize(form, word) for word in SPANISH]
+    return WordEmbeddingModel.from_arrays(vocabulary, np.array(list(SPANISH.values())), name=form)
+
+
+def spanish_query(form):
+    spell = [unicodedata.normalize(form, word) for word in SPANISH]
+    return Query([spell[:2], spell[2:4]], [spell[4:6], spell[6:]])
+
+
+@pytest.mark.parametrize(("of_model", "of_query"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_queries_find_words_of_the_other_unicode_form(of_model, of_query):
+    expected = WEAT().run_query(spanish_query("NFC"), spanish_model("NFC"))["weat"]
+    model, query = spanish_model(of_model), spanish_query(of_query)
+    assert np.isnan(WEAT().run_query(query, model)["weat"])
+    for preprocessors in ([{"unicode_form": of_model}], [{}, {"unicode_form": of_model}]):
+        found = WEAT().run_query(query, model, preprocessors=preprocessors)
+        assert found["weat"] == expected
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize(("of_file", "of_query"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_text_files_of_vectors_keep_the_form_they_are_written_in(
+    tmp_path, header, of_file, of_query
+):
+    # With a header it is word2vec's text format, without it GloVe's.
+    path = tmp_path / "vectors.txt"
+    lines = [
+        f"{unicodedata.normalize(of_file, word)} {first} {second}"
+        for word, (first, second) in SPANISH.items()
+    ]
+    path.write_text("\n".join([f"{len(lines)} 2"] * header + lines) + "\n", encoding="utf-8")
+    model = load(path)
+    assert unicodedata.normalize(of_file, "niña") in model
+    assert unicodedata.normalize(of_query, "niña") not in model
+    expected = WEAT().run_query(spanish_query("NFC"), spanish_model("NFC"))["weat"]
+    found = WEAT().run_query(
+        spanish_query(of_query), model, preprocessors=[{"unicode_form": of_file}]
+    )
+    assert found["weat"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_apostrophes_of_a_query_and_of_a_vocabulary_are_matched():
+    model = WordEmbeddingModel.from_arrays(
+        ["aujourd'hui", "demain", "art", "calcul"], np.eye(4) + 0.1, name="tiny"
+    )
+    query = Query([["aujourd\u2019hui"], ["demain"]], [["art"], ["calcul"]])
+    assert np.isnan(WEAT().run_query(query, model)["weat"])
+    found = WEAT().run_query(query, model, preprocessors=[{"apostrophes": "straight"}])
+    assert found["weat"] == pytest.approx(0, abs=1e-9)

@@ -20,11 +20,17 @@ class Preprocessor(TypedDict, total=False):
     uppercase: bool
     titlecase: bool
     strip_accents: bool | Literal["ascii", "unicode"]
+    unicode_form: Literal["NFC", "NFD", "NFKC", "NFKD"]
+    apostrophes: Literal["straight", "typographic"]
     preprocessor: Callable[[str], str]
 
 
 _CASES = ("lowercase", "uppercase", "titlecase")
-_OPTIONS = (*_CASES, "strip_accents", "preprocessor")
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+_OPTIONS = (*_CASES, "strip_accents", "unicode_form", "apostrophes", "preprocessor")
+_APOSTROPHES = {"straight": "'", "typographic": "\u2019"}
+# Straight, both single quotation marks, and the letter that some languages spell with.
+_ANY_APOSTROPHE = tuple(map(ord, "'\u2018\u2019\u02bc"))
 
 
 #: A list of preprocessors, as users write it: plain dictionaries will do.
@@ -46,7 +52,15 @@ def preprocess_word(
         - ``lowercase``, ``uppercase``, ``titlecase`` : bool. Change the case, in this order if
           several are on.
         - ``strip_accents`` : bool or {'ascii', 'unicode'}. 'unicode' (the same as True) removes
-          combining marks, 'ascii' drops in addition whatever has no ASCII form.
+          combining marks, 'ascii' drops in addition whatever has no ASCII form: 'ß' stays, or is
+          dropped. In many languages the result is another word: 'año' (year) becomes 'ano'.
+        - ``unicode_form`` : {'NFC', 'NFD', 'NFKC', 'NFKD'}. The form of Unicode that is looked up.
+          A vocabulary may hold 'niña' with one letter 'ñ' (composed, NFC) or with 'n' and a mark
+          (decomposed, NFD): they look alike and are different strings. NFKC and NFKD also take
+          apart what is one letter in print only, such as the Dutch 'ĳ'. The word is composed
+          before its case is changed, and has this form at the end.
+        - ``apostrophes`` : {'straight', 'typographic'}. Write every apostrophe as U+0027 or as
+          U+2019: "aujourd'hui" is in print 'aujourd’hui'.
         - ``preprocessor`` : callable. Takes and returns a string; the other options are ignored.
     vocab_prefix : str, optional
         Put before the processed word (``"/c/en/"`` for ConceptNet); it is not processed itself.
@@ -69,6 +83,10 @@ def preprocess_word(
     'jose'
     >>> preprocess_word("Woman", {"preprocessor": str.upper}, vocab_prefix="/c/en/")
     '/c/en/WOMAN'
+    >>> len("niña"), len(preprocess_word("niña", {"unicode_form": "NFD"}))
+    (4, 5)
+    >>> preprocess_word("Aujourd’hui", {"lowercase": True, "apostrophes": "straight"})
+    "aujourd'hui"
     """
     if not isinstance(word, str):
         raise TypeError(f"word must be a string; got {found(word)}.")
@@ -92,6 +110,9 @@ def check_preprocessor(options: object) -> Preprocessor:
     accents = options.get("strip_accents", False)
     if not isinstance(accents, bool):
         check_choice("strip_accents", accents, ("ascii", "unicode"))
+    for option, choices in (("unicode_form", _FORMS), ("apostrophes", tuple(_APOSTROPHES))):
+        if option in options:
+            check_choice(option, options[option], choices)
     return options  # type: ignore[return-value]
 
 
@@ -138,6 +159,13 @@ def _apply(word: str, options: Preprocessor) -> str:
                 f"{found(processed)}."
             )
         return processed
+    form = options.get("unicode_form")
+    if form is not None:
+        # str.title() takes the letter after a mark for the start of a word.
+        word = unicodedata.normalize("NFKC" if "K" in form else "NFC", word)
+    apostrophe = options.get("apostrophes")
+    if apostrophe is not None:
+        word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[apostrophe]))
     if options.get("lowercase"):
         word = word.lower()
     if options.get("uppercase"):
@@ -147,7 +175,7 @@ def _apply(word: str, options: Preprocessor) -> str:
     accents = options.get("strip_accents", False)
     if accents:
         word = _strip_accents(word, to_ascii=accents == "ascii")
-    return word
+    return word if form is None else unicodedata.normalize(form, word)
 
 
 def _strip_accents(word: str, *, to_ascii: bool) -> str:

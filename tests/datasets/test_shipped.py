@@ -11,7 +11,7 @@ from wefe import datasets
 from wefe.datasets._shipped import read_shipped
 
 DATA = resources.files("wefe.datasets") / "data"
-NAMES = ["debias_multiclass", "debiaswe", "eds", "rnsb", "weat"]
+NAMES = ["debias_multiclass", "debiaswe", "eds", "rnsb", "sembias", "weat"]
 
 # key: (number of words, first, last), as listed with the published stimuli.
 WEAT = {
@@ -229,7 +229,8 @@ def test_shipped_words_are_clean(name):
 
 
 def test_the_package_carries_no_bulk_list():
-    assert sorted(file.name for file in DATA.iterdir()) == [f"{name}.json" for name in NAMES]
+    expected = [*(f"{name}.json" for name in NAMES), "languages"]
+    assert sorted(file.name for file in DATA.iterdir()) == sorted(expected)
     for name in NAMES:
         word_sets = read_shipped(name)["word_sets"]
         # The longest list that ships is the seed list of debiaswe.

@@ -3,6 +3,7 @@
 import logging
 import os
 import pickle
+import unicodedata
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import Query, load
+from wefe.embeddings import get_embeddings_from_set
 from wefe.models import UnreadWordError, WordEmbeddingModel, convert
 from wefe.models._load import words_of
 from wefe.words import variants
@@ -594,3 +596,25 @@ def test_missing_files_are_told_from_misspelt_names(tmp_path):
             load(missing)
     with pytest.raises(FileNotFoundError, match="Did you mean 'glove-twitter-25'"):
         load("glove-twiter-25")
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "options"),
+    [
+        (unicodedata.normalize("NFD", "niña"), "niña", {"unicode_form": "NFD"}),
+        ("niña", unicodedata.normalize("NFD", "niña"), {"unicode_form": "NFC"}),
+        (
+            "aujourd\u2019hui",
+            "aujourd'hui",
+            {"apostrophes": "typographic"},
+        ),
+    ],
+)
+def test_words_of_a_query_are_read_in_all_forms_that_unicode_has(tmp_path, written, asked, options):
+    path = tmp_path / "m.txt"
+    path.write_text(f"{written} 1 2\nel 2 1\n", encoding="utf-8")
+    query = Query([[asked]], [["el"]])
+    model = load(path, words=query)
+    lost, found = get_embeddings_from_set(model, [asked], [options])
+    assert not lost
+    assert list(found) == [written]

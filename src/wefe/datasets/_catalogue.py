@@ -5,6 +5,7 @@ from typing import Any
 
 from wefe.datasets import _bingliu, _debiaswe, _eds, _gn_glove
 from wefe.datasets._download import FILES, at_hand
+from wefe.datasets._languages import LANGUAGES
 from wefe.datasets._queries import QUERY_SETS, list_queries_left_out, references_to_fetch
 from wefe.datasets._shipped import read_shipped
 
@@ -58,6 +59,14 @@ _DATASETS = {
         "Word Embeddings. EMNLP 2018, pages 4847-4853.",
         "https://github.com/uclanlp/gn_glove",
     ),
+    "languages": _Dataset(
+        "list_languages",
+        "Gender words and occupations in seven languages",
+        len(LANGUAGES),
+        citation="The wefe developers, after the English word sets of Caliskan, Bryson and "
+        "Narayanan (Science 2017) and Garg, Schiebinger, Jurafsky and Zou (PNAS 2018).",
+        url="https://doi.org/10.1126/science.aal4230",
+    ),
 }
 
 
@@ -69,7 +78,8 @@ def list_datasets() -> list[dict[str, Any]]:
     list of dict
         One per dataset, with the keys
 
-        - `name`, and `function`: the function of :mod:`wefe.datasets` that returns it;
+        - `name`, and `function`: the function of :mod:`wefe.datasets` that returns it, or tells
+          what there is;
         - `what`: a line of description;
         - `word_sets`: number of entries when everything is at hand;
         - `delivery`: 'shipped', 'fetched' or 'partly fetched';
@@ -90,6 +100,7 @@ def list_datasets() -> list[dict[str, Any]]:
     debiaswe 8 partly fetched
     debias_multiclass 25 shipped
     gn_glove 4 fetched
+    languages 7 shipped
     """
     rows = []
     for name, dataset in _DATASETS.items():
@@ -144,6 +155,13 @@ def list_query_sets() -> list[dict[str, Any]]:
     case_study 25 15
     rnsb_national_origin 1 0
     rnsb_religion 1 0
+    gender_es 3 3
+    gender_fr 3 3
+    gender_de 3 3
+    gender_it 3 3
+    gender_nl 3 3
+    gender_sv 3 3
+    gender_pt 3 3
     """
     rows = []
     for name, query_set in QUERY_SETS.items():

@@ -12,6 +12,7 @@ from typing import Any
 from wefe._checks import check_choice, check_known, check_sequence, check_word_set, found
 from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._debiaswe import fetch_debiaswe
+from wefe.datasets._languages import LANGUAGES, load_language_criterion
 from wefe.query import Query
 
 _PRESETS = ("gender", "ethnicity", "religion")
@@ -180,10 +181,10 @@ def list_criteria() -> list[str]:
 
     Examples
     --------
-    >>> list_criteria()
-    ['gender', 'ethnicity', 'religion']
+    >>> list_criteria()[:5]
+    ['gender', 'ethnicity', 'religion', 'gender_es', 'gender_fr']
     """
-    return list(_PRESETS)
+    return [*_PRESETS, *(f"gender_{code}" for code in LANGUAGES)]
 
 
 def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Criterion:
@@ -191,8 +192,9 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
 
     Parameters
     ----------
-    name : {'gender', 'ethnicity', 'religion'} or path
-        A published criterion; or a JSON file with an object whose keys are the parameters of
+    name : {'gender', 'ethnicity', 'religion', 'gender_es', ...} or path
+        A published criterion; gender in another language (:func:`list_criteria` lists them); or a
+        JSON file with an object whose keys are the parameters of
         :class:`Criterion`, of which only 'definitional_sets' is needed.
     offline : bool, default=False
         For 'gender': True takes the 218 gender-specific words that ship with the package in place
@@ -236,7 +238,9 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     path = Path(name)
     if path.suffix == ".json" or path.is_file():
         return _read(path)
-    check_choice("criterion", str(name), (*_PRESETS, "FILE.json"))
+    check_choice("criterion", str(name), (*list_criteria(), "FILE.json"))
+    if str(name) not in _PRESETS:
+        return load_language_criterion(str(name).removeprefix("gender_"))
     published = fetch_debias_multiclass()
     if name == "gender":
         bolukbasi = fetch_debiaswe(offline=offline)

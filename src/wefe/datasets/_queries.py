@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wefe.datasets._bingliu import load_bingliu
 from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._eds import fetch_eds
+from wefe.datasets._languages import LANGUAGES, language_word_sets
 from wefe.datasets._rnsb import load_rnsb_identity_terms
 from wefe.datasets._weat import load_weat
 
@@ -131,6 +133,18 @@ QUERY_SETS = {
         (_recipe("rnsb/religion_terms/*", _SENTIMENT),),
     ),
 }
+QUERY_SETS |= {
+    f"gender_{code}": QuerySet(
+        f"Gender queries of the case study in {language}",
+        "The wefe developers, after the English word sets",
+        tuple(
+            _recipe(f"{code}/male_terms {code}/female_terms", f"{code}/{one} {code}/{other}")
+            for one, other in (("career", "family"), ("math", "arts"), ("science", "arts"))
+        ),
+        True,
+    )
+    for code, language in LANGUAGES.items()
+}
 CRITERIA = ("gender", "ethnicity", "religion")
 
 # Within a query set one name stands for one list. Where the key itself reads well, it is the name.
@@ -154,6 +168,12 @@ _SET_NAMES = {
     "eds/occupations_asian": "Asian occupations",
     "eds/occupations_hispanic": "Hispanic occupations",
 }
+# With the language in it, the queries of several languages have names of their own.
+_SET_NAMES |= {
+    f"{code}/{sex}_terms": f"{sex.capitalize()} terms ({code})"
+    for code in LANGUAGES
+    for sex in ("male", "female")
+}
 
 _AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
     "weat": load_weat,
@@ -161,6 +181,7 @@ _AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
     "eds": lambda: fetch_eds(offline=True),
     "debias_multiclass": fetch_debias_multiclass,
     "bingliu": dict,
+    **{code: partial(language_word_sets, code) for code in LANGUAGES},
 }
 _COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {"eds": fetch_eds, "bingliu": load_bingliu}
 
@@ -199,7 +220,9 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     ----------
     name : str
         `weat`, `gender`, `ethnicity`, `religion`, `case_study` (the three before, in that order),
-        `rnsb_national_origin` or `rnsb_religion`. :func:`list_query_sets` tells about each.
+        `rnsb_national_origin` or `rnsb_religion`; `gender_es`, `gender_fr`, `gender_de`,
+        `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`: gender wrt career and family, math and
+        arts, science and arts, in other languages. :func:`list_query_sets` tells about each.
     offline : bool, default=False
         If True, nothing is downloaded and the queries with words that do not ship with the package
         are left out; :func:`list_queries_left_out` names them.
@@ -225,6 +248,8 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     'Male terms and Female terms wrt Career and Family'
     >>> queries[0].target_sets[0][:3]
     ['he', 'son', 'his']
+    >>> load_query_set("gender_es")[0].query_name
+    'Male terms (es) and Female terms (es) wrt Career and Family'
     """
     from wefe.query import Query
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_positive_int, check_sequence, check_word_set, found
-from wefe.embeddings import embed_tuples
+from wefe._checks import check_positive_int, check_sequence, check_word_set, found, nearest
+from wefe.embeddings import embed_tuples, get_embeddings_from_set
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.metrics._geometry import Vectors
 from wefe.models._keyed_vectors import FloatArray
@@ -259,6 +259,19 @@ def word_lists(words: object) -> dict[str, list[str]]:
     if not lists:
         raise ValueError(f"words is empty: {found(words)}.")
     return lists
+
+
+def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
+    """Return a word as the vocabulary of a model has it."""
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string; got {found(word)}.")
+    _, known = get_embeddings_from_set(model, [word], preprocessors)
+    if not known:
+        hint = nearest(word, bare_words(model, list(model.vocab)))
+        raise KeyError(f"{model.name} has no word {word!r}; it is looked up as written.{hint}")
+    (bare,) = known
+    prefix = model.vocab_prefix or ""
+    return bare if bare in model.vocab else prefix + bare
 
 
 def _looked_up(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe._checks import check_choice, check_positive_int, found, nearest
+from wefe._checks import check_choice, check_positive_int
 from wefe.embeddings import get_embeddings_from_set
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._projections import FREQUENT, bare_words, records
+from wefe.explore._projections import FREQUENT, bare_words, form_of, records
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
@@ -241,7 +241,7 @@ def word_page(
     before = model if original is None else original
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
     check_choice("map_method", map_method, METHODS)
-    form = _form(model, word, preprocessors)
+    form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
     around = neighborhoods(
         model, [form], directions.subspace, directions.towards, k, original=original
@@ -266,19 +266,6 @@ def word_page(
         map_method=map_method,
         theta=theta,
     )
-
-
-def _form(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
-    """Return a word as the vocabulary of a model has it."""
-    if not isinstance(word, str):
-        raise TypeError(f"word must be a string; got {found(word)}.")
-    _, known = get_embeddings_from_set(model, [word], preprocessors)
-    if not known:
-        hint = nearest(word, bare_words(model, list(model.vocab)))
-        raise KeyError(f"{model.name} has no word {word!r}; it is looked up as written.{hint}")
-    (bare,) = known
-    prefix = model.vocab_prefix or ""
-    return bare if bare in model.vocab else prefix + bare
 
 
 def _plain(values: Any) -> Any:

@@ -41,6 +41,13 @@ _ALL_FORMS: tuple[dict[str, Any], ...] = tuple(
     for lower, upper, title in itertools.product((False, True), repeat=3)
     for accents in (False, "unicode", "ascii")
 )
+# Of a word with other letters than those of ASCII, or an apostrophe, there are more.
+_ALL_FORMS_OF_UNICODE: tuple[dict[str, Any], ...] = tuple(
+    {**options, **form, **apostrophes}
+    for options in _ALL_FORMS
+    for form in ({}, *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")))
+    for apostrophes in ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
+)
 
 
 def load(
@@ -222,13 +229,15 @@ def words_of(
         words = [words]
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    forms = _ALL_FORMS if preprocessors is None else (*check_preprocessors(preprocessors), *_PLAIN)
+    given = None if preprocessors is None else (*check_preprocessors(preprocessors), *_PLAIN)
     asked: set[str] = set()
     for entry in words:
         if isinstance(entry, Query):
             for word in {
                 word for part in entry.target_sets + entry.attribute_sets for word in part
             }:
+                plain = word.isascii() and "'" not in word
+                forms = given or (_ALL_FORMS if plain else _ALL_FORMS_OF_UNICODE)
                 asked.update(variants(word, forms, vocab_prefix))  # type: ignore[arg-type]
         elif isinstance(entry, str):
             asked.add(str(entry))

@@ -9,6 +9,12 @@ from ._directions import plot_direction_correlations as plot_direction_correlati
 from ._layers import plot_effect_sizes as plot_effect_sizes
 from ._layers import plot_layer_scores as plot_layer_scores
 from ._negative_sentiment import plot_negative_sentiment as plot_negative_sentiment
+from ._neighborhood import plot_group_shares as plot_group_shares
+from ._neighborhood import plot_neighborhood as plot_neighborhood
+from ._projections import plot_extremes as plot_extremes
+from ._projections import plot_projections as plot_projections
 from ._ranking import plot_ranking as plot_ranking
 from ._scores import plot_queries_results as plot_queries_results
 from ._silhouettes import plot_silhouettes as plot_silhouettes
+from ._statistic import plot_statistic as plot_statistic
+from ._style import as_dark as as_dark

@@ -1,12 +1,14 @@
-"""What all figures have in common: colours, template, small text, title and size."""
+"""What all figures have in common: colours, template, small text, title, size and dark mode."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
+from wefe._checks import found
 from wefe.plotting._labels import LINE_PX, n_lines, wrap
 
 # Okabe and Ito's colours, which every kind of colour vision tells apart. Their yellow is too pale
@@ -67,10 +69,10 @@ def hollowed(style: dict[str, Any], hollow: Sequence[bool]) -> dict[str, Any]:
     return marker
 
 
-def _pale(colour: str, share: float = 0.12) -> str:
-    """Mix a share of a colour into white."""
-    parts = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
+def _pale(colour: str, share: float = 0.12, paper: str = "#ffffff") -> str:
+    """Mix a share of a colour into that of the paper."""
+    pairs = [(int(paper[i : i + 2], 16), int(colour[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(back - share * (back - part)):02x}" for back, part in pairs)
 
 
 def pointed_at(texts: Sequence[Any]) -> dict[str, Any]:
@@ -145,3 +147,81 @@ def _legend_px(figure: go.Figure) -> int:
         return 0
     shown = [trace.name for trace in figure.data if trace.showlegend is not False]
     return 30 + sum(LINE_PX * n_lines(name) + 4 for name in shown)
+
+
+_DARK_PAPER = "#16191d"
+# Colours of texts, lines and surfaces; those of the palette are seen on either paper.
+_DARK = {
+    "white": _DARK_PAPER,
+    INK: "#e8eaed",
+    FAINT: "#b4bac2",
+    "#f1f1f1": "#23282e",
+    "#e3e3e3": "#3c434c",
+    "#d4d4d4": "#3c434c",
+    **{
+        _pale(colour, share): _pale(colour, share, _DARK_PAPER)
+        for colour in (*PALETTE, INK, FAINT)
+        for share in (0.12, 0.5)
+    },
+}
+# Blue is dark enough to be seen as a mark, not to be read as a text.
+_DARK_TEXT = {**_DARK, PALETTE[0]: "#4da6e0"}
+
+
+def as_dark(figure: go.Figure) -> go.Figure:
+    """Return a figure of this package in light colours on a dark page.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure
+        What any function of this package returns.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A copy. Paper, texts, lines and grid have other colours; those of data stay, so that both
+        figures can be read with the same legend. The cells of heat maps stay as well.
+
+    Raises
+    ------
+    TypeError
+        If `figure` is no figure.
+
+    Examples
+    --------
+    >>> from wefe.plotting import plot_ranking
+    >>> import pandas as pd
+    >>> figure = plot_ranking(pd.DataFrame({"WEAT": [2, 1]}, index=["w2v", "glove"]))
+    >>> as_dark(figure).layout.template.layout.paper_bgcolor
+    '#16191d'
+    >>> figure.layout.template.layout.paper_bgcolor
+    'white'
+    """
+    if not isinstance(figure, go.Figure):
+        raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")
+    dark = go.Figure(figure)
+    for trace in dark.data:
+        # The numbers in heat maps stand on pale colours in both modes.
+        if trace.type != "heatmap":
+            trace.update(_darkened(trace.to_plotly_json(), _DARK))
+    layout = _darkened(dark.layout.to_plotly_json(), _DARK)
+    annotations = dark.layout.to_plotly_json().get("annotations", ())
+    layout["annotations"] = [_darkened(each, _DARK_TEXT) for each in annotations]
+    layout["template"]["layout"].setdefault("hoverlabel", {})["bgcolor"] = "#2b3138"
+    dark.layout = layout
+    return dark
+
+
+def _darkened(value: Any, colours: Mapping[str, str], key: str = "") -> Any:
+    """Return other colours where colours stand; a word may be 'white' too."""
+    if isinstance(value, dict):
+        return {name: _darkened(part, colours, name) for name, part in value.items()}
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return [_darkened(part, colours, key) for part in value]
+    if not isinstance(value, str):
+        return value
+    if key.endswith("color"):
+        return colours.get(value, value)
+    if key in ("text", "ticktext"):
+        return value.replace(f"color:{FAINT}", f"color:{colours[FAINT]}")
+    return value

@@ -1,0 +1,498 @@
+"""Does the bias of words follow a statistic of the world, such as the share of women in jobs?"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
+from wefe.embeddings import embed_tuples
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._sc_weat import sc_weat_by_word
+from wefe.models._passes import chunks
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.words import Preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+logger = logging.getLogger(__name__)
+
+Measure: TypeAlias = Literal["projection", "sc-weat"]
+
+# A line through two points fits always; the t-test of a correlation needs one more.
+_FEWEST = 3
+# Numbers of resamples that are worked on at once.
+_BLOCK_NUMBERS = 1 << 20
+# Share of resamples without a value (all words the same) up to which there is an interval.
+_MOST_UNDEFINED = 0.05
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its interval.
+
+    Attributes
+    ----------
+    value : float
+        The number of the words as they are.
+    lower, upper : float
+        Bounds; NaN if there are none.
+    p_value : float
+        Two-sided, of the hypothesis that it is 0; NaN if it was not tested.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    p_value: float = math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StatisticCorrelation:
+    """How the bias of words follows a statistic: what :func:`correlate_with_statistic` returns.
+
+    Attributes
+    ----------
+    model_name : str
+        The model.
+    statistic_name, bias_name : str
+        What the numbers of the words are.
+    words : tuple of str
+        The words that have both numbers, as the statistic names them.
+    statistic, bias : ndarray of shape (n,)
+        Their numbers.
+    pearson, spearman : Estimate
+        Correlations in [-1, 1], 0 if no association was measured. Their p-values are those of the
+        t-test with n - 2 degrees of freedom.
+    slope : Estimate
+        Of the line of least squares, in units of bias for each unit of the statistic.
+    intercept : float
+        Bias on that line where the statistic is 0.
+    lost : tuple of str
+        Words that the model lacks.
+    without_number : tuple of str
+        Words of which the statistic is missing or not finite.
+    confidence_level : float
+        That of the intervals.
+    n_bootstrap : int
+        Resamples behind them.
+    nan_reason : str or None
+        Why there is no correlation, or no interval; None if there are both.
+    fits : ndarray of shape (n_resamples, 2)
+        Slope and intercept in each resample where they are defined.
+    """
+
+    model_name: str
+    statistic_name: str
+    bias_name: str
+    words: tuple[str, ...] = field(repr=False)
+    statistic: Vectors = field(repr=False)
+    bias: Vectors = field(repr=False)
+    pearson: Estimate
+    spearman: Estimate
+    slope: Estimate
+    intercept: float
+    lost: tuple[str, ...]
+    without_number: tuple[str, ...]
+    confidence_level: float
+    n_bootstrap: int
+    nan_reason: str | None = None
+    fits: Vectors = field(repr=False, default_factory=lambda: np.empty((0, 2)))
+
+    @property
+    def n(self) -> int:
+        """Number of words."""
+        return len(self.words)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `word`, `statistic` and `bias` of each word, in the order of the statistic."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"word": list(self.words), "statistic": self.statistic, "bias": self.bias}
+        )
+
+    def band(self, n_points: int = 101) -> pd.DataFrame:
+        """Return the line of least squares with an interval at each of some points.
+
+        Parameters
+        ----------
+        n_points : int, default=101
+            Number of points, evenly from the smallest to the largest statistic.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `statistic`, `fit`, and `low` and `high`: the quantiles of the lines of the
+            resamples, at each point by itself; NaN if there are no intervals.
+        """
+        import pandas as pd
+
+        points = np.linspace(self.statistic.min(), self.statistic.max(), n_points)
+        low = high = np.full(n_points, math.nan)
+        if len(self.fits):
+            lines = self.fits[:, :1] * points + self.fits[:, 1:]
+            tail = (1 - self.confidence_level) / 2
+            low, high = np.quantile(lines, [tail, 1 - tail], axis=0)
+        return pd.DataFrame(
+            {
+                "statistic": points,
+                "fit": self.slope.value * points + self.intercept,
+                "low": low,
+                "high": high,
+            }
+        )
+
+    def plot(self, **options: Any) -> Figure:
+        """Show the words as points, with the line of least squares and its band.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`wefe.plotting.plot_statistic`.
+        """
+        from wefe import plotting
+
+        shown: dict[str, Any] = {
+            "statistic_name": self.statistic_name,
+            "bias_name": self.bias_name,
+            "notes": self._notes(),
+        }
+        if not math.isnan(self.slope.value):
+            shown["fit"] = (self.slope.value, self.intercept)
+        if len(self.fits):
+            shown["band"] = self.band()
+        return plotting.plot_statistic(self.to_frame(), **shown | options)
+
+    def _notes(self) -> list[str]:
+        """Say what was measured, and of how many words."""
+        words = f"{self.model_name}: {self.n} words"
+        if self.lost:
+            more = f" and {len(self.lost) - 5} more" if len(self.lost) > 5 else ""
+            words += f", without {', '.join(self.lost[:5])}{more}, which the model lacks"
+        notes = [words]
+        if not math.isnan(self.pearson.value):
+            notes.insert(0, f"Pearson {self._pearson()}, Spearman {self.spearman.value:.2f}")
+        return [*notes, self.nan_reason] if self.nan_reason else notes
+
+    def _pearson(self) -> str:
+        r = self.pearson
+        if math.isnan(r.lower):
+            return f"r = {r.value:.2f} (no interval)"
+        level = f"{self.confidence_level * 100:g} %"
+        return f"r = {r.value:.2f} ({level} interval {r.lower:.2f} to {r.upper:.2f})"
+
+    def __repr__(self) -> str:
+        if math.isnan(self.pearson.value):
+            return (
+                f"<StatisticCorrelation in {self.model_name}: none, {self.nan_reason} ({self.n} "
+                "words)>"
+            )
+        lost = f", {len(self.lost)} lost" if self.lost else ""
+        return (
+            f"<StatisticCorrelation in {self.model_name}: {self._pearson()}, {self.n} words{lost}>"
+        )
+
+
+def correlate_with_statistic(
+    model: WordEmbeddingModel,
+    statistic: Mapping[str, float] | pd.Series[float],
+    criterion: CriterionLike = "gender",
+    *,
+    group: str | None = None,
+    measure: Measure = "projection",
+    statistic_name: str | None = None,
+    preprocessors: Preprocessors | None = None,
+    confidence_level: float = 0.95,
+    n_bootstrap: int = 2000,
+    random_state: int | np.random.Generator | None = 0,
+) -> StatisticCorrelation:
+    """Compare the bias of words with a number of the world for each of them.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model.
+    statistic : mapping from str to float, or pandas.Series
+        A number for each word: ``fetch_occupation_shares(2015)["female"]``, for example. Shares or
+        percent: only the slope depends on the unit. NaN is a word without a number.
+    criterion : str, Criterion, mapping, sequence of tuples, or BiasDirections, default='gender'
+        The groups; see :func:`wefe.explore.bias_directions`.
+    group : str, optional
+        The group towards which the bias is positive; the first by default. To compare with the
+        share of a group, name that group.
+    measure : {'projection', 'sc-weat'}, default='projection'
+        'projection': cosine with the direction towards the group, in [-1, 1]. 'sc-weat': the
+        effect size of the word, in [-2, 2] for sets of equal size, where the attribute sets are
+        the definitional words of the group and of all other groups; compared with a property of
+        the world this is WEFAT [1]_.
+    statistic_name : str, optional
+        What the statistic is, for figures; by default the name of a Series, or 'statistic'.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+    confidence_level : float, default=0.95
+        Share of intervals made like this that are to hold the correlation of the population which
+        the words stand for.
+    n_bootstrap : int, default=2000
+        Resamples of the words for the intervals, which are bias-corrected and accelerated (BCa).
+    random_state : int, numpy.random.Generator or None, default=0
+        Seed of the resamples.
+
+    Returns
+    -------
+    StatisticCorrelation
+        Pearson and Spearman correlation, a line, intervals, and what was left out. The
+        correlations are NaN, with the reason, if all words have the same number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range, or fewer than 3 words have a number and
+        a vector.
+
+    Notes
+    -----
+    Intervals and p-values take words for independent observations. They are too narrow, and too
+    small, if several words stand for one observation: 'physician' and 'surgeon' are one line of
+    the census. A correlation says nothing about causes, and nothing about the size of the bias: a
+    model with less of it may follow the statistic as closely.
+
+    References
+    ----------
+    .. [1] Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora
+       contain human-like biases", Science 356, 2017.
+    .. [2] Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and
+       ethnic stereotypes", PNAS 115(16), 2018.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
+    ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
+    >>> correlation = correlate_with_statistic(load_test_model(), women)
+    >>> correlation
+    <StatisticCorrelation in minilm-words: r = 0.73 (95 % interval 0.42 to 0.93), 8 words>
+    >>> correlation.to_frame().head(2).round(3)
+            word  statistic   bias
+    0      nurse       0.86  0.320
+    1  librarian       0.83  0.124
+    """
+    check_choice("measure", measure, ("projection", "sc-weat"))
+    share = check_share("confidence_level", confidence_level)
+    if not 0 < share < 1:
+        raise ValueError(f"confidence_level must be between 0 and 1, such as 0.95; got {share}.")
+    least = math.ceil(round(2 / (1 - share), 6))
+    if check_positive_int("n_bootstrap", n_bootstrap) < least:
+        raise ValueError(
+            f"an interval of confidence {share} needs n_bootstrap={least} or more; "
+            f"got {n_bootstrap}."
+        )
+    seed = as_seed(random_state)
+    numbers, name = _numbers(statistic)
+    directions = bias_directions(model, criterion, preprocessors=preprocessors)
+    towards = directions.groups[0]
+    if group is not None:
+        towards = check_choice("group", group, directions.groups)
+    position = directions.groups.index(towards)
+    without_number = tuple(word for word, value in numbers.items() if not math.isfinite(value))
+    wanted = [word for word in numbers if math.isfinite(numbers[word])]
+    # A tuple of one word each, so that each keeps its number.
+    parts = embed_tuples(
+        model,
+        [(word,) for word in wanted],
+        "words",
+        preprocessors,
+        warn_lost_sets=False,
+    )
+    of_word = {wanted[int(part.name[6:-1])]: part.vectors[0] for part in parts}
+    lost = tuple(word for word in wanted if word not in of_word)
+    for what, left_out in (("vector", lost), ("number", without_number)):
+        if left_out:
+            logger.warning(
+                "%s: %d of %d words have no %s and are left out: %s",
+                *(model.name, len(left_out), len(numbers), what, ", ".join(left_out)),
+            )
+    if len(of_word) < _FEWEST:
+        raise ValueError(
+            f"a correlation needs {_FEWEST} words or more with a number and a vector; of "
+            f"{len(numbers)}, {len(without_number)} have no number and {model.name} lacks "
+            f"{len(lost)} ({', '.join(lost[:5]) or 'none'})."
+        )
+    vectors = np.stack(list(of_word.values()))
+    if measure == "projection":
+        bias = directions.cosines(vectors)[:, position]
+        bias_name = f"cosine with the direction towards {towards}"
+    else:
+        bias = _effect_sizes(model, directions, position, vectors, preprocessors)
+        bias_name = f"effect size towards {towards}"
+    x = np.array([numbers[word] for word in of_word])
+    found_in = _estimates(x, bias, share, int(n_bootstrap), seed)
+    return StatisticCorrelation(
+        model.name,
+        name if statistic_name is None else statistic_name,
+        bias_name,
+        tuple(of_word),
+        x,
+        bias,
+        lost=lost,
+        without_number=without_number,
+        confidence_level=share,
+        n_bootstrap=int(n_bootstrap),
+        **found_in,
+    )
+
+
+def _numbers(statistic: object) -> tuple[dict[str, float], str]:
+    """Return the number of each word, and what the numbers are called."""
+    name = "statistic"
+    items: list[tuple[Any, Any]]
+    if isinstance(statistic, Mapping):
+        items = list(statistic.items())
+    elif type(statistic).__module__.partition(".")[0] == "pandas" and hasattr(statistic, "items"):
+        if getattr(statistic, "ndim", 0) != 1:
+            raise TypeError(
+                "statistic must be one column with a number for each word; got a table with "
+                f"columns {list(statistic)}. Choose one, as table['female']."  # type: ignore[call-overload]
+            )
+        items = list(statistic.items())
+        name = str(getattr(statistic, "name", None) or name)
+    else:
+        raise TypeError(
+            "statistic must be a mapping from words to numbers, or a pandas Series; got "
+            f"{found(statistic)}."
+        )
+    numbers: dict[str, float] = {}
+    for word, value in items:
+        if not isinstance(word, str):
+            raise TypeError(f"statistic: words must be strings; got {found(word)}.")
+        if word in numbers:
+            raise ValueError(f"statistic has several numbers for {word!r}; one is needed.")
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise TypeError(f"statistic: {word!r} needs a number; got {found(value)}.")
+        numbers[word] = float(value)
+    return numbers, name
+
+
+def _effect_sizes(
+    model: WordEmbeddingModel,
+    directions: BiasDirections,
+    position: int,
+    vectors: Vectors,
+    preprocessors: Preprocessors | None,
+) -> Vectors:
+    """Effect size of each word wrt the definitional words of one group, and of all others."""
+    columns = [tuple(dict.fromkeys(column)) for column in zip(*directions.sets, strict=True)]
+    others = [words for i, words in enumerate(columns) if i != position]
+    rest = tuple(dict.fromkeys(word for words in others for word in words))
+    a, b = embed_tuples(model, [columns[position], rest], "definitional words", preprocessors)
+    return sc_weat_by_word(vectors, a.vectors, b.vectors)
+
+
+def _estimates(x: Vectors, y: Vectors, share: float, n_bootstrap: int, seed: int) -> dict[str, Any]:
+    """Return correlations and line, with intervals."""
+    n = len(x)
+    values = _line(x[None], y[None])[0]
+    if np.isnan(values).any():
+        which = "statistic" if np.ptp(x) == 0 else "bias"
+        missing = Estimate(math.nan, math.nan, math.nan)
+        same = f"the {which} of all words is the same"
+        if np.isnan(y).any():
+            same = "a word has no effect size, as all its cosines are equal"
+        return dict.fromkeys(("pearson", "spearman", "slope"), missing) | {
+            "intercept": math.nan,
+            "nan_reason": same,
+        }
+    generator = np.random.default_rng(seed)
+    resamples = []
+    for part in chunks(n_bootstrap, max(1, _BLOCK_NUMBERS // n)):
+        drawn = generator.integers(n, size=(part.stop - part.start, n))
+        resamples.append(_line(x[drawn], y[drawn]))
+    samples = np.concatenate(resamples)
+    samples = samples[~np.isnan(samples).any(axis=1)]
+    first = np.arange(n - 1)
+    others = (
+        first + (first >= np.arange(part.start, part.stop)[:, None])
+        for part in chunks(n, max(1, _BLOCK_NUMBERS // n))
+    )
+    without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
+    undefined = n_bootstrap - len(samples)
+    reason = None
+    if undefined > _MOST_UNDEFINED * n_bootstrap or np.isnan(without_each).any():
+        reason = (
+            "no interval: too few words differ, so that resamples have no correlation "
+            f"({undefined} of {n_bootstrap})"
+        )
+        samples = samples[:0]
+    pearson, spearman, slope, intercept = values.tolist()
+    bounds = [
+        (math.nan, math.nan)
+        if reason
+        else _bca(samples[:, i], values[i], without_each[:, i], (1 - share) / 2)
+        for i in range(3)
+    ]
+    return {
+        "pearson": Estimate(pearson, *bounds[0], _p_value(pearson, n)),
+        "spearman": Estimate(spearman, *bounds[1], _p_value(spearman, n)),
+        "slope": Estimate(slope, *bounds[2]),
+        "intercept": intercept,
+        "nan_reason": reason,
+        "fits": samples[:, 2:],
+    }
+
+
+def _line(x: Vectors, y: Vectors) -> Vectors:
+    """Pearson, Spearman, slope and intercept of each row; NaN where a row is constant."""
+    from scipy.stats import rankdata
+
+    def products(x: Vectors, y: Vectors) -> tuple[Vectors, Vectors, Vectors]:
+        dx, dy = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+        flat = (np.ptp(x, axis=1) == 0) | (np.ptp(y, axis=1) == 0)
+        xx = np.where(flat, np.nan, np.einsum("ij,ij->i", dx, dx))
+        return xx, np.einsum("ij,ij->i", dy, dy), np.einsum("ij,ij->i", dx, dy)
+
+    xx, yy, xy = products(x, y)
+    ranks = products(rankdata(x, axis=1), rankdata(y, axis=1))
+    slope = xy / xx
+    with np.errstate(invalid="ignore"):
+        pearson = np.clip(xy / np.sqrt(xx * yy), -1, 1)
+        spearman = np.clip(ranks[2] / np.sqrt(ranks[0] * ranks[1]), -1, 1)
+    return np.stack([pearson, spearman, slope, y.mean(axis=1) - slope * x.mean(axis=1)], axis=1)
+
+
+def _p_value(r: float, n: int) -> float:
+    from scipy.stats import t
+
+    if abs(r) >= 1:
+        return 0.0
+    return float(2 * t.sf(abs(r) * math.sqrt((n - 2) / (1 - r * r)), n - 2))
+
+
+def _bca(samples: Vectors, value: float, without_each: Vectors, tail: float) -> tuple[float, float]:
+    """Bias-corrected and accelerated bounds (Efron, 1987); NaN if there are none."""
+    # Resamples of the same words in another order differ from the value by rounding.
+    same = 1e-9 * max(abs(value), float(samples.std()))
+    below = float((samples < value - same).mean() + (samples <= value + same).mean()) / 2
+    if not 0 < below < 1:
+        return math.nan, math.nan
+    influence = without_each.mean() - without_each
+    squares = float((influence**2).sum())
+    acceleration = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+    normal = NormalDist()
+    shift = normal.inv_cdf(below)
+    levels = []
+    for level in (tail, 1 - tail):
+        moved = shift + normal.inv_cdf(level)
+        if acceleration * moved >= 1:
+            return math.nan, math.nan
+        levels.append(normal.cdf(shift + moved / (1 - acceleration * moved)))
+    lower, upper = np.quantile(samples, levels)
+    return float(lower), float(upper)

@@ -1,0 +1,409 @@
+"""Figures of the neighbours of words: a map of one neighbourhood, and the shares of groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from wefe._checks import check_sequence, check_share
+from wefe.plotting._axes import Panels, Rows
+from wefe.plotting._labels import at_most, count, escape, wrap
+from wefe.plotting._projections import AWAY, check_frame, check_groups, left_out, shortened
+from wefe.plotting._style import INK, PALETTE, bar_style, dress, pointed_at, write
+
+# What is surely there of the page for a map; on a wider one, labels are farther apart.
+_MAP_PX = (480, 520)
+# What an axis is longer than its points on either side, as a share of theirs: room for labels.
+_MARGINS = (0.22, 0.07)
+_LABEL_PX, _GLYPH_PX = 14, 6.4
+# From the second group over grey, which is seen on light and dark paper, to the first.
+_LEANS = (PALETTE[1], "#cfcfcf", PALETTE[0])
+_POINT_PX, _CENTRE_PX = 11.0, 17.0
+# Where a label may stand beside its point: plotly's name, and its middle relative to the point,
+# in half label widths and heights beyond the point.
+_SPOTS = {
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+    "top right": (1, 1),
+    "top left": (-1, 1),
+    "bottom right": (1, -1),
+    "bottom left": (-1, -1),
+}
+
+
+class _Box(NamedTuple):
+    """A rectangle in pixels."""
+
+    x: float
+    y: float
+    half_width: float
+    half_height: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            abs(self.x - other.x) < self.half_width + other.half_width
+            and abs(self.y - other.y) < self.half_height + other.half_height
+        )
+
+
+def place_labels(
+    points: Sequence[tuple[float, float]],
+    labels: Sequence[str],
+    order: Iterable[int],
+    sizes: Sequence[float],
+) -> dict[int, str]:
+    """Choose which points are labelled, and on which side, so that no two labels overlap.
+
+    Parameters
+    ----------
+    points : sequence of (float, float)
+        Where the points are, in pixels.
+    labels : sequence of str
+        What would be written beside each.
+    order : iterable of int
+        Points by falling importance; others get no label, but none is written over them.
+    sizes : sequence of float
+        Diameters of the points, in pixels.
+
+    Returns
+    -------
+    dict
+        Point -> plotly's `textposition`. A point without room around it is not in it.
+    """
+    taken = [_Box(x, y, size / 2, size / 2) for (x, y), size in zip(points, sizes, strict=True)]
+    chosen: dict[int, str] = {}
+    for point in order:
+        (x, y), beside = points[point], sizes[point] / 2 + 2
+        wide, high = _GLYPH_PX * len(labels[point]) / 2, _LABEL_PX / 2
+        for spot, (right, up) in _SPOTS.items():
+            # plotly moves a label aside by the radius of the point, in each direction it names.
+            box = _Box(x + right * (wide + beside), y + up * (high + beside), wide, high)
+            if not any(box.meets(other) for other in taken):
+                chosen[point] = spot
+                taken.append(box)
+                break
+    return chosen
+
+
+def plot_neighborhood(
+    frame: pd.DataFrame,
+    *,
+    word: str,
+    title: str | None = None,
+    groups: Sequence[str] = (),
+    method: str = "PCA",
+    theta: float = 0.05,
+    n_labels: int = 30,
+) -> go.Figure:
+    """Plot a map of the neighbourhood of a word.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per word, the centre included: 'word', 'x', 'y', 'cosine' (with the centre),
+        'projection' (cosine with the bias direction), 'indirect_bias' (with the centre) and
+        'is_center'. Of more than two groups, 'projection' is towards the one that is nearest;
+        'group', which the frame may have, names it.
+    word : str
+        The centre.
+    title : str, optional
+        Without one the figure says what is shown.
+    groups : sequence of str, default=()
+        Names of the group of positive and that of negative projections; or all of them, in the
+        order of their colours.
+    method : str, default='PCA'
+        How the map was made, for the note: 'PCA', 't-SNE', 'UMAP'.
+    theta : float, default=0.05
+        Points of an indirect bias above it have a ring.
+    n_labels : int, default=30
+        At most so many of the nearest words are named, fewer where there is no room.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Two traces of points, the neighbours and the centre, coloured by their projection on a
+        scale that is symmetric about 0; or, of more than two groups, a trace per group. Where a
+        point is pointed at, its values are given.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is no DataFrame.
+    ValueError
+        If it is empty, or lacks one of the columns.
+
+    Notes
+    -----
+    Words without place or projection are left out, and named. An undefined indirect bias has no
+    ring.
+
+    Examples
+    --------
+    >>> columns = ["word", "x", "y", "cosine", "projection", "indirect_bias", "is_center"]
+    >>> rows = [("nurse", 0, 0, 1.0, 0.3, 0.0, True), ("doctor", 1, 0, 0.7, -0.1, 0.2, False)]
+    >>> figure = plot_neighborhood(
+    ...     pd.DataFrame(rows, columns=columns), word="nurse", groups=("female", "male")
+    ... )
+    >>> [(trace.name, trace.text) for trace in figure.data]
+    [('neighbours', ('doctor',)), ('centre', ('<b>nurse</b>',))]
+    """
+    names = [str(name) for name in check_sequence("groups", groups)]
+    check_share("theta", theta)
+    table = check_frame(
+        frame,
+        ("word",),
+        ("x", "y", "cosine", "projection", "indirect_bias", "is_center"),
+        optional=("group",),
+    )
+    # Groups that are not named are those of the rows; None is the group of what leans to none.
+    seen = frame["group"].dropna().astype(str).unique().tolist() if "group" in frame else []
+    names = names or seen
+    by_group = bool(seen) and len(names) != 2
+    missing = table[["x", "y", "projection"]].isna().any(axis=1)
+    lost = left_out(list(table["word"][missing]), "place or projection")
+    table = table[~missing].reset_index(drop=True)
+    table["spot"], table["size"] = _labelled(table, n_labels)
+    largest = float(table["projection"].abs().max()) if len(table) else 0.0
+    figure = go.Figure()
+    centre = table["is_center"] == 1
+    if by_group:
+        colours = {name: bar_style(number)["color"] for number, name in enumerate(names)}
+        for name, colour in colours.items():
+            own = table[(table["group"] == name) & ~centre]
+            _add_points(figure, own, name, colour, "circle", theta)
+        none = table[~table["group"].isin(names) & ~centre]
+        if len(none):
+            _add_points(figure, none, "none of them", AWAY, "circle", theta)
+        for group, own in table[centre].groupby("group", sort=False):
+            _add_points(figure, own, "centre", colours.get(str(group), AWAY), "star", theta)
+        figure.update_layout(showlegend=True, legend_title_text="Leans to")
+    else:
+        _add_points(figure, table[~centre], "neighbours", None, "circle", theta)
+        _add_points(figure, table[centre], "centre", None, "star", theta)
+        figure.update_layout(showlegend=False, coloraxis=_scale(largest or 0.1, names))
+    _set_axes(figure, table)
+    notes = [
+        f"Map by {method}: distances in it are not those in the space. Point at a dot for its "
+        "word.",
+        f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.",
+    ]
+    if len(names) > 2 and not by_group:
+        notes.append("Colour: projection towards the group that is nearest.")
+    heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
+    return dress(figure, heading, notes, _MAP_PX[1], below_px=30, footnotes=lost)
+
+
+def _labelled(table: pd.DataFrame, n_labels: int) -> tuple[list[str], list[float]]:
+    """Return the side of each label, '' for none, and the sizes of the points."""
+    sizes = [_CENTRE_PX if centre else _POINT_PX for centre in table["is_center"] == 1]
+    if not len(table):
+        return [], []
+    places = table[["x", "y"]].to_numpy()
+    # Both axes have one scale.
+    lengths = np.ptp(places, axis=0) * (1 + 2 * np.array(_MARGINS))
+    per_px = float((lengths / _MAP_PX).max()) or 1.0
+    points = [(float(x), float(y)) for x, y in places / per_px]
+    order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
+    labels = [shortened(word) for word in table["word"]]
+    chosen = place_labels(points, labels, order[: n_labels + 1], sizes)
+    return [chosen.get(row, "") for row in range(len(table))], sizes
+
+
+def _add_points(
+    figure: go.Figure,
+    part: pd.DataFrame,
+    name: str,
+    colour: str | None,
+    symbol: str,
+    theta: float,
+) -> None:
+    """Add points of one kind; without a colour they have that of their projection."""
+    bold = "<b>{}</b>" if symbol == "star" else "{}"
+    texts = [
+        bold.format(escape(shortened(word))) if spot else ""
+        for word, spot in zip(part["word"], part["spot"], strict=True)
+    ]
+    ringed = part["indirect_bias"] > theta
+    hovers = []
+    for word, *values in part[["word", "projection", "cosine", "indirect_bias"]].itertuples(
+        index=False
+    ):
+        shown = ["undefined" if math.isnan(value) else f"{value:.3f}" for value in values]
+        hovers.append(
+            f"<b>{wrap(word, 60)}</b><br>projection: {shown[0]}<br>"
+            f"cosine with the centre: {shown[1]}<br>indirect bias: {shown[2]}"
+        )
+    figure.add_scatter(
+        x=part["x"].tolist(),
+        y=part["y"].tolist(),
+        mode="markers+text",
+        name=wrap(name, 30),
+        marker={
+            "symbol": symbol,
+            "size": part["size"].tolist(),
+            "opacity": 0.9,
+            "line": {"color": INK, "width": [2.0 if ring else 0.4 for ring in ringed]},
+            **(
+                {"color": part["projection"].tolist(), "coloraxis": "coloraxis"}
+                if colour is None
+                else {"color": colour}
+            ),
+        },
+        text=texts,
+        textposition=[spot or "middle right" for spot in part["spot"]],
+        textfont={"size": 11},
+        showlegend=name != "centre",
+        **pointed_at(hovers),
+    )
+
+
+def _scale(largest: float, groups: Sequence[str]) -> dict[str, Any]:
+    """Return a scale of colours whose ends say towards which group they are."""
+    ends = [f"{largest:.2f}", f"{-largest:.2f}"]
+    for end, group in enumerate(groups if len(groups) <= 2 else ()):
+        ends[end] += f"<br>{wrap(group, 16)}"
+    return {
+        "cmin": -largest,
+        "cmax": largest,
+        "colorscale": _LEANS,
+        "colorbar": {
+            "title": {"text": "Projection", "side": "right"},
+            "thickness": 14,
+            "tickvals": [largest, 0, -largest],
+            "ticktext": [ends[0], "0", ends[1]],
+        },
+    }
+
+
+def _set_axes(figure: go.Figure, table: pd.DataFrame) -> None:
+    """Give both axes one scale, no numbers, which would mean nothing, and room for labels."""
+    for axis, room in zip("xy", _MARGINS, strict=True):
+        low, high = (table[axis].min(), table[axis].max()) if len(table) else (0.0, 1.0)
+        margin = room * ((high - low) or 1.0)
+        figure.update_layout({f"{axis}axis": {"range": [low - margin, high + margin]}})
+    figure.update_xaxes(showticklabels=False)
+    figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
+
+
+def plot_group_shares(
+    frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
+) -> go.Figure:
+    """Plot which groups the neighbours of words lean to.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per word and group: 'word', 'group', 'share' of the word's neighbours that lean to
+        the group, in [0, 1], and perhaps 'model'.
+    title : str, optional
+        Without one the figure says what is shown.
+    groups : sequence of str, optional
+        All groups, in the order of their colours; by default `frame.attrs['groups']`, or else the
+        order of the rows.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A panel per model, with a stacked bar per word in the order of the frame, the first on
+        top. Lines between the bars are the ends of equal shares.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is no DataFrame.
+    ValueError
+        If it is empty, lacks one of the columns, or the shares of a word are none or sum to more
+        than 1.
+
+    Notes
+    -----
+    A word without shares is marked 'no value'.
+
+    Examples
+    --------
+    >>> rows = [("nurse", "female", 0.75), ("nurse", "male", 0.25)]
+    >>> figure = plot_group_shares(pd.DataFrame(rows, columns=["word", "group", "share"]))
+    >>> [(trace.name, trace.x) for trace in figure.data]
+    [('female', (0.75,)), ('male', (0.25,))]
+    """
+    table = check_frame(frame, ("word", "group"), ("share",), optional=("model",))
+    if "model" not in table:
+        table["model"] = ""
+    names = check_groups(groups, frame)
+    _check_shares(table)
+    words, models = (list(dict.fromkeys(table[key])) for key in ("word", "model"))
+    rows = Rows(words, [wrap(shortened(word)) for word in words], 1)
+    panels = Panels(models if len(models) > 1 else [""], rows.height, 54, left_px=170, abreast=2)
+    figure = panels.figure()
+    shares = {
+        (model, word, group): share
+        for model, word, group, share in table[["model", "word", "group", "share"]].itertuples(
+            index=False
+        )
+    }
+    for position, model in enumerate(models):
+        place = panels.place(position)
+        for number, group in enumerate(names):
+            own = [shares.get((model, word, group), math.nan) for word in words]
+            hovers = [
+                f"<b>{wrap(word, 60)}</b><br>{wrap(group, 60)}: {share:.1%} of the neighbours"
+                for word, share in zip(words, own, strict=True)
+            ]
+            figure.add_bar(
+                x=own,
+                y=words,
+                orientation="h",
+                name=wrap(group, 30),
+                legendgroup=group,
+                showlegend=position == 0,
+                text=[f"{share:.0%}" if share >= 0.08 else "" for share in own],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                marker=bar_style(number),
+                **pointed_at(hovers),
+                **place,
+            )
+        for number, word in enumerate(words):
+            if all(math.isnan(shares.get((model, word, group), math.nan)) for group in names):
+                write(figure, 0, number, " no value", **place)
+        for end in range(1, len(names)):
+            figure.add_vline(
+                end / len(names), line={"color": INK, "width": 2}, layer="below", **place
+            )
+    rows.apply(figure, "")
+    # Panels of a row share the names of the words.
+    figure.update_xaxes(
+        range=[0, 1], showgrid=False, tickformat=".0%", title_text="Share of the neighbours"
+    )
+    figure.update_layout(barmode="stack", showlegend=True, legend_title_text="Leans to")
+    notes = [
+        f"Lines between the bars: equal shares of {count(len(names), 'group')}, no bias measured."
+    ]
+    heading = title or f"Groups among the neighbours of {count(len(words), 'word')}"
+    if title is None and len(models) == 1 and models[0]:
+        heading += f", {models[0]}"
+    return dress(figure, heading, notes, panels.height, panels.title_px)
+
+
+def _check_shares(table: pd.DataFrame) -> None:
+    """Refuse percentages, and shares of one group that are given twice."""
+    wrong = ~table["share"].between(0, 1) & table["share"].notna()
+    if wrong.any():
+        raise ValueError(
+            f"column 'share' must hold shares between 0 and 1; got {table['share'][wrong].iloc[0]}."
+        )
+    sums = table.groupby(["model", "word"], sort=False)["share"].sum()
+    over = list(sums[sums > 1 + 1e-6].index.get_level_values("word"))
+    if over:
+        raise ValueError(
+            f"the shares of a word must sum to 1; those of {', '.join(at_most(over))} sum to more. "
+            "If there are several models, name them in a column 'model'."
+        )

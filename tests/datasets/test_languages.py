@@ -1,0 +1,282 @@
+"""Word sets in other languages: what a list must hold, and that queries find it."""
+
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel, run_queries
+from wefe.datasets import (
+    grammatical_gender_counts,
+    language_notes,
+    list_languages,
+    list_query_sets,
+    load_criterion,
+    load_language_criterion,
+    load_language_words,
+    load_occupations,
+    load_query_set,
+)
+from wefe.datasets._languages import LANGUAGES, language_word_sets
+from wefe.datasets._opened import open_query_set
+
+CODES = ["es", "fr", "de", "it", "nl", "sv", "pt"]
+# In these, nouns for men are masculine and nouns for women feminine.
+SEXED = ["es", "fr", "de", "it", "pt"]
+SETS = ["male_terms", "female_terms", "career", "family", "math", "arts", "science"]
+NAMES = {"Einstein", "NASA"}
+every_language = pytest.mark.parametrize("code", CODES)
+
+
+def everything(code):
+    """All words of a language, occupations too."""
+    occupations = load_occupations(code)
+    return [*load_language_words(code)["word"], *occupations["masculine"], *occupations["feminine"]]
+
+
+def test_there_are_the_seven_languages():
+    assert [row["code"] for row in list_languages()] == CODES
+    assert list(LANGUAGES) == CODES
+
+
+@every_language
+def test_words_are_single_composed_tokens(code):
+    for word in everything(code):
+        assert word == unicodedata.normalize("NFC", word)
+        assert word.isalpha(), word
+
+
+@every_language
+def test_words_are_in_lower_case_except_german_nouns_and_names(code):
+    words = load_language_words(code)
+    nouns = words["grammatical_gender"] != "-"
+    for word, noun in zip(words["word"], nouns, strict=True):
+        if code == "de" and noun:
+            assert word[0].isupper()
+            assert word[1:].islower()
+        elif word not in NAMES | {"Eltern", "Verwandte"}:
+            assert word.islower(), word
+    for word in everything(code)[len(words) :]:
+        assert word.istitle() if code == "de" else word.islower()
+
+
+@every_language
+def test_no_word_stands_twice_in_the_sets_of_a_query(code):
+    queries = load_query_set(f"gender_{code}")
+    for query in queries:
+        words = [word for part in query.target_sets + query.attribute_sets for word in part]
+        assert max(Counter(word.casefold() for word in words).values()) == 1
+
+
+@every_language
+def test_targets_are_pairs_and_attribute_sets_are_long_enough(code):
+    sets = language_word_sets(code)
+    assert list(sets) == SETS
+    assert len(sets["male_terms"]) == len(sets["female_terms"]) >= 12
+    assert all(len(words) >= 6 for words in sets.values())
+
+
+@every_language
+def test_words_of_a_pair_translate_a_pair_of_english_words(code):
+    words = load_language_words(code)
+    male, female = (
+        words[words["set"] == key]["english"].tolist() for key in ("male_terms", "female_terms")
+    )
+    english = {
+        "he": "she", "him": "her", "his": "hers", "himself": "herself", "son": "daughter",
+        "sons": "daughters", "father": "mother", "fathers": "mothers", "man": "woman",
+        "men": "women", "boy": "girl", "boys": "girls", "male": "female", "males": "females",
+        "brother": "sister", "brothers": "sisters", "uncle": "aunt", "uncles": "aunts",
+        "nephew": "niece", "nephews": "nieces",
+    }  # fmt: skip
+    assert [english[word] for word in male] == female
+    # Every attribute translates an English word, or is named in the notes as a substitute.
+    originals = {
+        word
+        for query in load_query_set("gender", offline=True)[:3]
+        for part in query.attribute_sets
+        for word in part
+    }
+    substitutes = {"number", "biology", "laboratory", "profession"}
+    attributes = words[~words["set"].isin(["male_terms", "female_terms"])]
+    assert set(attributes["english"]) - originals <= substitutes
+
+
+@pytest.mark.parametrize("code", SEXED)
+def test_words_for_persons_are_listed_in_both_forms(code):
+    persons = load_language_words(code).query("person")
+    assert {"executive", "children", "relatives"} & set(persons["english"])
+    for english, rows in persons.groupby("english"):
+        genders = Counter(rows["grammatical_gender"])
+        assert genders["m"] == genders["f"], english
+
+
+@every_language
+def test_grammatical_genders_are_those_the_language_has(code):
+    words = load_language_words(code)
+    allowed = {"de": "mfn-", "nl": "cn-", "sv": "cn-"}.get(code, "mf-")
+    assert set(words["grammatical_gender"]) <= set(allowed)
+    counts = grammatical_gender_counts(code)
+    assert list(counts.index) == SETS
+    for key in SETS:
+        own = words[words["set"] == key]["grammatical_gender"]
+        assert counts.loc[key].to_dict() == {g: int((own == g).sum()) for g in "mfnc-"}
+
+
+@pytest.mark.parametrize("code", SEXED)
+def test_a_set_that_leans_to_one_gender_is_named_in_the_notes(code):
+    counts = grammatical_gender_counts(code)
+    notes = language_notes(code).lower()
+    for key in ("career", "family", "math", "arts", "science"):
+        masculine, feminine = counts.loc[key, "m"], counts.loc[key, "f"]
+        if max(masculine, feminine) >= 2 * min(masculine, feminine):
+            assert key in notes.split("left out")[0], key
+
+
+@every_language
+def test_occupations_have_both_forms_and_the_same_english_key(code):
+    occupations = load_occupations(code)
+    assert list(occupations.columns) == ["english", "masculine", "feminine"]
+    assert len(occupations) >= 40
+    for column in occupations.columns:
+        assert occupations[column].is_unique, column
+    # A word is the feminine form of one occupation and the masculine form of no other one.
+    for _, row in occupations.iterrows():
+        if row["masculine"] != row["feminine"]:
+            assert row["feminine"] not in set(occupations["masculine"])
+    assert {"nurse", "teacher", "doctor"} <= set(occupations["english"])
+
+
+@every_language
+def test_an_occupation_that_a_language_lacks_is_named_in_its_notes(code):
+    keys = {key for other in CODES for key in load_occupations(other)["english"]}
+    missing = keys - set(load_occupations(code)["english"])
+    listed = language_notes(code).split("Occupations left out, or replaced:")[1]
+    named = {line[2:].split(":")[0] for line in listed.splitlines() if line.startswith("- ")}
+    assert named == missing
+
+
+@every_language
+def test_there_is_an_honest_review_note(code):
+    notes = language_notes(code)
+    assert notes.startswith(f"{LANGUAGES[code]}\n\nReview: ")
+    assert "not yet by a second native speaker" in " ".join(notes.split())
+    assert "Words left out, or replaced:\n- " in notes
+    assert max(map(len, notes.splitlines())) <= 88
+
+
+@every_language
+def test_query_sets_are_published_paired_and_complete_offline(code):
+    name = f"gender_{code}"
+    row = next(row for row in list_query_sets() if row["name"] == name)
+    assert (row["queries"], row["queries_offline"], row["delivery"]) == (3, 3, "shipped")
+    assert row["paired_targets"] is True
+    assert open_query_set(name, offline=True).paired is True
+    sets = language_word_sets(code)
+    for query, (one, other) in zip(
+        load_query_set(name, offline=True),
+        [("career", "family"), ("math", "arts"), ("science", "arts")],
+        strict=True,
+    ):
+        assert [list(words) for words in query.target_sets] == [
+            sets["male_terms"],
+            sets["female_terms"],
+        ]
+        assert [list(words) for words in query.attribute_sets] == [sets[one], sets[other]]
+    listed = next(row for row in list_languages() if row["code"] == code)
+    assert listed["query_set"] == name
+    assert {key: listed[key] for key in SETS[2:]} == {key: len(sets[key]) for key in SETS[2:]}
+    assert listed["pairs"] == len(sets["male_terms"])
+    assert listed["occupations"] == len(load_occupations(code))
+
+
+def test_names_of_queries_do_not_collide_between_languages():
+    names = [
+        query.query_name
+        for name in ["gender", *(f"gender_{code}" for code in CODES)]
+        for query in load_query_set(name, offline=True)
+    ]
+    assert len(set(names)) == len(names) == 6 + 3 * 7
+    assert "Male terms (de) and Female terms (de) wrt Math and Arts" in names
+
+
+@every_language
+def test_criterion_has_the_classes_and_order_of_the_english_one(code):
+    criterion, english = load_language_criterion(code), load_criterion("gender", offline=True)
+    assert criterion.name == f"gender_{code}"
+    assert criterion.class_names == english.class_names == ("female", "male")
+    sets = language_word_sets(code)
+    assert list(criterion.classes["female"]) == sets["female_terms"]
+    assert list(criterion.classes["male"]) == sets["male_terms"]
+    occupations = load_occupations(code)
+    for _, row in occupations.iterrows():
+        gendered = row["masculine"] != row["feminine"]
+        for form in ("masculine", "feminine"):
+            if gendered:
+                assert row[form] in criterion.specific_words
+            else:
+                assert row[form] not in criterion.specific_words
+    persons = load_language_words(code).query("person and grammatical_gender in ['m', 'f']")
+    assert set(persons["word"]) <= set(criterion.specific_words)
+    assert {"Einstein", "NASA"}.isdisjoint(criterion.specific_words)
+
+
+@every_language
+def test_a_bias_put_into_a_model_is_measured(code):
+    # Male terms and career lie at one end of an axis, female terms and family at the other.
+    rng = np.random.default_rng(8)
+    sets = language_word_sets(code)
+    sign = {"male_terms": 1, "career": 1, "female_terms": -1, "family": -1}
+    vectors = {}
+    for key, words in sets.items():
+        for word in words:
+            vectors[word] = np.array([3.0 * sign.get(key, 0), *rng.normal(size=6)])
+    model = WordEmbeddingModel.from_arrays(
+        list(vectors), np.array(list(vectors.values())), name=code
+    )
+    scores = run_queries("weat", load_query_set(f"gender_{code}"), [model]).iloc[0]
+    assert scores.iloc[0] > 2
+    assert abs(scores.iloc[1]) < 0.5 * scores.iloc[0]
+    career, *_ = load_query_set(f"gender_{code}")
+    (mirrored,) = run_queries(
+        "weat",
+        [type(career)(career.target_sets[::-1], career.attribute_sets)],
+        [model],
+    ).iloc[0]
+    assert mirrored == pytest.approx(-scores.iloc[0])
+
+
+@pytest.mark.parametrize("language", ["en", "ES", "", None, 3, "../eds"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        load_language_words,
+        grammatical_gender_counts,
+        load_occupations,
+        load_language_criterion,
+        language_notes,
+    ],
+)
+def test_unknown_language_names_the_known_ones(function, language):
+    with pytest.raises(ValueError, match=r"one of 'es' \(Spanish\), .* 'pt' \(Portuguese\); got"):
+        function(language)
+
+
+def test_changing_a_result_does_not_change_the_next_one():
+    words = language_word_sets("es")
+    words["career"].clear()
+    assert language_word_sets("es")["career"]
+
+
+def test_query_sets_of_languages_need_neither_pandas_nor_a_network():
+    code = (
+        "import sys; from wefe.datasets import list_languages, load_query_set; list_languages(); "
+        "load_query_set('gender_es'); print(sorted({'pooch', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,92 @@
+"""Shares of groups in occupations, from the census tables."""
+
+import csv
+
+import pytest
+
+from wefe.datasets import _eds, fetch_eds, fetch_occupation_shares
+from wefe.datasets._eds import ETHNICITIES
+
+GENDER = """Census year,Occupation,Total Weight,Female,Male
+2000,nurse,50.0,0.5,0.5
+2015,nurse,200.0,0.875,0.125
+2015,pilot,80.0,0.0625,0.9375
+"""
+ETHNICITY = """Census year,Occupation,Total Weight,multirace,aian,white,hispanic,asian,black
+2015,nurse,200.0,0.01,0.02,0.6,0.17,0.1,0.1
+"""
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Two small tables in the form of those published."""
+    files = {_eds.GENDER_TABLE: GENDER, _eds.ETHNICITY_TABLE: ETHNICITY}
+    paths = {}
+    for name, text in files.items():
+        paths[name] = tmp_path / name.rpartition("/")[2]
+        paths[name].write_text(text, encoding="utf-8")
+    monkeypatch.setattr(_eds, "fetch_file", paths.__getitem__)
+
+
+def test_shares_by_gender_are_those_of_the_year_in_the_order_of_the_table(tables):
+    shares = fetch_occupation_shares(2015)
+    assert shares.to_dict("index") == {
+        "nurse": {"female": 0.875, "male": 0.125, "workers": 200.0},
+        "pilot": {"female": 0.0625, "male": 0.9375, "workers": 80.0},
+    }
+    assert shares.index.name == "occupation"
+    assert fetch_occupation_shares("2000").to_dict("index") == {
+        "nurse": {"female": 0.5, "male": 0.5, "workers": 50.0}
+    }
+
+
+def test_each_column_by_ethnicity_is_the_one_of_its_name(tables):
+    assert fetch_occupation_shares(by="ethnicity").loc["nurse"].to_dict() == {
+        "white": 0.6,
+        "black": 0.1,
+        "asian": 0.1,
+        "hispanic": 0.17,
+        "aian": 0.02,
+        "multirace": 0.01,
+        "workers": 200.0,
+    }
+
+
+def test_unknown_years_and_groups_are_refused_with_what_is_there(tables):
+    with pytest.raises(ValueError, match=r"no census of 1890.* 1880, 1900"):
+        fetch_occupation_shares(1890)
+    with pytest.raises(ValueError, match="Did you mean 'gender'"):
+        fetch_occupation_shares(by="genders")
+
+
+@pytest.mark.parametrize("by", ["gender", "ethnicity"])
+@pytest.mark.parametrize("year", [1850, 2015])
+def test_published_shares_of_an_occupation_sum_to_one(mirror, by, year):
+    shares = fetch_occupation_shares(year, by)
+    total = shares.drop(columns="workers").sum(axis=1)
+    assert total.between(1 - 1e-9, 1 + 1e-9).all()
+    assert shares.index.is_unique
+    assert (shares["workers"] > 0).all()
+
+
+def test_published_shares_agree_with_the_lists_made_of_the_same_tables(mirror):
+    word_sets = fetch_eds(2015)
+    gender = fetch_occupation_shares(2015)
+    assert (
+        gender.index[gender["male"] >= gender["female"]].tolist() == word_sets["male_occupations"]
+    )
+    ethnicity = fetch_occupation_shares(2015, "ethnicity")
+    for group in ETHNICITIES:
+        assert ethnicity[group].idxmax() == word_sets[f"occupations_{group}"][0]
+
+
+def test_published_shares_are_the_numbers_of_the_file(mirror):
+    with (mirror / _eds.GENDER_TABLE).open(encoding="utf-8", newline="") as file:
+        (row,) = (
+            row
+            for row in csv.DictReader(file)
+            if (row["Census year"], row["Occupation"]) == ("2007", "judge")
+        )
+    judge = fetch_occupation_shares(2007).loc["judge"]
+    assert (judge["female"], judge["male"]) == (float(row["Female"]), float(row["Male"]))
+    assert judge["female"] == pytest.approx(0.337325, abs=1e-6)

@@ -1,0 +1,186 @@
+"""Analogies along a bias direction."""
+
+import itertools
+import logging
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.explore import _analogies, bias_directions
+from wefe.explore._analogies import generate_analogies
+
+GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
+
+
+def random_model(n_words=60, dim=6, seed=0, prefix=None):
+    generator = np.random.default_rng(seed)
+    vectors = generator.normal(size=(n_words, dim)) * generator.uniform(0.1, 9, (n_words, 1))
+    words = [f"{prefix or ''}w{i}" for i in range(n_words)]
+    return WordEmbeddingModel.from_arrays(words, vectors, name="random", vocab_prefix=prefix)
+
+
+def slow_pairs(model, g, threshold):
+    """Every pair by falling score, by loops over words."""
+    words = list(model.vocab)
+    units = {word: model[word] / np.linalg.norm(model[word]) for word in words}
+    pairs = []
+    for x, y in itertools.permutations(words, 2):
+        between = units[x].astype(float) - units[y]
+        distance = float(np.sqrt((between**2).sum()))
+        score = float(between @ g) / distance
+        if distance <= threshold and score > 0:
+            pairs.append((score, x, y, distance))
+    return sorted(pairs, key=lambda pair: -pair[0])
+
+
+def once(pairs):
+    """The pairs that are left if each word is taken once on each side."""
+    left, right, kept = set(), set(), []
+    for pair in pairs:
+        if pair[1] not in left and pair[2] not in right:
+            left.add(pair[1])
+            right.add(pair[2])
+            kept.append(pair)
+    return kept
+
+
+def assert_are(frame, pairs):
+    assert list(zip(frame["first"], frame["second"], strict=True)) == [pair[1:3] for pair in pairs]
+    assert frame["score"].tolist() == pytest.approx([pair[0] for pair in pairs], abs=1e-12)
+    assert frame["distance"].tolist() == pytest.approx([pair[3] for pair in pairs], abs=1e-12)
+
+
+def test_scores_of_the_toy_model_are_cosines_with_its_direction(toy_model):
+    frame = generate_analogies(toy_model, GENDER, threshold=2, repeat_words=True)
+    # The direction of the worked example.
+    g = np.array([0.997742, -0.067150, -0.001556])
+    for line in frame.itertuples():
+        x, y = (toy_model[word] / np.linalg.norm(toy_model[word]) for word in line[3:5])
+        assert line.score == pytest.approx((x - y) @ g / np.linalg.norm(x - y), abs=2e-6)
+    # 13 words, of which no two have the same projection.
+    assert len(frame) == 13 * 12 // 2
+
+
+@pytest.mark.parametrize("threshold", [0.5, 1.0, 1.3, 2.0])
+@pytest.mark.parametrize("n", [1, 7, 10_000])
+def test_the_pairs_are_those_of_a_double_loop(monkeypatch, threshold, n):
+    monkeypatch.setattr(_analogies, "_BLOCK", (16, 8))
+    monkeypatch.setattr(_analogies, "_PAIRS", 5)
+    model = random_model()
+    pairs = [("w3", "w7"), ("w11", "w20")]
+    (g, _) = bias_directions(model, pairs).towards
+    expected = slow_pairs(model, g, threshold)
+    options = {"n": n, "threshold": threshold}
+    assert_are(generate_analogies(model, pairs, **options, repeat_words=True), expected[:n])
+    assert_are(generate_analogies(model, pairs, **options), once(expected)[:n])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_pushed_out_late_are_replaced_as_if_all_had_been_sorted(monkeypatch, seed):
+    # Many small merges, so that bars rise while better pairs are still to come.
+    monkeypatch.setattr(_analogies, "_BLOCK", (3, 3))
+    monkeypatch.setattr(_analogies, "_PAIRS", 2)
+    model = random_model(n_words=50, dim=3, seed=seed)
+    g = bias_directions(model, [("w0", "w1")]).towards[0]
+    expected = once(slow_pairs(model, g, 2.0))
+    for n in (2, 5, 12):
+        assert_are(generate_analogies(model, [("w0", "w1")], n, threshold=2), expected[:n])
+
+
+def test_groups_in_the_other_order_give_the_same_pairs_the_other_way_round(toy_model):
+    there = generate_analogies(toy_model, GENDER)
+    back = generate_analogies(toy_model, dict(reversed(GENDER.items())))
+    assert len(there) > 0
+    assert back["first"].tolist() == there["second"].tolist()
+    assert back["second"].tolist() == there["first"].tolist()
+    assert back["score"].tolist() == pytest.approx(there["score"].tolist())
+    assert back["first_group"].unique().tolist() == ["male"]
+
+
+def test_scores_do_not_depend_on_the_lengths_of_vectors(toy_model):
+    words = list(toy_model.vocab)
+    vectors = np.stack([toy_model[word] * 10.0**row for row, word in enumerate(words)])
+    stretched = WordEmbeddingModel.from_arrays(words, vectors, name="stretched")
+    expected = generate_analogies(toy_model, GENDER)
+    found = generate_analogies(stretched, GENDER)
+    assert found["first"].tolist() == expected["first"].tolist()
+    assert found["score"].tolist() == pytest.approx(expected["score"].tolist(), abs=1e-12)
+
+
+def test_of_three_groups_each_two_are_compared_along_the_difference_of_their_directions():
+    model = random_model()
+    triples = [("w0", "w1", "w2"), ("w3", "w4", "w5")]
+    towards = bias_directions(model, triples).towards
+    frame = generate_analogies(model, triples, 5, threshold=2)
+    for (i, j), (groups, lines) in zip(
+        [(0, 1), (0, 2), (1, 2)],
+        frame.groupby(["first_group", "second_group"], sort=False),
+        strict=True,
+    ):
+        assert groups == (f"w{i}", f"w{j}")
+        g = towards[i] - towards[j]
+        assert_are(lines, once(slow_pairs(model, g / np.linalg.norm(g), 2))[:5])
+
+
+def test_only_words_asked_for_are_paired_and_lost_ones_are_logged(toy_model, caplog):
+    with caplog.at_level(logging.WARNING):
+        frame = generate_analogies(
+            toy_model, GENDER, among=["nurse", "Pilot", "tree", "fortress"], threshold=2,
+            repeat_words=True, preprocessors=[{}, {"lowercase": True}],
+        )  # fmt: skip
+    assert set(frame["first"]) | set(frame["second"]) == {"nurse", "pilot", "tree"}
+    assert "lacks 1 words of among: ['fortress']" in caplog.text
+    first_words = generate_analogies(toy_model, GENDER, among=4, threshold=2)
+    assert set(first_words["first"]) | set(first_words["second"]) == {"she", "woman", "he", "man"}
+
+
+def test_pairs_of_specific_words_are_told_from_others(toy_model):
+    frame = generate_analogies(toy_model, GENDER, threshold=2, repeat_words=True)
+    specific = {"she", "woman", "he", "man"}
+    for line in frame.itertuples():
+        assert line.is_definitional == ({line.first, line.second} <= specific)
+    assert frame["is_definitional"].nunique() == 2
+
+
+def test_copies_of_a_vector_and_words_without_direction_are_no_analogy(toy_model):
+    words = [*toy_model.vocab, "copy", "zero", "broken"]
+    vectors = np.stack([toy_model[word] for word in toy_model.vocab])
+    more = np.vstack([vectors, 3 * vectors[8], np.zeros(3), [np.nan, 0, 1]])
+    model = WordEmbeddingModel.from_arrays(words, more, name="more")
+    frame = generate_analogies(model, GENDER, threshold=2, repeat_words=True)
+    # 14 words have a direction, and 'copy' is where 'nurse' is.
+    assert len(frame) == 14 * 13 // 2 - 1
+    assert not {"zero", "broken"} & {*frame["first"], *frame["second"]}
+
+
+def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
+    model = random_model(prefix="/c/en/")
+    plain = random_model()
+    pairs = [("w3", "w7")]
+    found = generate_analogies(model, pairs, 20)
+    assert found.equals(generate_analogies(plain, pairs, 20))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0}, "above 0, at most 2"),
+        ({"threshold": float("nan")}, "above 0, at most 2"),
+        ({"n": 0}, "n must be"),
+        ({"among": ["nurse"]}, "2 words or more"),
+        ({"among": 0}, "among must be"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(toy_model, options, message):
+    with pytest.raises(ValueError, match=message):
+        generate_analogies(toy_model, GENDER, **options)
+
+
+def test_most_of_the_first_analogies_of_real_vectors_are_definitional(packaged_model):
+    frame = generate_analogies(packaged_model, n=200)
+    assert frame["score"].is_monotonic_decreasing
+    assert frame["distance"].max() <= 1
+    assert frame["is_definitional"][:20].mean() > 0.6 > frame["is_definitional"][100:].mean()
+    assert frame["first"].is_unique
+    assert frame["second"].is_unique

@@ -1,0 +1,175 @@
+"""The tests of recovery for the words of a model."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from wefe import WordEmbeddingModel
+from wefe.datasets import Criterion, load_criterion
+from wefe.debias import HardDebias
+from wefe.debias._common_words import CommonWords
+from wefe.debias._residual import residual_rows
+from wefe.explore._recovery import recovery_tests
+from wefe.metrics import cluster_alignment, group_directions
+
+GENDER = load_criterion("gender", offline=True)
+TESTS = ["clusters", "classification (rbf)", "classification (linear)", "neighbours"]
+WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]
+PAIR = Criterion("gender", [("she", "he")], class_names=("female", "male"))
+
+
+@pytest.fixture(scope="module")
+def debiased(packaged_model):
+    return HardDebias().fit_transform(
+        packaged_model, criterion=GENDER, ignore=GENDER.specific_words
+    )
+
+
+@pytest.fixture(scope="module")
+def table(packaged_model, debiased):
+    return recovery_tests(debiased, GENDER, original=packaged_model)
+
+
+def toy(words, seed=0, prefix=None):
+    vectors = np.random.default_rng(seed).normal(size=(len(words), 4))
+    prefixed = [(prefix or "") + word for word in words]
+    return WordEmbeddingModel.from_arrays(prefixed, vectors, f"m{seed}", prefix)
+
+
+def test_what_is_found_is_what_a_comparison_finds(packaged_model, debiased, table):
+    """The same words, so the same clusters and neighbours; divisions are others."""
+    common = CommonWords([packaged_model, debiased])
+    rows = {row.measure: row.after for row in residual_rows(common, GENDER, None, (), 500, 100, 0)}
+    found = table.set_index("test").value
+    assert found["clusters"] == pytest.approx(rows["cluster alignment"])
+    assert found["neighbours"] == pytest.approx(rows["neighbour correlation"])
+    assert found["classification (rbf)"] == pytest.approx(rows["classification accuracy"], abs=0.03)
+    assert math.isnan(found["projections"])
+
+
+def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
+    """Measured: clusters 0.79, classes 0.91, neighbours 0.76."""
+    assert table.test.tolist() == [*TESTS, "projections"]
+    assert table.group.tolist() == ["", "", "", "female", "female"]
+    first = table[:4]
+    assert (first.low < first.value).all()
+    assert (first.value < first.high).all()
+    assert (first.low > first.chance + 0.2).all()
+    assert (first.p_value < 0.002).all()
+    assert (table.n_words == 1000).all()
+    assert table.note[4] == "nothing but rounding is left of the projections"
+    assert table.attrs == {
+        "model": "minilm-words_gender_debiased",
+        "original": "minilm-words",
+        "criterion": "gender",
+    }
+
+
+def test_of_vectors_that_know_nothing_nothing_is_recovered(packaged_model):
+    noise = np.random.default_rng(0).normal(size=packaged_model.vectors.shape)
+    after = WordEmbeddingModel.from_arrays(list(packaged_model.vocab), noise, "noise")
+    found = recovery_tests(after, GENDER, original=packaged_model)
+    assert (np.abs(found.value - found.chance) < 0.1).all()
+    assert (found.p_value > 0.01).all()
+
+
+def test_without_an_original_model_the_words_are_chosen_in_the_model(packaged_model):
+    found = recovery_tests(packaged_model, GENDER, n_words=50)
+    assert found.test.tolist() == TESTS
+    same = recovery_tests(packaged_model, GENDER, original=packaged_model.copy("same"), n_words=50)
+    np.testing.assert_array_equal(found.value, same.value[:4])
+    assert same.value[4] == pytest.approx(1)
+
+
+def test_three_groups_by_a_slow_choice_of_words(packaged_model):
+    religion, n = load_criterion("religion"), 60
+    found = recovery_tests(packaged_model, religion, n_words=n, k=10)
+    assert found.group.tolist() == ["", "", "", "jew", "christian", "muslim"]
+
+    def unit(words):
+        vectors = np.array([packaged_model[word] for word in words], dtype=float)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    sets = [s for s in religion.definitional_sets if all(w in packaged_model for w in s)]
+    directions = group_directions([unit(column) for column in zip(*sets, strict=True)])
+    best = {0: [], 1: [], 2: []}
+    for word in packaged_model.vocab:
+        if (
+            word in religion.specific_words
+            or word != word.lower()
+            or len(word) >= 20
+            or any(c in "0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" for c in word)
+        ):
+            continue
+        cosines = unit([word])[0] @ directions.T
+        best[int(cosines.argmax())].append((cosines.max(), word))
+    groups = [[word for _, word in sorted(best[g], reverse=True)[:n]] for g in range(3)]
+    assert len({word for group in groups for word in group}) == 3 * n
+    arrays = [unit(group) for group in groups]
+    assert found.value[0] == pytest.approx(cluster_alignment(*arrays))
+    # One division by hand is near the mean of twenty.
+    train = np.concatenate([part[:12] for part in arrays])
+    test = np.concatenate([part[12:] for part in arrays])
+    right = SVC(C=1).fit(train, np.repeat([0, 1, 2], 12)).score(test, np.repeat([0, 1, 2], 48))
+    assert found.value[1] == pytest.approx(right, abs=0.12)
+    assert found.chance[1] == pytest.approx(1 / 3)
+
+
+def test_words_of_the_user_are_looked_at_in_any_form(packaged_model, debiased):
+    jobs = ["nurse", "doctor", "Engineer", "teacher", "xyzzy"]
+    options = {"original": packaged_model, "words": jobs, "n_words": 50}
+    as_written = recovery_tests(debiased, GENDER, **options)
+    assert as_written.n_words[3] == 3
+    assert "2 of 5 words not found" in as_written.note[3]
+    assert as_written.note[0] == ""
+    lower = recovery_tests(debiased, GENDER, preprocessors=[{}, {"lowercase": True}], **options)
+    assert lower.n_words[3] == 4
+
+
+def test_few_words_are_enough_and_noted():
+    found = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS))
+    assert found.n_words[0] == 12
+    assert "6 words per group, of the 26 that may be chosen" in found.note[0]
+    assert "25 neighbours, as there are few words" in found.note[3]
+    fewer = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS), ignore=["a", "b"])
+    assert "of the 24 that may be chosen" in fewer.note[0]
+
+
+def test_words_that_one_model_lacks_are_counted():
+    found = recovery_tests(toy([*WORDS[2:], "new"], 1), PAIR, original=toy(WORDS))
+    assert found.note[0].startswith("2 words of m0 are not in m1")
+
+
+def test_a_model_that_lacks_what_stands_for_a_group_has_no_projections():
+    found = recovery_tests(toy(WORDS[:-1], 1), PAIR, original=toy(WORDS))
+    assert math.isnan(found.value[4])
+    assert found.note[4].startswith("m1 lacks one of she, he")
+    assert not found.value[:4].isna().any()
+
+
+def test_a_prefix_is_honoured():
+    prefixed = [toy(WORDS, seed, "/c/en/") for seed in (0, 1)]
+    plain = [toy(WORDS, seed) for seed in (0, 1)]
+    found = [
+        recovery_tests(m, PAIR, original=o, words=["b", "c", "d", "e"])
+        for o, m in (prefixed, plain)
+    ]
+    assert found[0].equals(found[1])
+
+
+def test_groups_may_be_written_down(packaged_model):
+    found = recovery_tests(packaged_model, {"f": ["she"], "m": ["he"]}, n_words=50)
+    assert found.group[3] == "f"
+
+
+def test_what_is_refused(packaged_model, tmp_path):
+    with pytest.raises(ValueError, match="m0 lacks one of she, he"):
+        recovery_tests(toy(WORDS[:-1]), PAIR)
+    with pytest.raises(ValueError, match="needs 2 words or more"):
+        recovery_tests(toy(["a", "b", "she", "he"]), PAIR)
+    with pytest.raises(TypeError, match="model"):
+        recovery_tests("word2vec")
+    with pytest.raises(ValueError, match="n_words must be"):
+        recovery_tests(packaged_model, n_words=0)

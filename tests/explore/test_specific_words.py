@@ -1,0 +1,183 @@
+"""Words specific to a group, learned from some of them."""
+
+import logging
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from wefe import WordEmbeddingModel
+from wefe.datasets import fetch_debiaswe, load_criterion
+from wefe.debias import HardDebias
+from wefe.explore._specific_words import _scores, learn_specific_words
+
+# The published lists and vectors, where they are at hand.
+DATA = Path(os.environ.get("WEFE_DATA_DIR") or Path(__file__).parents[3] / "shared" / "data")
+SEED_WORDS = tuple(f"s{i}" for i in range(10))
+
+
+@pytest.fixture
+def clear():
+    """Thirty specific words on one side of a plane, of which ten are known, and 200 others."""
+    generator = np.random.default_rng(0)
+    specific = [*SEED_WORDS, *(f"t{i}" for i in range(20))]
+    others = [f"o{i}" for i in range(200)]
+    vectors = generator.normal(size=(230, 6))
+    vectors[:30, 0] = 4 + generator.random(30)
+    vectors[30:, 0] = -2 - generator.random(200)
+    # Frequent words do not include those to be learned.
+    order = [*range(10), *range(30, 230), *range(10, 30)]
+    words = [*specific, *others]
+    return WordEmbeddingModel.from_arrays(
+        [words[row] for row in order], vectors[order], name="clear"
+    )
+
+
+def test_words_on_the_side_of_the_seed_words_are_found(clear):
+    found = learn_specific_words(clear, SEED_WORDS, among=210, n_folds=5)
+    assert set(found.words) == {*SEED_WORDS, *(f"t{i}" for i in range(20))}
+    assert found.scores()["mean"].tolist() == [1.0, 1.0, 1.0]
+    assert (found.n_seed, found.n_train, found.lost) == (10, 210, ())
+    assert (np.diff(found.decisions) <= 0).all()
+    frame = found.to_frame()
+    assert frame["word"][frame["is_seed"]].isin(SEED_WORDS).all()
+    assert "30 words from 10 seed words, held-out F1 1.00" in repr(found)
+
+
+@pytest.mark.parametrize("weight", [None, "balanced"])
+@pytest.mark.parametrize("threshold", [-0.3, 0.0, 0.5])
+def test_decisions_are_those_of_the_classifier_on_each_word(packaged_model, weight, threshold):
+    seeds = fetch_debiaswe(offline=True)["gender_specific_seed"]
+    found = learn_specific_words(
+        packaged_model, seeds, among=1000, n_folds=2, class_weight=weight, threshold=threshold
+    )
+    words = list(packaged_model.vocab)
+    training = dict.fromkeys([*words[:1000], *(word for word in words if word in set(seeds))])
+    unit = {word: packaged_model[word] / np.linalg.norm(packaged_model[word]) for word in words}
+    machine = LinearSVC(C=1.0, class_weight=weight, dual="auto", random_state=0, max_iter=10_000)
+    machine.fit(
+        np.stack([unit[word] for word in training]).astype(float),
+        [word in set(seeds) for word in training],
+    )
+    expected = {}
+    for word in words:
+        decision = float(unit[word] @ machine.coef_[0] + machine.intercept_[0])
+        if decision > threshold + 1e-4 or word in set(seeds):
+            expected[word] = decision
+    decisions = dict(zip(found.words, found.decisions, strict=True))
+    assert set(expected) <= set(decisions)
+    assert all(decisions[word] < threshold + 2e-4 for word in set(decisions) - set(expected))
+    for word, decision in expected.items():
+        assert decisions[word] == pytest.approx(decision, abs=1e-4)
+    assert found.n_train == len(training)
+
+
+def test_seed_words_on_the_other_side_are_kept(packaged_model):
+    found = learn_specific_words(packaged_model, among=500, n_folds=2, threshold=100)
+    frame = found.to_frame()
+    assert frame["is_seed"].all()
+    assert frame["decision"].max() < 100
+    assert found.folds.tolist() == [[0.0, 0.0, 0.0]] * 2
+
+
+def test_scores_of_a_part_are_counted_as_usual():
+    decided = np.array([True, True, True, False, False])
+    true = np.array([True, False, True, True, False])
+    assert _scores(decided, true) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+    assert _scores(decided & ~true, true) == (0.0, 0.0, 0.0)
+
+
+def test_intervals_are_those_of_the_mean_over_folds(packaged_model):
+    from scipy import stats
+
+    found = learn_specific_words(packaged_model, among=1000, n_folds=4, confidence_level=0.9)
+    table = found.scores()
+    for name, column in zip(("precision", "recall", "f1"), found.folds.T, strict=True):
+        low, high = stats.t.interval(0.9, 3, loc=column.mean(), scale=stats.sem(column))
+        assert table.loc[name].tolist() == pytest.approx([column.mean(), max(low, 0), min(high, 1)])
+
+
+def test_lengths_of_vectors_do_not_matter(clear):
+    words = list(clear.vocab)
+    vectors = np.stack([clear[word] * (1 + row) for row, word in enumerate(words)])
+    longer = WordEmbeddingModel.from_arrays(words, vectors, name="longer")
+    first, second = (
+        learn_specific_words(model, SEED_WORDS, among=210, n_folds=2) for model in (clear, longer)
+    )
+    assert first.words == second.words
+    assert first.decisions == pytest.approx(second.decisions, abs=1e-6)
+
+
+def test_lost_seed_words_are_named_and_a_prefix_is_taken_off(clear, caplog):
+    words = list(clear.vocab)
+    vectors = np.stack([clear[word] for word in words])
+    prefixed = WordEmbeddingModel.from_arrays(
+        [*(f"/c/en/{word}" for word in words), "/c/fr/s0"],
+        np.vstack([vectors, vectors[:1]]),
+        name="prefixed",
+        vocab_prefix="/c/en/",
+    )
+    plain = learn_specific_words(clear, SEED_WORDS, among=210, n_folds=2)
+    with caplog.at_level(logging.WARNING):
+        found = learn_specific_words(prefixed, [*SEED_WORDS, "unicorn"], among=210, n_folds=2)
+    assert found.words == plain.words
+    assert found.lost == ("unicorn",)
+    assert "lacks 1 of 11 seed words: unicorn" in caplog.text
+
+
+def test_the_words_can_be_ignored_by_mitigation(packaged_model):
+    gender = load_criterion("gender", offline=True)
+    found = learn_specific_words(packaged_model, criterion=gender, among=1000, n_folds=2)
+    method = HardDebias().fit(packaged_model, criterion=gender)
+    debiased = method.transform(packaged_model, ignore=found.words)
+
+    def projection(model, word):
+        return model[word] @ method.bias_direction_ / np.linalg.norm(model[word])
+
+    equalized = {word for words in gender.equalize_sets for word in words}
+    learned = [word for word in found.words if word not in gender.specific_words]
+    assert len(learned) > 10
+    for word in set(found.words) - equalized:
+        before = projection(packaged_model, word)
+        assert projection(debiased, word) == pytest.approx(before, abs=1e-5)
+    assert "pilot" not in found.words
+    assert abs(projection(debiased, "pilot")) < 1e-5 < abs(projection(packaged_model, "pilot"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0}, "C must be above 0"),
+        ({"C": "1"}, "C must be a number"),
+        ({"threshold": float("nan")}, "threshold must be a number"),
+        ({"class_weight": "equal"}, "class_weight must be one of"),
+        ({"n_folds": 1}, "at least 2"),
+        ({"n_folds": 11}, "10 seed words and 200 other words of clear are too few"),
+        ({"confidence_level": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(clear, options, message):
+    with pytest.raises(ValueError, match=message):
+        learn_specific_words(clear, SEED_WORDS, **{"among": 210} | options)
+
+
+@pytest.mark.skipif(not (DATA / "debiaswe").is_dir(), reason="no local mirror")
+def test_words_learned_of_word2vec_are_mostly_those_published(monkeypatch):
+    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
+    monkeypatch.setenv("WEFE_DATA_DIR", str(DATA))
+    model = WordEmbeddingModel(
+        keyed_vectors.load(str(DATA / "models" / "word2vec_subset.kv")), "word2vec"
+    )
+    word_sets = fetch_debiaswe()
+    published, seeds = set(word_sets["gender_specific"]), word_sets["gender_specific_seed"]
+    strict = learn_specific_words(model, seeds, n_folds=2)
+    assert len(strict.words) > len(seeds)
+    assert len(published & set(strict.words)) / len(strict.words) > 0.97
+    wide = learn_specific_words(model, seeds, n_folds=2, class_weight="balanced")
+    learned = set(wide.words) - set(seeds)
+    # By chance it would be a tenth.
+    assert len(learned & published) / len(learned) > 0.4
+    assert len(learned & published) > 200
+    assert wide.scores().loc["recall", "mean"] > strict.scores().loc["recall", "mean"] + 0.2

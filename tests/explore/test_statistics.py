@@ -1,0 +1,281 @@
+"""The bias of words and statistics of the world."""
+
+import logging
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from wefe import WordEmbeddingModel
+from wefe.explore import bias_directions
+from wefe.explore._statistics import _bca, correlate_with_statistic
+
+# The published tables and vectors, where they are at hand.
+DATA = Path(os.environ.get("WEFE_DATA_DIR") or Path(__file__).parents[3] / "shared" / "data")
+GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
+WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot": 0.2, "tree": 0.5}
+
+
+def slow_pearson(x, y):
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    both = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return both / math.sqrt(sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y))
+
+
+def slow_ranks(values):
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) + 1) / 2
+        for value in values
+    ]
+
+
+def test_projections_are_those_of_the_worked_example(toy_model):
+    found = correlate_with_statistic(toy_model, WOMEN, GENDER)
+    bias = found.to_frame().set_index("word")["bias"]
+    # Cosines of nurse, pilot and tree with the direction.
+    assert bias[["nurse", "pilot", "tree"]].tolist() == pytest.approx(
+        [0.517465, -0.497935, 0.124241], abs=1e-6
+    )
+
+
+def test_effect_sizes_are_those_of_the_worked_example(toy_model):
+    found = correlate_with_statistic(toy_model, WOMEN, GENDER, measure="sc-weat")
+    bias = found.to_frame().set_index("word")["bias"]
+    assert bias[["nurse", "pilot", "tree"]].tolist() == pytest.approx(
+        [1.976629, -1.957555, 1.233936], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("measure", ["projection", "sc-weat"])
+def test_correlations_and_line_agree_with_loops(toy_model, measure):
+    tied = WOMEN | {"kids": 0.9}
+    found = correlate_with_statistic(toy_model, tied, GENDER, measure=measure)
+    x, y = found.statistic.tolist(), found.bias.tolist()
+    assert found.pearson.value == pytest.approx(slow_pearson(x, y), abs=1e-12)
+    assert found.spearman.value == pytest.approx(
+        slow_pearson(slow_ranks(x), slow_ranks(y)), abs=1e-12
+    )
+    line = stats.linregress(x, y)
+    assert (found.slope.value, found.intercept) == pytest.approx((line.slope, line.intercept))
+    assert found.pearson.p_value == pytest.approx(stats.pearsonr(x, y).pvalue)
+    assert found.spearman.p_value == pytest.approx(stats.spearmanr(x, y).pvalue)
+
+
+def test_percent_in_place_of_shares_change_the_slope_only(toy_model):
+    shares = correlate_with_statistic(toy_model, WOMEN, GENDER)
+    percent = correlate_with_statistic(
+        toy_model, {word: 100 * share for word, share in WOMEN.items()}, GENDER
+    )
+    for name in ("value", "lower", "upper"):
+        there, here = getattr(shares.pearson, name), getattr(percent.pearson, name)
+        assert here == pytest.approx(there)
+        assert 100 * getattr(percent.slope, name) == pytest.approx(getattr(shares.slope, name))
+    assert percent.intercept == pytest.approx(shares.intercept)
+
+
+def test_the_other_group_has_the_opposite_correlation(toy_model):
+    female = correlate_with_statistic(toy_model, WOMEN, GENDER, group="female")
+    for measure in ("projection", "sc-weat"):
+        first = correlate_with_statistic(toy_model, WOMEN, GENDER, measure=measure)
+        second = correlate_with_statistic(toy_model, WOMEN, GENDER, measure=measure, group="male")
+        assert second.bias == pytest.approx(-first.bias)
+        assert second.pearson.value == pytest.approx(-first.pearson.value)
+    assert female.pearson.value > 0.9
+    assert "female" in female.bias_name
+
+
+def test_intervals_are_those_of_scipy():
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=40)
+    y = x + generator.normal(size=40)
+    model = WordEmbeddingModel.from_arrays(
+        ["a", "b", *(f"w{i}" for i in range(40))],
+        np.column_stack([np.r_[1, -1, y], np.r_[0, 0, np.sqrt(100 - y**2)]]),
+        name="line",
+    )
+    found = correlate_with_statistic(
+        model, {f"w{i}": value for i, value in enumerate(x)}, [("a", "b")], n_bootstrap=20_000
+    )
+    # Vectors have the length 10, so the cosines are tenths of y.
+    assert found.bias == pytest.approx(y / 10)
+    reference = stats.bootstrap(
+        (x, y), lambda x, y, axis: [
+            np.corrcoef(a, b)[0, 1] for a, b in zip(np.atleast_2d(x), np.atleast_2d(y), strict=True)
+        ] if np.ndim(x) > 1 else np.corrcoef(x, y)[0, 1],
+        paired=True, vectorized=True, n_resamples=20_000, method="BCa",
+    )  # fmt: skip
+    interval = reference.confidence_interval
+    assert found.pearson.lower == pytest.approx(interval.low, abs=0.02)
+    assert found.pearson.upper == pytest.approx(interval.high, abs=0.02)
+    assert found.pearson.lower < found.pearson.value < found.pearson.upper
+    assert found.slope.lower < found.slope.value < found.slope.upper
+
+
+def test_a_mean_of_the_same_samples_has_the_bounds_of_the_textbook_formula():
+    samples = np.arange(1, 1001.0)
+    without_each = np.array([500.0, 501.0, 490.0])
+    influence = without_each.mean() - without_each
+    a = (influence**3).sum() / (6 * (influence**2).sum() ** 1.5)
+    z0 = stats.norm.ppf(0.4995)
+    expected = []
+    for level in (0.025, 0.975):
+        z = stats.norm.ppf(level)
+        expected.append(np.quantile(samples, stats.norm.cdf(z0 + (z0 + z) / (1 - a * (z0 + z)))))
+    assert _bca(samples, 500.0, without_each, 0.025) == pytest.approx(expected)
+
+
+def test_the_same_seed_gives_the_same_intervals_and_another_seed_others(toy_model):
+    first, again, other = (
+        correlate_with_statistic(toy_model, WOMEN, GENDER, random_state=seed).pearson
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first.lower != other.lower
+
+
+def test_words_that_are_lost_or_have_no_number_are_left_out_and_named(toy_model, caplog):
+    statistic = pd.Series(WOMEN | {"unicorn": 0.4, "they": math.nan}, name="share of women")
+    with caplog.at_level(logging.WARNING):
+        found = correlate_with_statistic(toy_model, statistic, GENDER)
+    plain = correlate_with_statistic(toy_model, WOMEN, GENDER)
+    assert (found.lost, found.without_number, found.n) == (("unicorn",), ("they",), 7)
+    assert found.pearson == plain.pearson
+    assert found.statistic_name == "share of women"
+    assert "1 of 9 words have no vector" in caplog.text
+    assert "1 of 9 words have no number" in caplog.text
+    assert repr(found).endswith("7 words, 1 lost>")
+
+
+def test_words_in_other_spellings_keep_their_own_numbers(toy_model):
+    statistic = {word.title(): value for word, value in WOMEN.items()}
+    found = correlate_with_statistic(
+        toy_model, statistic, GENDER, preprocessors=[{}, {"lowercase": True}]
+    )
+    plain = correlate_with_statistic(toy_model, WOMEN, GENDER)
+    assert found.words == tuple(statistic)
+    assert found.bias.tolist() == plain.bias.tolist()
+
+
+def test_a_statistic_that_never_varies_has_no_correlation_and_a_reason(toy_model):
+    found = correlate_with_statistic(toy_model, dict.fromkeys(WOMEN, 0.5), GENDER)
+    assert math.isnan(found.pearson.value)
+    assert "the statistic of all words is the same" in found.nan_reason
+    assert found.nan_reason in repr(found)
+
+
+def test_a_statistic_that_hardly_varies_has_a_correlation_without_interval(toy_model):
+    found = correlate_with_statistic(toy_model, dict.fromkeys(WOMEN, 0.5) | {"boss": 0.1}, GENDER)
+    assert found.pearson.value > 0
+    assert math.isnan(found.pearson.lower)
+    assert "too few words differ" in found.nan_reason
+    assert found.band()["low"].isna().all()
+
+
+def test_the_band_is_made_of_the_lines_of_the_resamples(toy_model):
+    found = correlate_with_statistic(toy_model, WOMEN, GENDER)
+    band = found.band(5)
+    assert band["statistic"].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert band["fit"].tolist() == pytest.approx(
+        (found.slope.value * band["statistic"] + found.intercept).tolist()
+    )
+    lines = [slope * 0.3 + intercept for slope, intercept in found.fits]
+    assert band.loc[1, ["low", "high"]].tolist() == pytest.approx(
+        np.quantile(lines, [0.025, 0.975]).tolist()
+    )
+
+
+def test_of_three_groups_the_direction_towards_the_one_named_counts():
+    generator = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(20)]
+    model = WordEmbeddingModel.from_arrays(words, generator.normal(size=(20, 5)), name="random")
+    triples = [("w0", "w1", "w2"), ("w3", "w4", "w5")]
+    statistic = {word: float(i % 7) for i, word in enumerate(words[6:])}
+    found = correlate_with_statistic(model, statistic, triples, group="w2")
+    towards = bias_directions(model, triples).towards[2]
+    for word, bias in zip(found.words, found.bias, strict=True):
+        assert bias == pytest.approx(model[word] @ towards / np.linalg.norm(model[word]))
+    sizes = correlate_with_statistic(model, statistic, triples, group="w2", measure="sc-weat")
+    own, others = ["w2", "w5"], ["w0", "w3", "w1", "w4"]
+    for word, bias in zip(sizes.words, sizes.bias, strict=True):
+        cosines = [
+            [
+                model[word] @ model[c] / np.linalg.norm(model[word]) / np.linalg.norm(model[c])
+                for c in part
+            ]
+            for part in (own, others)
+        ]
+        assert bias == pytest.approx(
+            (np.mean(cosines[0]) - np.mean(cosines[1])) / np.std(cosines[0] + cosines[1])
+        )
+
+
+@pytest.mark.parametrize(
+    ("statistic", "error", "message"),
+    [
+        (["home", "kids"], TypeError, "mapping from words to numbers"),
+        (pd.DataFrame({"female": [1.0]}, index=["home"]), TypeError, r"Choose one, as table"),
+        (pd.Series([1.0, 2.0], index=["home", "home"]), ValueError, "several numbers for 'home'"),
+        ({"home": "much"}, TypeError, "'home' needs a number"),
+        ({1: 2.0}, TypeError, "words must be strings"),
+        ({"home": 1.0, "kids": 2.0, "unicorn": 3.0}, ValueError, "3 words or more"),
+    ],
+)
+def test_statistics_of_another_form_are_refused(toy_model, statistic, error, message):
+    with pytest.raises(error, match=message):
+        correlate_with_statistic(toy_model, statistic, GENDER)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"group": "men"}, "group must be one of 'female', 'male'"),
+        ({"measure": "weat"}, "measure must be one of"),
+        ({"confidence_level": 1}, "between 0 and 1"),
+        ({"n_bootstrap": 10}, "n_bootstrap=40 or more"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(toy_model, options, message):
+    with pytest.raises(ValueError, match=message):
+        correlate_with_statistic(toy_model, WOMEN, GENDER, **options)
+
+
+def test_the_figure_shows_words_line_band_and_what_was_measured(toy_model):
+    found = correlate_with_statistic(toy_model, WOMEN | {"unicorn": 1.0}, GENDER)
+    figure = found.plot(title="Women at work")
+    traces = {trace.name: trace for trace in figure.data}
+    assert list(traces["words"].x) == found.statistic.tolist()
+    assert list(traces["words"].y) == found.bias.tolist()
+    ends = [found.slope.value * end + found.intercept for end in (0.1, 0.9)]
+    assert list(traces["fit"].y) == pytest.approx(ends)
+    assert "band" in traces
+    text = figure.to_json()
+    assert "Women at work" in text
+    assert f"r = {found.pearson.value:.2f}" in text
+    assert "7 words" in text
+    assert "unicorn" in text
+
+
+def test_without_a_correlation_the_figure_has_points_only_and_the_reason(toy_model):
+    figure = correlate_with_statistic(toy_model, dict.fromkeys(WOMEN, 0.5), GENDER).plot()
+    assert [trace.name for trace in figure.data] == ["words"]
+    assert "the statistic of all words is the same" in figure.to_json()
+
+
+@pytest.mark.skipif(not (DATA / "eds").is_dir(), reason="no local mirror")
+def test_the_bias_of_word2vec_follows_the_share_of_women(monkeypatch):
+    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
+    monkeypatch.setenv("WEFE_DATA_DIR", str(DATA))
+    from wefe.datasets import fetch_occupation_shares
+
+    model = WordEmbeddingModel(
+        keyed_vectors.load(str(DATA / "models" / "word2vec_subset.kv")), "word2vec"
+    )
+    found = correlate_with_statistic(model, fetch_occupation_shares(2015)["female"])
+    assert (found.n, len(found.lost)) == (100, 3)
+    # No published number: recomputed on the same vectors.
+    assert found.pearson.value == pytest.approx(0.6864, abs=1e-3)
+    assert found.pearson.lower > 0.4

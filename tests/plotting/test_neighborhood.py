@@ -1,0 +1,244 @@
+"""Figures of the neighbours of words: the map, and the shares of groups."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.plotting import as_dark, plot_group_shares, plot_neighborhood
+from wefe.plotting._neighborhood import place_labels
+from wefe.plotting._style import PALETTE
+
+# The middle of a label from its point, in half widths and heights.
+SIDES = {"left": -1, "center": 0, "right": 1, "bottom": -1, "middle": 0, "top": 1}
+
+
+def hood(n=12, **columns):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "word": ["nurse", *(f"word{number}" for number in range(1, n))],
+            "x": rng.normal(size=n),
+            "y": rng.normal(size=n),
+            "cosine": np.linspace(1, 0.3, n),
+            "projection": rng.uniform(-0.3, 0.2, n),
+            "indirect_bias": [0.0, *rng.uniform(-0.2, 0.3, n - 1)],
+            "is_center": [True, *[False] * (n - 1)],
+        }
+    )
+    return table.assign(**columns)
+
+
+def shares(groups=("female", "male"), words=("nurse", "cook"), models=None):
+    rows = [
+        {"model": model, "word": word, "group": group, "share": 1 / len(groups)}
+        for model in models or [""]
+        for word in words
+        for group in groups
+    ]
+    table = pd.DataFrame(rows)
+    return table if models else table.drop(columns="model")
+
+
+def test_tables_that_cannot_be_plotted_are_refused_with_the_columns_wanted():
+    for plot, table in (
+        (lambda frame: plot_neighborhood(frame, word="nurse"), hood()),
+        (plot_group_shares, shares()),
+    ):
+        with pytest.raises(TypeError, match="columns word, .*; got dict"):
+            plot({})
+        with pytest.raises(ValueError, match="nothing to plot"):
+            plot(table.iloc[:0])
+        with pytest.raises(ValueError, match=r"columns word, .*; it lacks word\."):
+            plot(table.drop(columns="word"))
+
+
+def test_points_have_their_place_their_colour_and_their_values():
+    table = hood()
+    figure = plot_neighborhood(table, word="nurse", groups=("female", "male"))
+    neighbours, centre = figure.data
+    others = table[~table["is_center"]]
+    assert neighbours.x == tuple(others["x"])
+    assert neighbours.y == tuple(others["y"])
+    assert neighbours.marker.color == tuple(others["projection"])
+    assert centre.marker.symbol == "star"
+    assert centre.text == ("<b>nurse</b>",)
+    row = others.iloc[0]
+    assert neighbours.hovertext[0] == (
+        f"<b>word1</b><br>projection: {row['projection']:.3f}<br>"
+        f"cosine with the centre: {row['cosine']:.3f}<br>indirect bias: {row['indirect_bias']:.3f}"
+    )
+    assert figure.layout.yaxis.scaleanchor == "x"
+    assert not figure.layout.xaxis.showticklabels
+
+
+def test_the_scale_of_colours_is_symmetric_and_names_the_groups():
+    table = hood()
+    axis = plot_neighborhood(table, word="nurse", groups=("<f>", "m")).layout.coloraxis
+    largest = table["projection"].abs().max()
+    assert (axis.cmin, axis.cmax) == (-largest, largest)
+    assert axis.colorscale[0][1] == PALETTE[1]
+    assert axis.colorscale[-1][1] == PALETTE[0]
+    top, middle, bottom = axis.colorbar.ticktext
+    assert top == f"{largest:.2f}<br>&lt;f&gt;"
+    assert middle == "0"
+    assert bottom == f"{-largest:.2f}<br>m"
+    assert plot_neighborhood(hood(projection=0.0), word="nurse").layout.coloraxis.cmax > 0
+
+
+def test_rings_are_for_indirect_bias_above_theta():
+    table = hood()
+    table.loc[3, "indirect_bias"] = math.nan
+    table.loc[4, "indirect_bias"] = 0.1
+    for theta in (0.05, 0.1, 0.2):
+        trace = plot_neighborhood(table, word="nurse", theta=theta).data[0]
+        ringed = [width > 1 for width in trace.marker.line.width]
+        assert ringed == [value > theta for value in table["indirect_bias"][1:]]
+        assert "indirect bias: undefined" in trace.hovertext[2]
+
+
+def test_the_notes_say_how_the_map_was_made():
+    title = plot_neighborhood(hood(), word="<b>", method="t-SNE", theta=0.2).layout.title.text
+    assert "Neighbourhood of '&lt;b&gt;'" in title
+    assert "Map by t-SNE: distances in it are not those in the space." in title
+    assert "Ring: indirect bias above 0.2." in title
+
+
+def test_at_most_the_nearest_words_are_named():
+    table = hood(60, x=np.arange(60.0) % 8, y=np.arange(60.0) // 8)
+    trace = plot_neighborhood(table, word="nurse", n_labels=5).data[0]
+    assert [text for text in trace.text if text] == [f"word{number}" for number in range(1, 6)]
+    crowded = hood(60, x=0.0, y=0.0)
+    assert not any(plot_neighborhood(crowded, word="nurse").data[0].text)
+
+
+def test_words_are_escaped_and_cut():
+    table = hood()
+    table.loc[[1, 2], "word"] = ["<i>&", "x" * 90]
+    table[["x", "y"]] = [[0.0, 10.0 * number] for number in range(12)]
+    trace = plot_neighborhood(table, word="nurse").data[0]
+    assert trace.text[0] == "&lt;i&gt;&amp;"
+    assert trace.text[1] == "x" * 23 + "…"
+    assert trace.hovertext[1].replace("<br>", "").startswith("<b>" + "x" * 90)
+
+
+@pytest.mark.parametrize("column", ["x", "y", "projection"])
+def test_what_has_no_place_or_projection_is_left_out_and_named(column, said, drawn):
+    table = hood()
+    table.loc[2, column] = math.nan
+    figure = plot_neighborhood(table, word="nurse")
+    assert len(figure.data[0].x) == 10
+    assert said(figure, "Left out, as there is no place or projection: word2.")
+    drawn(plot_neighborhood(table.assign(**{column: math.nan}), word="nurse"))
+
+
+def test_more_groups_are_told_apart_by_their_colours():
+    names = ["asian", "black", "caucasian", "other"]
+    table = hood(13, group=[names[i % 4] for i in range(13)])
+    figure = plot_neighborhood(table, word="nurse", groups=names)
+    *of_groups, centre = figure.data
+    assert [(trace.name, trace.marker.color) for trace in of_groups] == list(
+        zip(names, PALETTE, strict=False)
+    )
+    assert [len(trace.x) for trace in of_groups] == [3, 3, 3, 3]
+    assert (centre.name, centre.marker.color) == ("centre", PALETTE[0])
+    table.loc[4, "group"] = None
+    *_, none, centre = plot_neighborhood(table, word="nurse").data
+    assert (none.name, len(none.x)) == ("none of them", 1)
+    assert none.marker.color not in PALETTE[:4]
+
+
+def test_more_groups_without_their_column_share_a_scale_of_colours():
+    figure = plot_neighborhood(hood(), word="nurse", groups=["a", "b", "c"])
+    assert "towards the group that is nearest" in figure.layout.title.text
+    assert [trace.name for trace in figure.data] == ["neighbours", "centre"]
+    assert not any("<br>" in text for text in figure.layout.coloraxis.colorbar.ticktext)
+
+
+def test_two_groups_keep_their_scale_where_the_frame_names_the_group():
+    figure = plot_neighborhood(hood(group="f"), word="nurse", groups=["f", "m"])
+    assert [trace.name for trace in figure.data] == ["neighbours", "centre"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_overlap_neither_each_other_nor_a_point(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(0, 300, (80, 2)).tolist()
+    labels = ["w" * int(n) for n in rng.integers(1, 12, 80)]
+    sizes = [10.0] * 80
+    chosen = place_labels(points, labels, range(40), sizes)
+    assert 5 < len(chosen) <= 40
+    assert list(chosen) == sorted(chosen)
+
+    def edges(point, scale):
+        up, right = (SIDES[side] for side in chosen[point].split())
+        half = 6.4 * len(labels[point]) / 2, 7
+        x = scale * points[point][0] + right * (half[0] + 7)
+        y = scale * points[point][1] + up * (half[1] + 7)
+        return x - half[0], x + half[0], y - half[1], y + half[1]
+
+    # A wider page moves points apart, labels with them.
+    for scale in (1, 1.7):
+        for one in chosen:
+            left, right, low, high = edges(one, scale)
+            for other in chosen:
+                a, b, c, d = edges(other, scale)
+                assert one == other or right <= a or b <= left or high <= c or d <= low
+            if scale == 1:
+                for x, y in points:
+                    outside = x + 5 <= left or right <= x - 5 or y + 5 <= low or high <= y - 5
+                    assert outside
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_bars_of_shares_are_stacked_and_equal_shares_are_marked(n):
+    groups = [f"group {number}" for number in range(n)]
+    figure = plot_group_shares(shares(groups))
+    assert [trace.name for trace in figure.data] == groups
+    assert [trace.marker.color for trace in figure.data] == list(PALETTE[:n])
+    assert figure.layout.barmode == "stack"
+    np.testing.assert_allclose(np.sum([trace.x for trace in figure.data], axis=0), 1)
+    lines = [shape.x0 for shape in figure.layout.shapes]
+    np.testing.assert_allclose(lines, np.arange(1, n) / n)
+    assert figure.layout.yaxis.categoryarray == ("nurse", "cook")
+    assert figure.layout.yaxis.range == (1.5, -0.5)
+
+
+def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
+    table = shares(models=("w2v", "glove"))
+    table = table[(table["model"] == "w2v") | (table["word"] == "nurse")]
+    figure = plot_group_shares(table)
+    assert [note.text for note in figure.layout.annotations[:2]] == ["w2v", "glove"]
+    assert len(said(figure, " no value")) == 1
+    assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
+    assert "Groups among the neighbours of 2 words" in figure.layout.title.text
+    table = shares()
+    table.loc[table["word"] == "cook", "share"] = math.nan
+    assert len(said(plot_group_shares(table), " no value")) == 1
+
+
+def test_shares_that_are_none_are_refused():
+    with pytest.raises(ValueError, match=r"between 0 and 1; got 50\.0"):
+        plot_group_shares(shares().assign(share=50.0))
+    with pytest.raises(ValueError, match=r"must sum to 1; those of nurse, cook sum to more\."):
+        plot_group_shares(pd.concat([shares(), shares()]))
+
+
+def test_words_of_shares_are_escaped():
+    figure = plot_group_shares(shares(("<f>", "m"), ("<b>&", "y" * 80)))
+    assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;&amp;"
+    assert figure.layout.yaxis.ticktext[1].endswith("…")
+    assert figure.data[0].name == "&lt;f&gt;"
+    assert figure.data[0].hovertext[0] == (
+        "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;: 50.0% of the neighbours"
+    )
+
+
+def test_both_figures_can_be_dark(drawn):
+    figure = plot_neighborhood(hood(), word="nurse")
+    dark = as_dark(figure)
+    assert dark.data[0].marker.color == figure.data[0].marker.color
+    assert dark.layout.coloraxis.colorscale == figure.layout.coloraxis.colorscale
+    assert dark.data[0].marker.line.color != figure.data[0].marker.line.color
+    drawn(as_dark(plot_group_shares(shares())))

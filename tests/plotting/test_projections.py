@@ -1,0 +1,316 @@
+"""Figures of words on a bias direction: extremes and distributions; and dark mode."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.plotting import as_dark, plot_extremes, plot_group_shares, plot_projections, plot_ranking
+from wefe.plotting._style import FAINT, INK, PALETTE
+
+GROUPS = ["female", "male", "other", "unknown"]
+LONG = "averylongtokenofavocabulary" * 4
+
+
+def extremes(groups=GROUPS[:2], models=("w2v",), n=3):
+    rows = [
+        (model, group, rank, f"{group}{rank}", 0.5 - 0.1 * rank)
+        for model in models
+        for group in groups
+        for rank in range(1, n + 1)
+    ]
+    return pd.DataFrame(rows, columns=["model", "group", "rank", "word", "projection"])
+
+
+def projections(values, models=("w2v",), sets=("jobs",), **columns):
+    rows = [
+        (model, name, f"word{number}", value)
+        for model in models
+        for name in sets
+        for number, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows, columns=["model", "set", "word", "projection"]).assign(**columns)
+
+
+def scatters(figure, mode):
+    return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == mode]
+
+
+def bars(figure):
+    return [trace for trace in figure.data if trace.type == "bar"]
+
+
+def points(figure):
+    return scatters(figure, "markers+text")
+
+
+def words_of(figure):
+    return [[text.strip() for text in trace.text] for trace in scatters(figure, "text")]
+
+
+@pytest.mark.parametrize("plot", [plot_extremes, plot_projections])
+def test_a_table_that_cannot_be_plotted_is_refused_with_the_columns_wanted(plot):
+    table = extremes() if plot is plot_extremes else projections([0.1])
+    with pytest.raises(TypeError, match=r"columns model, \w+, .*projection; got list"):
+        plot([["w2v"]])
+    with pytest.raises(ValueError, match="nothing to plot"):
+        plot(table.iloc[:0])
+    with pytest.raises(
+        ValueError, match=r"columns model, .*projection; it lacks word, projection\. Its columns"
+    ):
+        plot(table.drop(columns=["word", "projection"]))
+    with pytest.raises(ValueError, match="column 'projection' must hold numbers; got str 'much'"):
+        plot(table.assign(projection="much"))
+
+
+@pytest.mark.parametrize("plot", [plot_extremes, plot_projections])
+def test_the_table_is_left_as_it_was(plot):
+    table = extremes() if plot is plot_extremes else projections([0.1, math.nan])
+    before = table.copy(deep=True)
+    plot(table)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_two_groups_stand_on_both_sides_of_0_by_rank_whatever_the_order_of_rows():
+    table = extremes().sample(frac=1, random_state=0)
+    first, second = bars(plot_extremes(table, groups=GROUPS[:2]))
+    assert first.x == pytest.approx((0.4, 0.3, 0.2))
+    assert second.x == pytest.approx((-0.4, -0.3, -0.2))
+    figure = plot_extremes(extremes())
+    assert words_of(figure) == [["female1", "female2", "female3"], ["male1", "male2", "male3"]]
+    assert figure.layout.yaxis.range == (2.6, -0.6)  # rank 1 on top
+    assert figure.layout.xaxis.title.text.startswith("← male")
+    assert figure.layout.xaxis.title.text.endswith("female →")
+    low, high = figure.layout.xaxis.range
+    assert -low == high > 0.4
+
+
+def test_other_numbers_of_groups_have_a_panel_each():
+    for groups in (GROUPS[:1], GROUPS[:3], GROUPS):
+        figure = plot_extremes(extremes(groups))
+        assert [trace.xaxis for trace in bars(figure)] == [
+            "x" if number == 0 else f"x{number + 1}" for number in range(len(groups))
+        ]
+        assert all(min(trace.x) > 0 for trace in bars(figure))
+        if len(groups) > 1:
+            assert [note.text for note in figure.layout.annotations] == groups
+        assert figure.layout.xaxis.range[0] == 0
+
+
+@pytest.mark.parametrize("n_models", [2, 7])
+def test_several_models_have_a_panel_each_on_one_axis(n_models):
+    models = [f"model {number}" for number in range(n_models)]
+    figure = plot_extremes(extremes(models=models))
+    assert [note.text for note in figure.layout.annotations] == models
+    assert len(bars(figure)) == 2 * n_models
+    ranges = {figure.layout[f"xaxis{i or ''}"].range for i in (0, *range(2, n_models + 1))}
+    assert len(ranges) == 1
+
+
+def test_a_model_without_words_of_a_group_says_so():
+    table = extremes(models=("a", "b"))
+    table = table[(table["model"] == "a") | (table["group"] == "female")]
+    texts = [note.text.strip() for note in plot_extremes(table).layout.annotations]
+    assert texts.count("no words") == 1
+
+
+def test_a_word_is_escaped_and_cut_but_whole_where_it_is_pointed_at():
+    table = extremes()
+    table.loc[[0, 1], "word"] = ["<b>&", LONG]
+    figure = plot_extremes(table)
+    shown = words_of(figure)[0]
+    assert shown[0] == "&lt;b&gt;&amp;"
+    assert shown[1].endswith("…")
+    assert len(shown[1]) < 45
+    hover = bars(figure)[0].hovertext
+    assert "<b>&lt;b&gt;&amp;</b>" in hover[0]
+    assert LONG in hover[1].replace("<br>", "")
+
+
+@pytest.mark.parametrize("missing", [math.nan, math.inf])
+def test_what_has_no_projection_is_left_out_and_named(missing, said):
+    table = extremes()
+    table.loc[1, "projection"] = missing
+    figure = plot_extremes(table)
+    assert words_of(figure)[0] == ["female1", "female3"]
+    assert said(figure, "Left out, as there is no projection: female2.")
+    figure = plot_projections(projections([0.1, missing, -0.2]))
+    assert points(figure)[0].x == (-0.2, 0.1)
+    assert said(figure, "Left out, as there is no projection: word1.")
+
+
+def test_a_table_without_any_projection_is_drawn(drawn, said):
+    drawn(plot_extremes(extremes().assign(projection=math.nan)))
+    figure = plot_projections(projections([math.nan]))
+    drawn(figure)
+    assert said(figure, "  no projection")
+
+
+def test_a_group_has_one_colour_in_all_figures():
+    shown = extremes(GROUPS)
+    shares = shown[shown["rank"] == 1].assign(word="nurse", share=0.25)
+    colours = {trace.name: trace.marker.color for trace in bars(plot_extremes(shown))}
+    assert colours == dict(zip(GROUPS, PALETTE, strict=False))
+    assert colours == {trace.name: trace.marker.color for trace in plot_group_shares(shares).data}
+    # A table without the first group says by its attrs, or the call, which are all.
+    part = shown[shown["group"].isin(["male", "other"])]
+    by_call = plot_extremes(part, groups=GROUPS)
+    part.attrs["groups"] = GROUPS
+    for figure in (by_call, plot_extremes(part)):
+        for trace in bars(figure):
+            assert trace.marker.color == colours[trace.name]
+    with pytest.raises(ValueError, match="it lacks male"):
+        plot_extremes(part, groups=["female", "other"])
+    # On a direction of two groups, a word has the colour of the group that it leans to.
+    (trace,) = points(plot_projections(projections([0.3, -0.2])))
+    assert trace.marker.color == (PALETTE[1], PALETTE[0])
+
+
+def test_few_words_have_a_point_each_and_the_ends_are_named():
+    values = np.random.default_rng(0).normal(0, 0.1, 60)
+    (trace,) = points(plot_projections(projections(values)))
+    assert trace.x == tuple(sorted(values))
+    assert [text.strip() for text in trace.text if text] == [
+        f"word{values.argmin()}",
+        f"word{values.argmax()}",
+    ]
+    assert len({*trace.y}) > 10
+    assert max(abs(y) for y in trace.y) <= 0.25
+    assert plot_projections(projections(values)) == plot_projections(projections(values))
+
+
+def test_a_single_word_is_named_once():
+    (trace,) = points(plot_projections(projections([0.2])))
+    assert [text.strip() for text in trace.text] == ["word0"]
+
+
+def test_a_histogram_counts_every_word_and_no_bin_lies_on_both_sides_of_0():
+    values = np.random.default_rng(0).normal(0.05, 0.1, 3000)
+    figure = plot_projections(projections(values))
+    (histogram,) = bars(figure)
+    half = histogram.width / 2
+    slow = [
+        sum(middle - half <= value < middle + half for value in values) for middle in histogram.x
+    ]
+    # Rounding may put a word on the edge into the next bin.
+    np.testing.assert_allclose(histogram.customdata, slow, atol=1)
+    assert sum(histogram.customdata) == 3000
+    heights = -np.array(histogram.y)
+    np.testing.assert_allclose(heights / heights.max(), np.array(slow) / max(slow), atol=0.01)
+    assert all(abs(middle) > 0.999 * half for middle in histogram.x)
+    for middle, colour in zip(histogram.x, histogram.marker.color, strict=True):
+        assert colour == PALETTE[0 if middle > 0 else 1]
+    (ends,) = points(figure)
+    ordered = sorted(values)
+    assert ends.x == (*ordered[:5], *ordered[-5:])
+    assert sum(map(bool, ends.text)) == 2
+
+
+@pytest.mark.parametrize("values", [[0.0] * 100, [0.3] * 100, [1e-9] * 99 + [0.9]])
+def test_equal_projections_have_a_histogram_too(values):
+    (histogram,) = bars(plot_projections(projections(values)))
+    assert sum(histogram.customdata) == 100
+    assert len(histogram.x) < 200
+
+
+def test_the_median_is_a_tick_from_five_words_on():
+    figure = plot_projections(projections([0.5, 0.1, -0.2, 0.3, 0.0]))
+    (tick,) = [trace for trace in figure.data if trace.name == "median"]
+    assert tick.x == (0.1,)
+    assert "middle half: 0.000 to 0.300" in tick.hovertext[0]
+    figure = plot_projections(projections([0.5, 0.1]))
+    assert [trace.name for trace in figure.data] == ["jobs"]
+
+
+def test_rows_are_word_lists_of_one_model_or_models_of_each_word_list():
+    figure = plot_projections(projections([0.1, 0.2], sets=("jobs", "a <b>&")))
+    labels = [text.partition("<br>")[0] for text in figure.layout.yaxis.ticktext]
+    assert labels == ["jobs", "a &lt;b&gt;&amp;"]
+    assert "2 words" in figure.layout.yaxis.ticktext[0]
+    models = [f"model {number}" for number in range(7)]
+    figure = plot_projections(projections([0.1, 0.2], models, ("jobs", "names", "colours")))
+    assert [note.text for note in figure.layout.annotations] == ["jobs", "names", "colours"]
+    assert len(points(figure)) == 21
+    for axis in ("yaxis", "yaxis2", "yaxis3"):
+        shown = [text.partition("<br>")[0] for text in figure.layout[axis].ticktext]
+        assert shown == models
+    assert len({figure.layout[axis].range for axis in ("xaxis", "xaxis2", "xaxis3")}) == 1
+
+
+def test_the_axis_says_towards_which_group_each_side_leans():
+    table = projections([0.1])
+    figure = plot_projections(table, toward_first="<f>", toward_second="m")
+    wanted = "← m    cosine with the bias direction    &lt;f&gt; →"
+    assert figure.layout.xaxis.title.text == wanted
+    assert plot_projections(table).layout.xaxis.title.text == "cosine with the bias direction"
+    table.attrs["groups"] = ["<f>", "m"]
+    assert plot_projections(table).layout.xaxis.title.text == wanted
+
+
+def test_more_groups_have_a_panel_each_in_their_colour():
+    table = pd.concat([projections([0.1, -0.2], group=group) for group in GROUPS])
+    figure = plot_projections(table)
+    assert [note.text for note in figure.layout.annotations] == [f"towards {g}" for g in GROUPS]
+    colours = [trace.marker.color[1] for trace in points(figure)]
+    assert colours == list(PALETTE[:4])
+    assert len({trace.marker.color[0] for trace in points(figure)}) == 1
+    assert figure.layout.xaxis.title.text.endswith("towards the group →")
+
+
+def test_a_title_of_ones_own_is_escaped():
+    for figure in (
+        plot_extremes(extremes(), title="a <b>"),
+        plot_projections(projections([0.1]), title="a <b>"),
+    ):
+        assert figure.layout.title.text.startswith("a &lt;b&gt;<br>")
+
+
+# Dark mode
+
+
+def colours_in(value, key=""):
+    """Yield every colour that a figure has, outside scales of colours."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from colours_in(part, name)
+    elif isinstance(value, list):
+        for part in value:
+            yield from colours_in(part, key)
+    elif isinstance(value, str) and key.endswith("color"):
+        yield value
+
+
+def test_a_dark_figure_has_no_dark_ink_and_no_white_paper(drawn):
+    figures = [
+        plot_extremes(extremes(models=("a", "b"))),
+        plot_projections(projections(np.linspace(-0.2, 0.3, 100), ("a", "b"))),
+        plot_ranking(pd.DataFrame({"WEAT": [2, 1], "RND": [1, math.nan]}, index=["a", "b"])),
+    ]
+    for figure in figures:
+        before = drawn(figure)
+        assert {INK, "white"} <= {*colours_in(before)}
+        dark = as_dark(figure)
+        assert not {INK, FAINT, "white", "#e3e3e3"} & {*colours_in(drawn(dark))}
+        assert FAINT not in dark.to_json()
+        assert drawn(figure) == before
+
+
+def test_a_dark_figure_keeps_data_texts_and_colours_of_data():
+    table = extremes()
+    table.loc[0, "word"] = "white"
+    figure = plot_extremes(table)
+    dark = as_dark(figure)
+    assert words_of(dark) == words_of(figure)
+    assert words_of(dark)[0][0] == "white"
+    for one, other in zip(figure.data, dark.data, strict=True):
+        assert (one.x, one.y, one.hovertext) == (other.x, other.y, other.hovertext)
+    assert [trace.marker.color for trace in bars(dark)] == list(PALETTE[:2])
+    assert dark.layout.height == figure.layout.height
+    assert json.loads(as_dark(dark).to_json()) == json.loads(dark.to_json())
+
+
+def test_only_figures_can_be_dark():
+    with pytest.raises(TypeError, match="must be a plotly Figure; got dict"):
+        as_dark({})
