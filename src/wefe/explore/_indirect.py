@@ -71,9 +71,13 @@ def indirect_bias_along(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> jobs = ["nurse", "secretary", "boxer", "coach", "librarian", "physicist"]
-    >>> table = indirect_bias_along(load_test_model(), "dance", "football", words=jobs, n=2)
-    >>> table.round(2)
+    >>> table = indirect_bias_along(load_test_model(), "nurse", "engineer", n=4)
+    >>> table[table["end"] == "nurse"].round(2)
+         end  rank      word  projection  cosine  indirect_bias
+    0  nurse     1   nursing        0.57    0.87           0.02
+    1  nurse     2    nurses        0.56    0.93           0.01
+    2  nurse     3  patients        0.37    0.49           0.02
+    3  nurse     4      mary        0.36    0.45           0.19
     """
     check_model(model)
     check_positive_int("n", n)

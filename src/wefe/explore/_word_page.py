@@ -69,7 +69,7 @@ class WordPage:
         are not in it.
     map : pandas.DataFrame
         The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`,
-        `indirect_bias`, `is_center`.
+        `indirect_bias`, `is_center`, and of more than two groups `group`, as `leans_to`.
     map_method : str
         'pca', 't-sne' or 'umap'.
     theta : float
@@ -300,15 +300,12 @@ def _neighbors(
     import pandas as pd
 
     along, beta = around.along[0], around.indirect_bias[0]
-    # Of words that the original model lacks nothing is known.
-    largest = np.where(np.isfinite(along), along, -np.inf).max(axis=1)
-    towards = np.where(largest > 0, (along == largest[:, None]).argmax(axis=1), -1)
     return pd.DataFrame(
         {
             "rank": np.arange(1, len(beta) + 1),
             "neighbor": bare_words(model, words_at(model, around.rows[0])),
             "cosine": around.cosines[0],
-            "leans_to": [directions.groups[group] if group >= 0 else None for group in towards],
+            "leans_to": _leaning(along, directions.groups),
             "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
             "indirect_bias": beta,
             "biased": beta > theta,
@@ -346,18 +343,31 @@ def _map(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    rows = np.concatenate([[model.vocab[form]], around.rows[0]])
-    points = in_two_dimensions(word_rows(model, rows), method, random_state)
-    own = directions.cosines(model.get_vectors([form]))
-    along = np.concatenate([own, around.along[0]])
-    return pd.DataFrame(
+    own = model.get_vectors([form])
+    vectors = np.concatenate([own, word_rows(model, around.rows[0])])
+    points = in_two_dimensions(vectors, method, random_state)
+    along = np.concatenate([directions.cosines(own), around.along[0]])
+    table = pd.DataFrame(
         {
-            "word": bare_words(model, words_at(model, rows)),
+            "word": bare_words(model, [form, *words_at(model, around.rows[0])]),
             "x": points[:, 0],
             "y": points[:, 1],
             "cosine": np.concatenate([[1.0], around.cosines[0]]),
             "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
             "indirect_bias": np.concatenate([[0.0], around.indirect_bias[0]]),
-            "is_center": np.arange(len(rows)) == 0,
+            "is_center": np.arange(len(vectors)) == 0,
         }
     )
+    if not directions.is_binary:
+        table["group"] = _leaning(along, directions.groups)
+    return table
+
+
+def _leaning(along: Vectors, groups: Sequence[str]) -> list[str | None]:
+    """Return the group with the largest cosine, per word; None if none is above 0, or unknown."""
+    # Of words that the original model lacks nothing is known.
+    known = np.where(np.isfinite(along), along, -np.inf)
+    return [
+        groups[place] if largest > 0 else None
+        for place, largest in zip(known.argmax(axis=1), known.max(axis=1), strict=True)
+    ]

@@ -1,0 +1,57 @@
+"""Extreme words between two neutral ones, and how far a bias puts them there."""
+
+import numpy as np
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.explore import bias_directions, indirect_bias_along
+
+PAIRS = [("she", "he"), ("woman", "man")]
+OTHERS = ["home", "kids", "boss", "job", "tree", "they", "folk"]
+
+
+def beta(w, v, g):
+    w, v = w / np.linalg.norm(w), v / np.linalg.norm(v)
+    w_o, v_o = w - (w @ g) * g, v - (v @ g) * g
+    return (w @ v - w_o @ v_o / np.linalg.norm(w_o) / np.linalg.norm(v_o)) / (w @ v)
+
+
+@pytest.mark.parametrize("prefix", [None, "/c/en/"])
+def test_the_table_is_that_of_a_loop(toy_model, prefix):
+    words = [(prefix or "") + word for word in toy_model]
+    model = WordEmbeddingModel((words, toy_model.vectors), "m", prefix)
+    table = indirect_bias_along(model, "nurse", "pilot", PAIRS, n=3)
+    unit = {w: toy_model[w] / np.linalg.norm(toy_model[w]) for w in toy_model}
+    line = unit["nurse"] - unit["pilot"]
+    line /= np.linalg.norm(line)
+    g = bias_directions(toy_model, PAIRS).towards[0]
+    for end, sign in (("nurse", 1), ("pilot", -1)):
+        order = sorted(OTHERS, key=lambda w: -sign * (unit[w] @ line))[:3]
+        part = table[table["end"] == end]
+        assert part["word"].tolist() == [w for w in order if sign * (unit[w] @ line) > 0]
+        for row in part.itertuples():
+            assert row.projection == pytest.approx(sign * (unit[row.word] @ line))
+            assert row.cosine == pytest.approx(unit[row.word] @ unit[end])
+            expected = beta(toy_model[end], toy_model[row.word], g)
+            assert row.indirect_bias == pytest.approx(expected)
+
+
+def test_exchanging_the_ends_exchanges_the_halves(toy_model):
+    one = indirect_bias_along(toy_model, "nurse", "pilot", PAIRS)
+    other = indirect_bias_along(toy_model, "pilot", "nurse", PAIRS)
+    for end in ("nurse", "pilot"):
+        first, second = (table[table["end"] == end].drop(columns="end") for table in (one, other))
+        assert first["word"].tolist() == second["word"].tolist()
+        columns = ["projection", "cosine", "indirect_bias"]
+        np.testing.assert_allclose(first[columns], second[columns], atol=1e-12)
+
+
+def test_only_words_asked_for_are_looked_at(toy_model):
+    table = indirect_bias_along(toy_model, "nurse", "pilot", PAIRS, words=["home", "nurse"])
+    assert table["word"].tolist() == ["home"]
+
+
+def test_a_word_that_is_missing_is_named(toy_model, caplog):
+    with pytest.raises(ValueError, match="none of the 1 definitional_sets complete"):
+        indirect_bias_along(toy_model, "nurse", "xyz", PAIRS)
+    assert "xyz" in caplog.text
