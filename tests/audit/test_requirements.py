@@ -29,6 +29,7 @@ from wefe.audit._search import (
 from wefe.audit._theorems import Design, attainable, groups_of, theorems_of
 from wefe.metrics import (
     ECT,
+    EQT,
     MAC,
     RIPA,
     RND,
@@ -880,6 +881,7 @@ def test_groups_on_either_side(literal):
         ({"metric": WEAT, "n_trials": 0}, "n_trials must be an integer of at least 1"),
         ({"metric": IndividualBias, "n_targets": 2}, "is that of one word; 'W1' has 2"),
         ({"metric": WEAT, "metric_params": {"ddof": 2}}, "ddof must be 0"),
+        ({"metric": EQT}, "EQT depends on words that its query does not have"),
     ],
 )
 def test_wrong_options(options, message):
@@ -929,6 +931,7 @@ def test_table_of_all_metrics():
         "RNSB": "xxx",
         "SAME": "✓✓✓",
         "SAME (3 groups)": "x✓✓",
+        "SC-WEAT": "?xx",
     }
     assert table["why"].str.contains("comparable: .+; . trustworthy: .+").all()
 

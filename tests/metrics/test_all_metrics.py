@@ -25,35 +25,54 @@ from wefe import (
     WordEmbeddingModel,
 )
 from wefe.embeddings import UnusableVectorError
-from wefe.metrics import get_metric, list_metrics
+from wefe.metrics import (
+    EQT,
+    GIPE,
+    SCWEAT,
+    NeighborPercentage,
+    ProximityBias,
+    get_metric,
+    list_metrics,
+)
 
 # Metrics that other tests or users have registered are none of our business.
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
 
 SIGNED_BY_TARGET_ORDER = {WEAT, RND, RIPA, GeneralizedWEAT}
-BLIND_TO_TARGET_ORDER = {ECT, MAC, RNSB, SAME, DirectBias}
+BLIND_TO_TARGET_ORDER = {ECT, MAC, RNSB, SAME, DirectBias, ProximityBias, GIPE}
+CHANGED_BY_TARGET_ORDER = {EQT, NeighborPercentage}
+ONE_TARGET_SET = {SCWEAT}
 
-SIGNED_BY_ATTRIBUTE_ORDER = {WEAT, GeneralizedWEAT}
+SIGNED_BY_ATTRIBUTE_ORDER = {WEAT, GeneralizedWEAT, SCWEAT}
 BLIND_TO_ATTRIBUTE_ORDER = {MAC}
 CHANGED_BY_ATTRIBUTE_ORDER = {RNSB}
-ONE_ATTRIBUTE_SET = {RND, ECT, RIPA, SAME, DirectBias}
+OF_NEIGHBORS = {ProximityBias, GIPE, NeighborPercentage}
+ONE_ATTRIBUTE_SET = {RND, ECT, RIPA, SAME, DirectBias, EQT, *OF_NEIGHBORS}
 
-PAIRED = {RIPA, DirectBias}
-UNPAIRED = {WEAT, RND, RNSB, MAC, ECT, SAME, GeneralizedWEAT}
+PAIRED = {RIPA, DirectBias, EQT, *OF_NEIGHBORS}
+UNPAIRED = {WEAT, RND, RNSB, MAC, ECT, SAME, GeneralizedWEAT, SCWEAT}
 
-COSINES_ONLY = {WEAT, MAC, SAME, DirectBias, GeneralizedWEAT}
+COSINES_ONLY = {WEAT, MAC, SAME, DirectBias, GeneralizedWEAT, SCWEAT, EQT, *OF_NEIGHBORS}
 LENGTHS_MATTER = {RND, ECT, RNSB, RIPA}
 
-UNBIASED_IF_TARGETS_ARE_EQUAL = {WEAT, RND, ECT, GeneralizedWEAT}
-UNDEFINED_IF_TARGETS_ARE_EQUAL = {RIPA, SAME, DirectBias}
+UNBIASED_IF_TARGETS_ARE_EQUAL = {WEAT, RND, ECT, GeneralizedWEAT, EQT}
+UNDEFINED_IF_TARGETS_ARE_EQUAL = {RIPA, SAME, DirectBias, *OF_NEIGHBORS}
 # They compare words, not sets.
 INDIFFERENT_TO_EQUAL_TARGETS = {RNSB, MAC}
 
-NO_BIAS_AT_ZERO = {WEAT, RND, RNSB, RIPA, SAME, DirectBias, GeneralizedWEAT}
-NO_BIAS_AT_ONE = {ECT, MAC}
+NO_BIAS_AT_ZERO = {
+    *(WEAT, RND, RNSB, RIPA, SAME, DirectBias, GeneralizedWEAT, SCWEAT, ProximityBias, GIPE)
+}
+NO_BIAS_AT_ONE = {ECT, MAC, EQT}
+NO_BIAS_AT_FIFTY = {NeighborPercentage}
 
 SORTINGS = {
-    "order of targets": (SIGNED_BY_TARGET_ORDER, BLIND_TO_TARGET_ORDER),
+    "order of targets": (
+        SIGNED_BY_TARGET_ORDER,
+        BLIND_TO_TARGET_ORDER,
+        CHANGED_BY_TARGET_ORDER,
+        ONE_TARGET_SET,
+    ),
     "order of attributes": (
         SIGNED_BY_ATTRIBUTE_ORDER,
         BLIND_TO_ATTRIBUTE_ORDER,
@@ -66,8 +85,9 @@ SORTINGS = {
         UNBIASED_IF_TARGETS_ARE_EQUAL,
         UNDEFINED_IF_TARGETS_ARE_EQUAL,
         INDIFFERENT_TO_EQUAL_TARGETS,
+        ONE_TARGET_SET,
     ),
-    "no bias": (NO_BIAS_AT_ZERO, NO_BIAS_AT_ONE),
+    "no bias": (NO_BIAS_AT_ZERO, NO_BIAS_AT_ONE, NO_BIAS_AT_FIFTY),
 }
 
 # Without chance, and close enough to the optimum that rotations cannot be told apart.
@@ -75,7 +95,9 @@ OPTIONS = {
     RNSB: {
         "holdout": False,
         "estimator_params": {"solver": "liblinear", "tol": 1e-12, "max_iter": 100_000},
-    }
+    },
+    # Of so few words a hundred neighbours would be all.
+    **{metric: {"k": 5} for metric in OF_NEIGHBORS},
 }
 # What solving for an optimum costs in digits.
 TOLERANCE = {RNSB: 1e-6}
@@ -90,6 +112,11 @@ KEYS = {
     DirectBias: ["direct_bias", "word_values"],
     SAME: ["same", "pairwise", "word_values"],
     GeneralizedWEAT: ["gweat"],
+    SCWEAT: ["sc_weat", "effect_sizes", "p_values"],
+    EQT: ["eqt"],
+    ProximityBias: ["proximity_bias", "word_values"],
+    GIPE: ["gipe", "word_values", "weights"],
+    NeighborPercentage: ["pmn", "word_values", "group_values"],
 }
 
 WANTED = {
@@ -102,6 +129,9 @@ WANTED = {
     DirectBias: "2 or more target and 1 attribute sets",
     SAME: "2 or more target and 1 attribute sets",
     GeneralizedWEAT: "the same number of target and attribute sets, 2 or more",
+    SCWEAT: "1 target and 2 attribute sets",
+    EQT: "2 target and 1 attribute sets",
+    **dict.fromkeys(OF_NEIGHBORS, "2 or more target and 1 attribute sets"),
 }
 
 DIM, N_WORDS = 8, 4
@@ -115,16 +145,21 @@ def each_of(metrics):
 
 
 def example(metric, seed=0, n_words=N_WORDS):
-    """A query of two target sets, and as many attribute sets as the metric takes, on a model."""
-    n_attributes = 1 if metric.metric_template[1] == 1 else 2
+    """A query of up to two target and attribute sets, as the metric takes them, on a model."""
+    n_targets, n_attributes = (1 if want == 1 else 2 for want in metric.metric_template)
     sets = [[f"{letter}{i}" for i in range(n_words)] for letter in ("f", "m", "a", "b")]
-    sets = sets[: 2 + n_attributes]
+    sets = sets[:n_targets] + sets[2 : 2 + n_attributes]
     words = [word for part in sets for word in part]
     vectors = np.random.default_rng(seed).normal(0.2, 1, (len(words), DIM))
     # Some bias, so that no score is close to the value for none.
     for i in range(len(sets)):
         vectors[i * n_words : (i + 1) * n_words, i % 2] += 1
-    query = Query(sets[:2], sets[2:], ["F", "M"], ["A", "B"][:n_attributes])
+    if metric.needs_vocabulary:
+        others = np.random.default_rng([seed, 1]).normal(0.2, 1, (30, DIM))
+        words += [f"other{i}" for i in range(len(others))]
+        vectors = np.concatenate([vectors, others])
+    names = ["F", "M"][:n_targets], ["A", "B"][:n_attributes]
+    query = Query(sets[:n_targets], sets[n_targets:], *names)
     return query, WordEmbeddingModel((words, vectors), "example")
 
 
@@ -185,14 +220,26 @@ def test_swapping_the_targets_changes_nothing(metric):
     assert run(metric, swapped, model)["result"] == close(metric, score)
 
 
+@each_of(CHANGED_BY_TARGET_ORDER)
+def test_swapping_the_targets_changes_the_score(metric):
+    scores = []
+    for seed in range(8):
+        query, model = example(metric, seed)
+        swapped = Query(query.target_sets[::-1], query.attribute_sets)
+        scores.append([run(metric, each, model)["result"] for each in (query, swapped)])
+    # Counts of hits may be equal by chance.
+    assert sum(one != close(metric, other) for one, other in scores) >= 3
+
+
 @each_of(SIGNED_BY_ATTRIBUTE_ORDER)
 def test_swapping_the_attributes_changes_the_sign(metric):
     query, model = example(metric)
     swapped = Query(query.target_sets, query.attribute_sets[::-1])
     score = run(metric, query, model)["result"]
     assert run(metric, swapped, model)["result"] == close(metric, -score)
-    both = Query(query.target_sets[::-1], query.attribute_sets[::-1])
-    assert run(metric, both, model)["result"] == close(metric, score)
+    if metric in SIGNED_BY_TARGET_ORDER:
+        both = Query(query.target_sets[::-1], query.attribute_sets[::-1])
+        assert run(metric, both, model)["result"] == close(metric, score)
 
 
 @each_of(BLIND_TO_ATTRIBUTE_ORDER)
@@ -224,20 +271,22 @@ def test_order_of_the_words_does_not_matter(metric, seed, order):
     assert run(metric, reordered, model)["result"] == close(metric, score)
 
     # Pairs are reordered together, sets one by one.
-    first, second = ([words[i] for i in order] for words in query.target_sets)
-    kept = second if metric in PAIRED else query.target_sets[1]
-    reordered = with_sets(query, targets=[first, kept])
+    first, *others = ([words[i] for i in order] for words in query.target_sets)
+    kept = others if metric in PAIRED else query.target_sets[1:]
+    reordered = with_sets(query, targets=[first, *kept])
     assert run(metric, reordered, model)["result"] == close(metric, score)
 
 
 @each_of(PAIRED)
 def test_order_of_the_words_decides_what_is_paired(metric):
-    query, model = example(metric)
-    first, second = query.target_sets
-    repaired = with_sets(query, targets=[first, second[::-1]])
-    assert run(metric, repaired, model)["result"] != close(
-        metric, run(metric, query, model)["result"]
-    )
+    changed = 0
+    for seed in range(3):
+        query, model = example(metric, seed)
+        first, second = query.target_sets
+        repaired = with_sets(query, targets=[first, second[::-1]])
+        score = run(metric, query, model)["result"]
+        changed += run(metric, repaired, model)["result"] != close(metric, score)
+    assert changed >= 1
 
 
 @each_metric
@@ -305,7 +354,8 @@ def test_score_lies_within_the_range_that_the_scale_states(metric, seed, n_words
 def test_scale_tells_which_value_means_no_bias(metric):
     query, _ = example(metric)
     scale = metric().scale(query)
-    assert scale.no_bias_value == (1 if metric in NO_BIAS_AT_ONE else 0)
+    expected = 50 if metric in NO_BIAS_AT_FIFTY else float(metric in NO_BIAS_AT_ONE)
+    assert scale.no_bias_value == expected
     assert scale.value_range[0] <= scale.no_bias_value <= scale.value_range[1]
     assert scale.label == metric.metric_short_name
     assert scale.bias(scale.no_bias_value) == 0
@@ -376,7 +426,8 @@ def test_result_has_its_documented_keys_in_order(metric):
     assert result.metric_name == metric.metric_short_name
     assert result.nan_reason is None
     assert result.lost_words == {}
-    assert [use.name for use in result.targets] == ["F", "M"]
+    assert [use.name for use in result.targets] == query.target_sets_names
+    assert query.target_sets_names[0] == "F"
     assert result.attributes[0].used == tuple(query.attribute_sets[0])
 
 
@@ -416,7 +467,7 @@ def test_nan_result_has_the_same_keys_in_the_same_order_and_a_reason(metric, sid
 @each_metric
 def test_every_nan_result_is_an_object_of_its_own(metric):
     query, model = example(metric)
-    lost = with_sets(query, targets=[["xyzzy"], ["plugh"]])
+    lost = with_sets(query, targets=[["xyzzy"], ["plugh"]][: len(query.target_sets)])
     for value in run(metric, lost, model).values():
         if isinstance(value, dict):
             value["spoilt"] = 1
@@ -429,7 +480,7 @@ def test_every_nan_result_is_an_object_of_its_own(metric):
 def test_result_can_be_pickled_and_copied(metric, found):
     query, model = example(metric)
     if not found:
-        query = with_sets(query, targets=[["xyzzy"], ["plugh"]])
+        query = with_sets(query, targets=[["xyzzy"], ["plugh"]][: len(query.target_sets)])
     result = run(metric, query, model)
     for twin in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
         assert isinstance(twin, MetricResult)

@@ -259,12 +259,17 @@ def test_all_documented_metrics_are_registered_in_alphabetical_order():
     assert names == [
         "DirectBias",
         "ECT",
+        "EQT",
         "GeneralizedWEAT",
+        "GIPE",
         "MAC",
+        "NeighborPercentage",
+        "ProximityBias",
         "RIPA",
         "RND",
         "RNSB",
         "SAME",
+        "SCWEAT",
         "WEAT",
     ]
     assert all(hasattr(wefe, name) for name in names)

@@ -13,6 +13,7 @@ from wefe.metrics import (
     RIPA,
     RND,
     SAME,
+    SCWEAT,
     WEAT,
     DirectBias,
     GeneralizedWEAT,
@@ -36,12 +37,18 @@ WEAT_PARAMS = {
     "random_state": None,
 }
 
+SC_WEAT_PARAMS = {name: value for name, value in WEAT_PARAMS.items() if name != "p_value_verbose"}
+
 # Metric, numbers of target and attribute sets, parameters of _compute.
 VARIANTS = [
     *[
         (WEAT, (2, 2), {**WEAT_PARAMS, "return_effect_size": effect_size, "ddof": ddof})
         for effect_size in (False, True)
         for ddof in (0, 1)
+    ],
+    *[
+        (SCWEAT, (1, 2), {**SC_WEAT_PARAMS, "reduce": reduce, "ddof": ddof})
+        for reduce, ddof in (("mean", 0), ("mean_abs", 0), ("mean", 1))
     ],
     (ECT, (2, 1), {}),
     (MAC, (2, 3), {"average": "sets"}),

@@ -383,8 +383,8 @@ def check_requirements(
     TypeError
         If `metric` is no metric.
     ValueError
-        If the metric is random, or takes no query of that shape; for RND and RIPA with
-        ``normalize=False``, as everything is about unit vectors.
+        If the metric is random, looks at a whole vocabulary, or takes no query of that shape; for
+        RND and RIPA with ``normalize=False``, as everything is about unit vectors.
 
     Notes
     -----
@@ -431,6 +431,11 @@ def check_requirements(
         raise ValueError(
             f"{instance.metric_short_name} measures texts that an encoder reads, of which there "
             "are no vectors to choose; its vectors are scored as WEAT does, so see that."
+        )
+    if instance.needs_vocabulary:
+        raise ValueError(
+            f"{instance.metric_short_name} depends on words that its query does not have, such as "
+            "neighbours; the requirements are about scores that groups and neutral words decide."
         )
     params = {**instance._params_for_subsets, **(metric_params or {})}
     if instance._params_for_subsets.get("normalize") and not params["normalize"]:
@@ -576,8 +581,9 @@ def requirements_table(
     ----------
     metrics : sequence, optional
         Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. By default
-        all built-in metrics, and of some the variants that differ: the individual bias, the sum
-        and the effect size of WEAT, RND with cosines, SAME with three groups.
+        all built-in metrics but those that look at a whole vocabulary, and of some the variants
+        that differ: the individual bias, the sum and the effect size of WEAT, RND with cosines,
+        SAME with three groups.
     n_trials, random_state
         See :func:`check_requirements`.
 
@@ -643,7 +649,7 @@ def _built_in() -> list[dict[str, Any]]:
     }
     rows: list[dict[str, Any]] = [{"metric": IndividualBias}]
     for metric in list_metrics():
-        if metric.__module__.startswith("wefe.metrics."):
+        if metric.__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary:
             rows += [{"metric": metric, **each} for each in variants.get(metric.__name__, [{}])]
     # WEAT first, as in the paper.
     return sorted(rows, key=lambda row: row["metric"].__name__ not in ("IndividualBias", "WEAT"))

@@ -3,8 +3,16 @@ from ._catalogue import list_datasets, list_query_sets
 from ._criteria import Criterion, list_criteria, load_criterion
 from ._debias_multiclass import fetch_debias_multiclass
 from ._debiaswe import fetch_debiaswe
-from ._eds import fetch_eds
+from ._eds import fetch_eds, fetch_occupation_shares
 from ._gn_glove import fetch_gn_glove
+from ._languages import (
+    grammatical_gender_counts,
+    language_notes,
+    list_languages,
+    load_language_criterion,
+    load_language_words,
+    load_occupations,
+)
 from ._queries import (
     list_queries_left_out,
     load_case_study_queries,
@@ -12,6 +20,7 @@ from ._queries import (
     load_weat_queries,
 )
 from ._rnsb import load_rnsb_identity_terms
+from ._sembias import load_sembias
 from ._weat import load_weat
 
 __all__ = [
@@ -20,15 +29,23 @@ __all__ = [
     "fetch_debiaswe",
     "fetch_eds",
     "fetch_gn_glove",
+    "fetch_occupation_shares",
+    "grammatical_gender_counts",
+    "language_notes",
     "list_criteria",
     "list_datasets",
+    "list_languages",
     "list_queries_left_out",
     "list_query_sets",
     "load_bingliu",
     "load_case_study_queries",
     "load_criterion",
+    "load_language_criterion",
+    "load_language_words",
+    "load_occupations",
     "load_query_set",
     "load_rnsb_identity_terms",
+    "load_sembias",
     "load_weat",
     "load_weat_queries",
 ]

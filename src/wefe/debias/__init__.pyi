@@ -16,11 +16,6 @@ from ._oscar import graded_rotation as graded_rotation
 from ._ran import RepulsionAttractionNeutralization as RepulsionAttractionNeutralization
 from ._registry import get_debias_method as get_debias_method
 from ._registry import list_debias_methods as list_debias_methods
-from ._residual import bias_by_neighbors as bias_by_neighbors
-from ._residual import bias_by_projection as bias_by_projection
-from ._residual import classification_accuracy as classification_accuracy
-from ._residual import cluster_alignment as cluster_alignment
-from ._residual import neighbor_correlation as neighbor_correlation
 from ._rowwise import RowwiseDebias as RowwiseDebias
 from ._soft import MulticlassSoftDebias as MulticlassSoftDebias
 from ._soft import SoftDebias as SoftDebias

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import logging
 import math
-import string
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int
 from wefe.datasets import Criterion
 from wefe.debias._common_words import FREQUENT, CommonWords, Row
 from wefe.debias._uncertainty import (
@@ -25,9 +23,16 @@ from wefe.debias._uncertainty import (
     paired_errors,
     paired_mean_errors,
 )
-from wefe.metrics._geometry import as_vectors, association, pearson, unit
+from wefe.metrics._recovery import (
+    bias_by_projection,
+    classified,
+    correlation,
+    in_own_cluster,
+    members,
+    neighbor_shares,
+)
 from wefe.models._neighbors import nearest_neighbors
-from wefe.models._passes import Rows, forms
+from wefe.models._passes import Rows, forms, plain_rows, words_at
 
 logger = logging.getLogger(__name__)
 
@@ -40,214 +45,8 @@ _MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, NEIGHBORS, PROJECTIONS)
 
 # Of the words chosen, the share that the classifier learns from.
 _TRAIN_SHARE = 0.2
-_LONGEST_WORD = 20
 # A classifier learns from one word per side, and is tested on another.
 _FEWEST_WORDS = 2
-_NO_WORDS = set(string.digits + string.punctuation)
-
-Pair = tuple[npt.ArrayLike, npt.ArrayLike]
-
-
-def bias_by_projection(
-    vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
-) -> Numbers:
-    """Bias of words by projection: cos(w, first) - mean cos(w, second).
-
-    Parameters
-    ----------
-    vectors : array-like of shape (n_words, dim)
-        Words; in the tests below those of the *original* model.
-    first, second : array-like of shape (dim,) or (n_words, dim)
-        The word that stands for each class, such as 'she' and 'he'; or several, of which the mean
-        of the cosines counts.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        In [-2, 2]; positive where a word is nearer to `first`.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
-    Examples
-    --------
-    >>> bias_by_projection([[3.0, 4.0], [1.0, 0.0]], first=[2.0, 0.0], second=[0.0, 1.0])
-    array([-0.2,  1. ])
-    """
-    return association(vectors, np.atleast_2d(first), np.atleast_2d(second))
-
-
-def cluster_alignment(
-    first: npt.ArrayLike, second: npt.ArrayLike, *, random_state: int = 0
-) -> float:
-    """Do the words of two classes fall into two clusters of their own?
-
-    Parameters
-    ----------
-    first, second : array-like of shape (n_words, dim)
-        Vectors, in the model to be judged, of the words that were most biased towards each class
-        in the original model. They are scaled to unit length.
-    random_state : int, default=0
-        Seed of k-means, which starts ten times.
-
-    Returns
-    -------
-    float
-        max(accuracy, 1 - accuracy) of two clusters as classes, in [0.5, 1]: 1 means that the
-        clusters are the former classes. By chance it is about 0.5 + 1 / sqrt(2 pi n) for n words,
-        as the better of two readings counts.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
-    Examples
-    --------
-    >>> cluster_alignment([[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]])
-    1.0
-    """
-    return float(_in_own_cluster(first, second, random_state).mean())
-
-
-def classification_accuracy(
-    train: Pair,
-    test: Pair,
-    *,
-    gamma: str | float = "scale",
-    kernel: Literal["rbf", "linear"] = "rbf",
-) -> float:
-    """Can a classifier learn the former class of words from their vectors?
-
-    Parameters
-    ----------
-    train, test : pair of array-like of shape (n_words, dim)
-        Vectors, in the model to be judged, of words that were biased towards the first and towards
-        the second class in the original model. They are scaled to unit length.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel of scikit-learn's support vector machine ``SVC(C=1)``.
-    kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' for what a linear model can read.
-
-    Returns
-    -------
-    float
-        Share of the words of `test` that are recognised, in [0, 1]: 0.5 is chance (where the
-        classes are of equal size), 1 means that the class can be recovered.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
-    Examples
-    --------
-    >>> train = [[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]]
-    >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
-    1.0
-    """
-    check_choice("kernel", kernel, ("rbf", "linear"))
-    return float(_recognised(train, test, gamma, kernel).mean())
-
-
-def bias_by_neighbors(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
-) -> Numbers:
-    """Share of words of the first class among the nearest neighbours of words.
-
-    Parameters
-    ----------
-    vectors : array-like of shape (n_words, dim)
-        The model to be judged.
-    bias : array-like of shape (n_words,)
-        :func:`bias_by_projection` of the same words in the *original* model: words above 0 belong
-        to the first class.
-    rows : array-like of int
-        The words whose neighbours count. No word is its own neighbour.
-    k : int, default=100
-        Number of neighbours.
-
-    Returns
-    -------
-    ndarray of shape (len(rows),)
-        Shares, in [0, 1].
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
-    Examples
-    --------
-    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> bias_by_neighbors(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 2], k=1)
-    array([1., 0.])
-    """
-    array, numbers = as_vectors("vectors", vectors), np.asarray(bias, dtype=np.float64)
-    return _shares(array, numbers, np.asarray(rows, dtype=np.intp), check_positive_int("k", k))
-
-
-def neighbor_correlation(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
-) -> float:
-    """Does the former bias of words show in their neighbours?
-
-    Parameters
-    ----------
-    vectors, bias, rows, k
-        See :func:`bias_by_neighbors`.
-
-    Returns
-    -------
-    float
-        Pearson correlation, over the words of `rows`, between :func:`bias_by_neighbors` in the
-        model to be judged and `bias` in the original one, in [-1, 1]; 0 means that neighbours tell
-        nothing. nan if one of the two is the same for all words.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
-    Examples
-    --------
-    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> neighbor_correlation(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1)
-    0.9986178
-    """
-    chosen = np.asarray(rows, dtype=np.intp)
-    shares = bias_by_neighbors(vectors, bias, chosen, k)
-    return pearson(shares, np.asarray(bias, dtype=np.float64)[chosen])
-
-
-def _in_own_cluster(
-    first: npt.ArrayLike, second: npt.ArrayLike, random_state: int
-) -> npt.NDArray[np.bool_]:
-    from sklearn.cluster import KMeans
-
-    sides = unit("first", first), unit("second", second)
-    k_means = KMeans(n_clusters=2, n_init=10, random_state=random_state)
-    clusters = k_means.fit_predict(np.concatenate(sides))
-    own = clusters == np.repeat([0, 1], [len(side) for side in sides])
-    return np.asarray(own if own.mean() >= 0.5 else ~own)
-
-
-def _recognised(
-    train: Pair, test: Pair, gamma: str | float = "scale", kernel: str = "rbf"
-) -> npt.NDArray[np.bool_]:
-    from sklearn.svm import SVC
-
-    (x, y), (x_test, y_test) = (
-        (
-            np.concatenate([unit(f"{name}[{i}]", side) for i, side in enumerate(pair)]),
-            np.repeat([0, 1], [len(side) for side in map(np.asarray, pair)]),
-        )
-        for name, pair in (("train", train), ("test", test))
-    )
-    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0).fit(x, y)
-    return np.asarray(classifier.predict(x_test) == y_test)
-
-
-def _shares(vectors: npt.NDArray[np.floating], bias: Numbers, rows: Rows, k: int) -> Numbers:
-    near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
-    return np.asarray((bias[near] > 0).mean(axis=1))
 
 
 class _Contrast(NamedTuple):
@@ -294,7 +93,7 @@ def residual_rows(
         subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     notes: list[str] = []
     left_out_words = {*criterion.specific_words, *criterion.representatives, *ignore}
-    vocabulary = common.usable(_plain_words(common, left_out_words, notes))
+    vocabulary = common.usable(plain_words(common, left_out_words, notes))
     per_side = min(n_words, len(vocabulary) // 4)
     nothing = _lacking(common, criterion)
     if not nothing and per_side < _FEWEST_WORDS:
@@ -357,27 +156,18 @@ def _lacking(common: CommonWords, criterion: Criterion) -> str:
     return f"no vector with a direction for {what}, which represent a class" if lost else ""
 
 
-def _plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
-    """Return frequent words, lower case, short, without digits and punctuation, as published."""
-    prefix = common.models[0].vocab_prefix or ""
-    plain, lower = [], []
-    for number, form in enumerate(common.words[:FREQUENT]):
-        word = form[len(prefix) :]
-        if (
-            not form.startswith(prefix)
-            or word in left_out_words
-            or len(word) >= _LONGEST_WORD
-            or not _NO_WORDS.isdisjoint(word)
-        ):
-            continue
-        plain.append(number)
-        if word == word.lower():
-            lower.append(number)
-    # A vocabulary in upper case has no lower-case words to prefer.
-    if len(lower) * 10 < len(plain):
+def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
+    """Return numbers of frequent words that look like words; say in `notes` what is odd."""
+    if not len(common):
+        return np.empty(0, dtype=np.intp)
+    model = common.models[0]
+    last = model.vocab[common.words[min(FREQUENT, len(common)) - 1]]
+    rows, lower = plain_rows(model, last + 1)
+    if not lower:
         notes.append("words of any case, as the vocabulary has hardly any in lower case")
-        lower = plain
-    return np.array(lower, dtype=np.intp)
+    unwanted = set(forms(model, left_out_words))
+    numbers = (common.find(form) for form in words_at(model, rows) if form not in unwanted)
+    return np.array([number for number in numbers if number is not None], dtype=np.intp)
 
 
 def _projections(
@@ -412,11 +202,12 @@ def _look(
     n_train = max(1, round(_TRAIN_SHARE * len(first)))
     learnt, tested = order[:n_train], order[n_train:]
     parts = (first[learnt], second[learnt]), (first[tested], second[tested])
+    near, _ = nearest_neighbors(vectors, vectors[contrast.rows], k, exclude=contrast.rows)
     return _Seen(
-        _in_own_cluster(first, second, random_state),
-        _recognised(*parts),
-        _recognised(*parts, kernel="linear"),
-        _shares(vectors, contrast.bias, contrast.rows, k),
+        in_own_cluster((first, second), random_state),
+        np.equal(*classified(*parts)),
+        np.equal(*classified(*parts, kernel="linear")),
+        neighbor_shares(near, members(contrast.bias)),
         _projections(common, number, contrast.towards, contrast.vocabulary[contrast.rows]),
         16 * float(np.finfo(common.models[number].dtype).eps),
     )
@@ -463,17 +254,10 @@ def _row(
 
 def _correlations(bias: Numbers, columns: Sequence[Numbers]) -> tuple[tuple[float, float], Errors]:
     def correlate(kept: Rows) -> list[float]:
-        return [_pearson(column[kept], bias[kept]) for column in columns]
+        return [correlation(column[kept], bias[kept]) for column in columns]
 
     before, after = correlate(np.arange(len(bias)))
     by_group = left_out(correlate, len(bias))
     if not len(by_group):
         return (before, after), Errors()
     return (before, after), paired_errors([by_group[:, 0]], [by_group[:, 1]])
-
-
-def _pearson(x: Numbers, y: Numbers) -> float:
-    # Of what is constant but for rounding there is no correlation.
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return math.nan
-    return pearson(x, y)

@@ -55,7 +55,8 @@ def list_metrics() -> list[type[BaseMetric]]:
     --------
     >>> from wefe.metrics import list_metrics
     >>> [metric.metric_short_name for metric in list_metrics()]
-    ['Direct Bias', 'ECT', 'GWEAT', 'MAC', 'RIPA', 'RND', 'RNSB', 'SAME', 'WEAT']
+    ['Direct Bias', 'ECT', 'EQT', 'GWEAT', 'GIPE', 'MAC', 'PMN', 'Proximity Bias', 'RIPA', 'RND',
+     'RNSB', 'SAME', 'SC-WEAT', 'WEAT']
     """
     import wefe.metrics
 

@@ -37,9 +37,10 @@ def usual_params(
     >>> usual_params("rnsb", {"n_iterations": 100})
     {'holdout': True, 'random_state': 0}
     """
-    if metric in ("weat", "weat-es"):
+    if metric in ("weat", "weat-es", "sc-weat"):
+        own_of_weat = {} if metric == "sc-weat" else {"return_effect_size": metric == "weat-es"}
         return {
-            "return_effect_size": metric == "weat-es",
+            **own_of_weat,
             "calculate_p_value": True,
             "p_value_method": "exact",
             "p_value_test_type": p_value_test_type,
@@ -73,7 +74,7 @@ def unpaired_params(
     paired : bool or None
         Whether word i of each target set belong together; None if nobody knows.
     """
-    if metric not in ("ripa", "direct-bias") or paired is not False:
+    if metric not in ("ripa", "direct-bias", "eqt") or paired is not False:
         return {}
     helps = metric == "direct-bias" and "direction" not in own
     logger.warning(

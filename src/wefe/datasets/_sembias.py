@@ -1,0 +1,71 @@
+"""SemBias questions: those of Zhao et al., a small set that ships, or those of a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wefe.datasets._gn_glove import fetch_gn_glove, parse_sembias
+from wefe.datasets._shipped import shipped_word_sets
+
+_N_PAIRS = 4
+
+
+def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str]]]:
+    r"""Load questions for :func:`wefe.metrics.sembias`.
+
+    Parameters
+    ----------
+    source : {'small', 'gn_glove'} or path, default='small'
+        'small': 40 questions that ship, written for this package from common words. 'gn_glove':
+        the 440 published ones [1]_, downloaded by the first call. Or a text file with a question
+        per line, its pairs ``a:b`` between tabs or spaces.
+
+    Returns
+    -------
+    list of list of [str, str]
+        Each question has four pairs, in this order: a definition pair, two neutral pairs, a
+        stereotype pair. The male side comes first.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line of the file is no question; the error names it.
+    ConnectionError
+        If the published questions are neither at hand nor to be downloaded.
+
+    References
+    ----------
+    .. [1] J. Zhao, Y. Zhou, Z. Li, W. Wang and K.-W. Chang. Learning Gender-Neutral Word
+       Embeddings. EMNLP 2018, pages 4847-4853.
+
+    Examples
+    --------
+    >>> questions = load_sembias()
+    >>> len(questions), questions[0]
+    (40, [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']])
+    """
+    if source == "small":
+        questions: list[list[list[str]]] = shipped_word_sets("sembias")["questions"]
+        return questions
+    if source == "gn_glove":
+        return [list(question) for question in fetch_gn_glove()["sembias"]]
+    path = Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file {path} with questions; 'small' and 'gn_glove' are known by name."
+        )
+    try:
+        questions = parse_sembias(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+    for number, question in enumerate(questions, start=1):
+        complete = all(len(pair) == 2 and all(pair) for pair in question)
+        if len(question) != _N_PAIRS or not complete:
+            raise ValueError(
+                f"{path}: question {number} must have four pairs a:b, between tabs or spaces; got "
+                f"{' '.join(':'.join(pair) for pair in question)[:80]!r}."
+            )
+    return questions

@@ -1,0 +1,414 @@
+"""Embedding Quality Test (Dev and Phillips, AISTATS 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_bool, check_positive_int, check_word_set, found
+from wefe.embeddings import EmbeddedSet, Lookup, get_embeddings_from_set
+from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit
+from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts, n_cases_of
+from wefe.models._keyed_vectors import StoredVectors
+from wefe.models._neighbors import _words, nearest_neighbors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
+from wefe.results import MetricResult
+from wefe.words import Preprocessors
+
+# Candidates no nearer than that tie with the word itself, as copies of its vector do.
+_TIE = 1e-12
+
+
+def eqt_by_question(
+    t1: npt.ArrayLike,
+    t2: npt.ArrayLike,
+    a: npt.ArrayLike,
+    candidates: npt.ArrayLike,
+    k: int = 1,
+    both_directions: bool = False,
+) -> npt.NDArray[np.bool_]:
+    """Tell which analogies "t1 is to a as t2 is to ?" are answered by the word a itself.
+
+    Parameters
+    ----------
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`: he and she.
+    a : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    candidates : array-like of shape (n_candidates, dim)
+        What may be the answer besides the word itself. The words of `a` may be among them; those
+        of `t1` and `t2` should not.
+    k : int, default=1
+        Count the word if it is among the k nearest candidates.
+    both_directions : bool, default=False
+        Ask "t2 is to a as t1 is to ?", too.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_words, n_pairs), or (n_words, 2 n_pairs) with both directions
+        Whether fewer than `k` candidates are nearer to a - t1 + t2 (unit vectors) than a is.
+
+    Examples
+    --------
+    >>> he, she, book, nurse = [1, 5, 0], [-1, 5, 0], [0, 0, 1], [-1, 0, 3]
+    >>> eqt_by_question([he], [she], [book, nurse], [book, nurse])
+    array([[False],
+           [ True]])
+    """
+    sources = unit("t1", t1), unit("t2", t2)
+    if len(sources[0]) != len(sources[1]):
+        raise ValueError(
+            f"t1 and t2 are paired by position; they have {len(sources[0])} and {len(sources[1])} "
+            "rows."
+        )
+    check_positive_int("k", k)
+    check_bool("both_directions", both_directions)
+    words, others = unit("a", a), unit("candidates", candidates)
+    questions, undirected = _questions(*sources, words, both_directions)
+    if undirected.any():
+        raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
+    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
+    best = np.einsum("ij,ij->i", questions, words.repeat(len(questions) // len(words), axis=0))
+    _, cosines = nearest_neighbors(others, questions, min(k, len(others)))
+    hits = (cosines > best[:, None] + _TIE).sum(axis=1) < k
+    return np.asarray(hits.reshape(len(words), -1))
+
+
+def eqt(
+    t1: npt.ArrayLike,
+    t2: npt.ArrayLike,
+    a: npt.ArrayLike,
+    candidates: npt.ArrayLike,
+    k: int = 1,
+    both_directions: bool = False,
+) -> float:
+    """Embedding quality: how often does an analogy give the neutral word back?
+
+    Parameters
+    ----------
+    t1, t2, a, candidates, k, both_directions
+        See :func:`eqt_by_question`.
+
+    Returns
+    -------
+    float
+        The share of questions, in [0, 1]; 1 (every word comes back) means that no bias was
+        measured.
+
+    References
+    ----------
+    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019; see :class:`EQT`.
+
+    Examples
+    --------
+    >>> he, she, book, nurse = [1, 5, 0], [-1, 5, 0], [0, 0, 1], [-1, 0, 3]
+    >>> eqt([he], [she], [book, nurse], [book, nurse])
+    0.5
+    """
+    return float(eqt_by_question(t1, t2, a, candidates, k, both_directions).mean())
+
+
+def _questions(
+    t1: Vectors, t2: Vectors, words: Vectors, both_directions: bool
+) -> tuple[Vectors, npt.NDArray[np.bool_]]:
+    """Return a - t1 + t2 of unit vectors, word by word, and which of them is zero."""
+    shifts = t2 - t1
+    if both_directions:
+        shifts = np.concatenate([shifts, -shifts])
+    questions = (words[:, None] + shifts[None]).reshape(-1, words.shape[1])
+    return questions, np.linalg.norm(questions, axis=1) <= ZERO_LENGTH
+
+
+@register
+class EQT(BaseMetric):
+    """Embedding Quality Test: do analogies between groups leave neutral words where they are?
+
+    "he is to book as she is to ?" should be answered by "book". For a pair (m, f) of target words,
+    one of each set, and a neutral attribute word s, the answer is the candidate of largest cosine
+    with s - m + f. The score is the share of questions whose answer is s, or is accepted for s.
+    :func:`eqt` holds the mathematics.
+
+    Notes
+    -----
+    The text of the paper was not at hand; the definition is second-hand, and this was decided here.
+    All vectors are scaled to unit length before they are added. Candidates are all words of the
+    model but for the target words: in a whole vocabulary the nearest are often other words of the
+    second group. The word s itself always is a candidate; without it, as in common functions for
+    analogies, there could be no hit. A candidate as near as s is no better answer. Only what
+    `variants` names is accepted besides s; the paper is said to accept plurals and synonyms of
+    WordNet, which gives higher scores. One direction is asked, from the first target set to the
+    second.
+
+    A pair that lost a word is left out whole, so that the others stay aligned.
+
+    References
+    ----------
+    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["he", "man"], ["she", "woman"]], [["wedding", "family"]])
+    >>> result = EQT().run_query(query, load_test_model())
+    >>> result["eqt"], result.details["by_word"]
+    (0.75, {'wedding': 0.5, 'family': 1.0})
+    >>> [answer for answer in result.details["answers"] if not answer[-1]]
+    [('man', 'wedding', 'woman', 'bride', False)]
+    """
+
+    metric_template = (2, 1)
+    metric_name = "Embedding Quality Test"
+    metric_short_name = "EQT"
+    value_range = (0.0, 1.0)
+    no_bias_value = 1.0
+    needs_vocabulary = True
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        *,
+        candidates: Sequence[str] | None = None,
+        k: int = 1,
+        both_directions: bool = False,
+        variants: Mapping[str, Sequence[str]] | None = None,
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with EQT.
+
+        Parameters
+        ----------
+        query : Query
+            Two target sets of equal size, paired by position, and one attribute set of words that
+            should be neutral. Analogies go from the first target set to the second.
+        model : WordEmbeddingModel
+            The model to be measured, with its whole vocabulary.
+        candidates : list of str, optional
+            What may be an answer besides the word that is asked about, such as neutral words.
+            Those that the model lacks are left out, and the two words of the pair for its
+            questions. By default all words of the model, without the words of all pairs.
+        k : int, default=1
+            Count a word if it is among the k nearest candidates.
+        both_directions : bool, default=False
+            Ask each question from the second target set to the first, too.
+        variants : mapping of str to list of str, optional
+            Further answers accepted for a word, such as its plural, all written as the vocabulary
+            has them. Those that the model lacks, and words that the query has not, do not matter.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result' and 'eqt'. `details` has 'by_word': word -> share of hits;
+            'by_pair': (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f,
+            nearest candidate, whether it is a hit), where with ``k=1`` the candidate of a hit is
+            s; 'n_candidates', and 'lost_candidates' of a given list.
+        """
+        if variants is not None and not isinstance(variants, Mapping):
+            raise TypeError(f"variants must map words to lists of words; got {found(variants)}.")
+        accepted = {
+            word: check_word_set(f"variants[{word!r}]", forms)
+            for word, forms in (variants or {}).items()
+        }
+        return self._run(
+            query,
+            model,
+            lookup,
+            candidates=None if candidates is None else check_word_set("candidates", candidates),
+            k=check_positive_int("k", k),
+            both_directions=check_bool("both_directions", both_directions),
+            variants=accepted,
+            preprocessors=lookup.get("preprocessors"),
+        )
+
+    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
+        return True
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        **params: Any,
+    ) -> Measurement:
+        (words,) = attributes
+        asked = _ask(targets, words, **params)
+        if asked.undirected:
+            return self._undefined(
+                f"s - m + f is zero, so it has no direction, for {asked.undirected}"
+            )
+        hits = asked.hits()
+        score = float(hits.mean())
+        by_pair = hits.mean(axis=0)
+        details = {
+            "by_word": dict(zip(words.words, hits.mean(axis=1).tolist(), strict=True)),
+            "by_pair": dict(zip(asked.pairs, by_pair.tolist(), strict=True)),
+            "answers": [
+                (m, s, f, asked.answers[i][j], bool(hits[i, j]))
+                for i, s in enumerate(words.words)
+                for j, (m, f) in enumerate(asked.pairs)
+            ],
+            "n_candidates": asked.n_candidates,
+            "lost_candidates": asked.lost_candidates,
+        }
+        return Measurement({"result": score, "eqt": score}, None, details)
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        asked = _ask(targets, attributes[0], **params)
+        if asked.undirected:
+            return super()._compute_cases(targets, attributes, counts, **params)
+        of_pairs, of_words = counts[0], counts[2]  # pairs stay together: both sets count alike
+        if asked.intruders is None or of_pairs.n_cases == 1:
+            by_word = of_pairs.means(_per_pair(asked.hits(), of_pairs.n_words).T)
+            return np.asarray(of_words.sums_by_case(by_word) / of_words.totals)
+        scores = np.empty(n_cases_of(counts))
+        for case in range(len(scores)):
+            row = of_pairs.row(case).astype(np.float64)
+            hits = _per_pair(asked.hits(row > 0), of_pairs.n_words)
+            weights = of_words.row(min(case, of_words.n_cases - 1)).astype(np.float64)
+            scores[case] = weights @ hits @ row / (weights.sum() * row.sum())
+        return scores
+
+
+def _per_pair(hits: npt.NDArray[np.bool_], n_pairs: int) -> Vectors:
+    """Share of hits for each word and pair, over the directions asked: (n_words, n_pairs)."""
+    return np.asarray(hits.reshape(len(hits), -1, n_pairs).mean(axis=1))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """All questions of a query, answered: arrays have the shape (n_words, n_questions_per_word)."""
+
+    pairs: list[tuple[str, ...]]
+    undirected: list[tuple[str, ...]]
+    k: int = 1
+    n_nearer: npt.NDArray[np.int64] | None = None
+    """Candidates that are nearer than what is accepted, k standing for k or more."""
+    answers: list[list[str]] = field(default_factory=list)
+    n_candidates: int = 0
+    lost_candidates: list[str] = field(default_factory=list)
+    intruders: npt.NDArray[np.bool_] | None = None
+    """Per question, which words of pairs would be nearer, too, if they were candidates: one more
+    axis. None if they never are."""
+    pairs_of: npt.NDArray[np.bool_] | None = None
+    """Which pairs each of these words is in."""
+
+    def hits(self, present: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
+        """Return the hits; words of which no pair is present are candidates."""
+        n_nearer: Any = self.n_nearer
+        if present is not None and self.intruders is not None and self.pairs_of is not None:
+            n_nearer = n_nearer + self.intruders @ ~(self.pairs_of @ present)
+        return np.asarray(n_nearer < self.k)
+
+
+def _ask(
+    targets: Sequence[EmbeddedSet],
+    words: EmbeddedSet,
+    *,
+    model: WordEmbeddingModel,
+    candidates: Sequence[str] | None,
+    k: int,
+    both_directions: bool,
+    variants: Mapping[str, Sequence[str]],
+    preprocessors: Preprocessors | None,
+) -> _Asked:
+    given, arrays = paired_vectors(targets)
+    t1, t2 = (unit(part.name, array) for part, array in zip(targets, arrays, strict=True))
+    of_words = unit(words.name, words.vectors)
+    questions, undirected = _questions(t1, t2, of_words, both_directions)
+    pairs = given + [(f, m) for m, f in given] if both_directions else given
+    if undirected.any():
+        every = [(m, s, f) for s in words.words for m, f in pairs]
+        return _Asked(pairs, [every[i] for i in np.flatnonzero(undirected)])
+    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
+    best, best_forms, accepted = _accepted(questions, words, of_words, variants, model)
+
+    row_of: Mapping[str, int] = model.vocab
+    lost: list[str] = []
+    table: Any = model.wv
+    if candidates is None:
+        if not isinstance(table, StoredVectors):
+            # gensim may have room for words to come.
+            table = model.vectors[: len(row_of)]
+        banned = [_rows(row_of, [form for pair in given for form in pair])] * len(pairs)
+        n_candidates = len(row_of) - len(banned[0])
+    else:
+        lost, listed = get_embeddings_from_set(model, candidates, preprocessors)
+        table = np.array([*listed.values()]).reshape(-1, model.dim)
+        row_of = {form: row for row, form in enumerate(listed)}
+        banned = [_rows(row_of, pair) for pair in pairs]
+        n_candidates = len(row_of)
+    exclude = [sorted(own | _rows(row_of, forms)) for forms in accepted for own in banned]
+    n_others = min(k, len(row_of) - max(map(len, exclude)))
+    n_nearer = np.zeros(len(questions), dtype=np.int64)
+    answers = best_forms
+    if n_others > 0:
+        rows, cosines = nearest_neighbors(table, questions, n_others, exclude=exclude)
+        n_nearer = (cosines > best[:, None] + _TIE).sum(axis=1)
+        forms = _words(model, rows[:, 0]) if candidates is None else np.array([*row_of])[rows[:, 0]]
+        answers = np.where(n_nearer > 0, forms, best_forms)
+
+    intruders = pairs_of = None
+    if candidates is None:
+        # Words that are in no pair any more, when pairs are left out, become candidates.
+        members = dict(zip([m for m, _ in given], t1, strict=True))
+        members |= zip([f for _, f in given], t2, strict=True)
+        members = {form: vector for form, vector in members.items() if form in row_of}
+        near = questions @ np.array([*members.values()]).reshape(-1, model.dim).T
+        intruders = (near > best[:, None] + _TIE).reshape(len(words), len(pairs), -1)
+        pairs_of = np.array([[form in pair for pair in given] for form in members], dtype=bool)
+    shape = len(words), len(pairs)
+    return _Asked(
+        pairs,
+        [],
+        k,
+        n_nearer.reshape(shape),
+        answers.reshape(shape).tolist(),
+        n_candidates,
+        lost,
+        intruders,
+        pairs_of,
+    )
+
+
+def _rows(row_of: Mapping[str, int], forms: Sequence[str]) -> set[int]:
+    return {row_of[form] for form in forms if form in row_of}
+
+
+def _accepted(
+    questions: Vectors,
+    words: EmbeddedSet,
+    of_words: Vectors,
+    variants: Mapping[str, Sequence[str]],
+    model: WordEmbeddingModel,
+) -> tuple[Vectors, npt.NDArray[np.object_], list[list[str]]]:
+    """Cosine and form of the nearest accepted answer of each question, and all for each word."""
+    n_each = len(questions) // len(words)
+    best = np.einsum("ij,ij->i", questions, np.repeat(of_words, n_each, axis=0))
+    best_forms = np.repeat(np.array(words.words, dtype=object), n_each)
+    prefix = model.vocab_prefix or ""
+    accepted = [[s] for s in words.words]
+    for i, forms in enumerate(accepted):
+        more = [prefix + form for form in variants.get(forms[0].removeprefix(prefix), ())]
+        forms += [form for form in more if form in model and form != forms[0]]
+        if len(forms) > 1:
+            own = slice(i * n_each, (i + 1) * n_each)
+            vectors = np.asarray(model.get_vectors(forms), dtype=np.float64)
+            cosines = questions[own] @ unit("variants", vectors).T
+            best[own] = cosines.max(axis=1)
+            best_forms[own] = np.array(forms, dtype=object)[cosines.argmax(axis=1)]
+    return best, best_forms, accepted

@@ -1,0 +1,136 @@
+"""Indirect bias of pairs of words (Bolukbasi, Chang, Zou, Saligrama and Kalai, NeurIPS 2016)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
+
+# What is left of a unit vector without the bias subspace has no direction if its squared length is
+# below this; of vectors in float32 more than that is rounding noise.
+_ZERO_SQUARE = 1e-12
+
+
+def indirect_bias(
+    first: npt.ArrayLike, second: npt.ArrayLike, directions: npt.ArrayLike
+) -> Vectors:
+    """Share of the similarity of two words that disappears without the bias subspace.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_pairs, dim)
+        The two words of each pair, of any length. A single vector, of shape (dim,) or (1, dim), is
+        compared with all of the other side.
+    directions : array-like of shape (n_directions, dim) or (dim,)
+        Orthonormal directions of the bias subspace, for example ``bias_subspace(...).directions``;
+        a single one may have any length.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are without their projections
+        on the subspace. 0 if all similarity stays. It has no bounds: below 0, the words get nearer
+        to each other without the subspace; above 1, they point apart then. NaN where w and v are
+        orthogonal, or one of them lies in the subspace, so that nothing is left of it.
+
+    Raises
+    ------
+    ValueError
+        If a vector has no direction, the shapes do not fit or the directions are not orthonormal.
+
+    Notes
+    -----
+    It is symmetric, 0 for a word and itself, and depends neither on the signs of the directions
+    nor on which basis of the subspace they are. Means over pairs say little, as a small cos(w, v)
+    makes it as large as one likes; :func:`proximity_bias` counts the pairs above a threshold.
+
+    References
+    ----------
+    Bolukbasi et al., "Man is to Computer Programmer as Woman is to Homemaker? Debiasing Word
+    Embeddings", NeurIPS 2016, section 5.3, for one direction.
+
+    Examples
+    --------
+    >>> nurse, others = [0.5, 0.1, 0.8], [[0.6, 0.9, 0.3], [1.0, 0.2, 0.1]]
+    >>> indirect_bias(nurse, others, [0.997742, -0.067150, -0.001556])
+    array([0.2265, 0.1827])
+    """
+    basis = orthonormal(directions)
+    left = unit("first", np.atleast_2d(np.asarray(first, dtype=np.float64)))
+    right = unit("second", np.atleast_2d(np.asarray(second, dtype=np.float64)))
+    if len({len(left), len(right)} - {1}) > 1 or not (
+        left.shape[1] == right.shape[1] == basis.shape[1]
+    ):
+        raise ValueError(
+            "first and second must have the same number of rows, or one row, and all vectors the "
+            f"same dimensions; got shapes {left.shape}, {right.shape} and {basis.shape}."
+        )
+    # The parts themselves, not their cosines from `indirect_bias_from_cosines`: digits would
+    # cancel of words that are almost all bias.
+    parts = [each - (each @ basis.T) @ basis for each in (left, right)]
+    squares = [np.einsum("ij,ij->i", part, part) for part in parts]
+    cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
+    return _share_lost(cosines, _products(*parts), *squares)
+
+
+def indirect_bias_from_cosines(
+    cosines: npt.ArrayLike, along_first: npt.ArrayLike, along_second: npt.ArrayLike
+) -> Vectors:
+    """Indirect bias of pairs of which only cosines are known; see :func:`indirect_bias`.
+
+    Parameters
+    ----------
+    cosines : array-like of any shape
+        Cosine of the two words of each pair.
+    along_first, along_second : array-like of shape (..., n_directions)
+        Cosines of each word with the orthonormal directions of the subspace. All but the last axis
+        fit `cosines`, by broadcasting: (n_words, 1, n_directions) for one word of many pairs.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of the pairs. NaN as there, and where a number is NaN.
+
+    Notes
+    -----
+    For whole vocabularies: a matrix product gives all the cosines. About the last digits of a word
+    that is almost all bias, nothing is known from them.
+
+    Examples
+    --------
+    >>> indirect_bias_from_cosines([0.5, 0.5], [0.6], [[0.6], [0.0]])
+    array([ 0.5625, -0.25  ])
+    """
+    c, p, q = (np.asarray(each, dtype=np.float64) for each in (cosines, along_first, along_second))
+    both = (p * q).sum(axis=-1)
+    return _share_lost(c, c - both, 1 - (p * p).sum(axis=-1), 1 - (q * q).sum(axis=-1))
+
+
+def orthonormal(directions: npt.ArrayLike) -> Vectors:
+    """Return directions of shape (n_directions, dim); a single one is scaled to unit length."""
+    basis = as_vectors("directions", np.atleast_2d(np.asarray(directions, dtype=np.float64)))
+    if len(basis) == 1:
+        return unit("directions", basis)
+    if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
+        raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
+    return basis
+
+
+def _products(left: Vectors, right: Vectors) -> Vectors:
+    return np.asarray((left * right).sum(axis=1))
+
+
+def _share_lost(
+    cosines: Vectors, products: Vectors, first_squares: Vectors, second_squares: Vectors
+) -> Vectors:
+    """Beta from the cosines of words, and products and squared lengths of what is left of them."""
+    with np.errstate(invalid="ignore"):
+        defined = (
+            (np.abs(cosines) > ZERO_LENGTH)
+            & (first_squares > _ZERO_SQUARE)
+            & (second_squares > _ZERO_SQUARE)
+        )
+    lengths = np.sqrt(np.where(defined, first_squares * second_squares, 1.0))
+    left = products / lengths
+    return np.asarray(np.where(defined, 1 - left / np.where(defined, cosines, 1.0), np.nan))

@@ -1,0 +1,935 @@
+"""Bias in the neighbourhoods of words (Kumar, Bhotia and Chakraborty, TACL 2020)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice, check_positive_int, check_sequence, check_word_set, found
+from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
+from wefe.metrics._base import BaseMetric, Measurement, Scale, case_of
+from wefe.metrics._direct_bias import _DIRECTIONS, _subspace
+from wefe.metrics._direction import group_directions
+from wefe.metrics._geometry import Vectors, unit
+from wefe.metrics._indirect_bias import indirect_bias_from_cosines, orthonormal
+from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._registry import register
+from wefe.metrics._word_counts import WordCounts, n_cases_of
+from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._neighbors import _words as _words_of
+from wefe.models._neighbors import nearest_neighbors
+from wefe.models._passes import chunks, forms, vocabulary_blocks, word_rows
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query
+from wefe.results import MetricResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+Rows = npt.NDArray[np.int64]
+
+# Those of the authors.
+DEFAULT_K = 100
+DEFAULT_THETA = 0.05
+
+# Numbers of the vectors of neighbours that are looked at together: some MB.
+_BLOCK_NUMBERS = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhoods:
+    """The nearest neighbours of some words, and how each relates to a bias.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The words looked at, as the vocabulary has them.
+    word_rows : ndarray of shape (n_words,)
+        Their rows in the evaluated model; -1 for a word that it builds from subwords.
+    rows : ndarray of shape (n_words, k)
+        Rows of their neighbours in the evaluated model, the nearest first.
+    names : ndarray of shape (n_words, k), of str objects
+        The neighbours.
+    cosines : ndarray of shape (n_words, k)
+        Their cosines with the word in the evaluated model, in [-1, 1].
+    indirect_bias : ndarray of shape (n_words, k)
+        Indirect bias of the word and each neighbour in the model that the directions are of. NaN
+        where that lacks one of the two, or where it is undefined; see :func:`indirect_bias`.
+    along : ndarray of shape (n_words, k, n_groups)
+        Cosine of each neighbour with the direction towards each group, in that same model. NaN
+        where that lacks the neighbour.
+    n_missing : int
+        Number of different words, of `words` and their neighbours, that that model lacks, or has
+        without a direction.
+    """
+
+    words: tuple[str, ...]
+    word_rows: Rows = field(repr=False)
+    rows: Rows = field(repr=False)
+    names: npt.NDArray[np.object_] = field(repr=False)
+    cosines: Vectors = field(repr=False)
+    indirect_bias: Vectors = field(repr=False)
+    along: Vectors = field(repr=False)
+    n_missing: int = 0
+
+    @property
+    def k(self) -> int:
+        """Number of neighbours of each word."""
+        return int(self.rows.shape[1])
+
+    def to_frame(self, groups: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return one line per neighbour.
+
+        Parameters
+        ----------
+        groups : sequence of str, optional
+            Names of the groups; 'group 0', 'group 1' and so on by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``word``, ``rank`` (from 1), ``neighbor``, ``cosine``, ``indirect_bias``, and
+            ``towards NAME``: the cosine with the direction towards each group.
+        """
+        import pandas as pd
+
+        n_groups = self.along.shape[2]
+        names = groups or [f"group {i}" for i in range(n_groups)]
+        return pd.DataFrame(
+            {
+                "word": np.repeat(np.array(self.words, dtype=object), self.k),
+                "rank": np.tile(np.arange(1, self.k + 1), len(self.words)),
+                "neighbor": self.names.ravel(),
+                "cosine": self.cosines.ravel(),
+                "indirect_bias": self.indirect_bias.ravel(),
+                **{f"towards {names[i]}": self.along[..., i].ravel() for i in range(n_groups)},
+            }
+        )
+
+
+def neighborhoods(
+    model: WordEmbeddingModel,
+    words: Sequence[str],
+    directions: npt.ArrayLike,
+    towards: npt.ArrayLike,
+    k: int = DEFAULT_K,
+    *,
+    original: WordEmbeddingModel | None = None,
+    exclude: Sequence[str] = (),
+) -> Neighborhoods:
+    """Find the nearest neighbours of words, their indirect bias and the group they lean to.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model that is evaluated, with its whole vocabulary: neighbours are those in it.
+    words : sequence of str
+        Words of the model, as its vocabulary has them.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions of the bias subspace; a single one may have any length.
+    towards : array-like of shape (n_groups, dim)
+        Directions towards groups, of any length; see :func:`group_directions`.
+    k : int, default=100
+        Neighbours of each word. If the model has fewer, all that there are.
+    original : WordEmbeddingModel, optional
+        The model that the directions are of, and in which indirect bias and leaning are computed:
+        the one before mitigation. By default `model` itself.
+    exclude : sequence of str, optional
+        Words that are nobody's neighbours, as the vocabulary has them. A word is never its own.
+
+    Returns
+    -------
+    Neighborhoods
+        Everything in float64, from the numbers as they are stored.
+
+    Raises
+    ------
+    KeyError
+        If the model lacks one of `words`.
+    ValueError
+        If a model was opened for some words only, a vector or direction has no direction, the
+        shapes do not fit, or there is no neighbour at all.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> g = group_directions([[model["she"]], [model["he"]]])
+    >>> near = neighborhoods(model, ["nurse"], g[:1], g, k=3)
+    >>> near.names.tolist()
+    [['nurses', 'nursing', 'midwife']]
+    >>> near.indirect_bias.shape, near.along.shape
+    ((1, 3), (1, 3, 2))
+    """
+    space = _same_space(model, original)
+    basis, groups = orthonormal(directions), unit("towards", towards)
+    _check_dimensions(space, basis, groups)
+    return _judged(_found(model, words, k, exclude), space, basis, groups, own=space is model)
+
+
+def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
+    """Share of the neighbours of each word that are near it because of the bias.
+
+    Parameters
+    ----------
+    indirect : array-like of shape (n_words, k)
+        Indirect bias of each word and each of its neighbours.
+    theta : float, default=0.05
+        The indirect bias has to be larger than this. The authors use 0.03 to 0.07.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        In [0, 1]; 0 if no neighbour's nearness is due to the bias. A neighbour of undefined
+        indirect bias (NaN) counts as one that is not near because of it. NaN if all are undefined.
+
+    References
+    ----------
+    V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? Mitigating
+    Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.
+
+    Examples
+    --------
+    >>> proximity_bias([[0.2, 0.01, -1.0, 0.06], [0.05, 0.0, 0.0, 0.0]])
+    array([0.5, 0. ])
+    """
+    betas = as_table("indirect", indirect)
+    shares = (betas > _check_theta(theta)).mean(axis=1)
+    return np.where(np.isnan(betas).all(axis=1), np.nan, shares)
+
+
+def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
+    """Share of the neighbours of each word that lean to each group.
+
+    Parameters
+    ----------
+    along : array-like of shape (n_words, k, n_groups)
+        Cosine of each neighbour with the direction towards each group. With the opposite directions
+        of two groups the sign decides.
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_groups)
+        A neighbour belongs to the group of its largest cosine; one that has it with several groups
+        counts for each of them in equal parts. Rows sum to 1. Neighbours whose cosines are NaN are
+        left out; if there is no other, the shares are NaN.
+
+    Examples
+    --------
+    >>> neighbor_group_shares([[[0.3, -0.3], [-0.1, 0.1], [0.0, 0.0], [-0.2, 0.2]]])
+    array([[0.375, 0.625]])
+    """
+    array = np.asarray(along, dtype=np.float64)
+    if array.ndim != 3 or not array.shape[1] or not array.shape[2]:
+        raise ValueError(
+            "along must have shape (n_words, k, n_groups), with a neighbour and a group at least; "
+            f"got {array.shape}."
+        )
+    known = ~np.isnan(array).any(axis=2, keepdims=True)
+    largest = known & (array == array.max(axis=2, keepdims=True))
+    parts = largest / np.maximum(largest.sum(axis=2, keepdims=True), 1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(parts.sum(axis=1) / known.sum(axis=1))
+
+
+def gipe(
+    rows_of_words: npt.ArrayLike,
+    neighbor_rows: npt.ArrayLike,
+    indirect: npt.ArrayLike,
+    theta: float = DEFAULT_THETA,
+) -> tuple[float, Vectors]:
+    """Gender-based illicit proximity estimate: proximity bias, weighted by a graph of the words.
+
+    Parameters
+    ----------
+    rows_of_words : array-like of shape (n_words,)
+        Rows (any integer names) of the words in the vocabulary.
+    neighbor_rows : array-like of shape (n_words, k)
+        Rows of their neighbours, without the word itself.
+    indirect : array-like of shape (n_words, k)
+        Indirect bias of each word and each of its neighbours.
+    theta : float, default=0.05
+        Threshold of the indirect bias, as in :func:`proximity_bias`.
+
+    Returns
+    -------
+    score : float
+        The weighted mean of the proximity bias of the words, in [0, 1]; 0 if none was measured.
+        Words whose proximity bias is NaN are left out; NaN if no other is left.
+    weights : ndarray of shape (n_words,)
+        gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
+        `theta`. An edge leads from each of the other words to each of its neighbours. A word that
+        is no other word's neighbour has weight 1.
+
+    Notes
+    -----
+    Released code gives words without incoming edges the weight 0, although its comment says 1, so
+    that they do not count. Here they do, as in the paper.
+
+    References
+    ----------
+    Kumar, Bhotia and Chakraborty, TACL 8, 2020, section 3.4.
+
+    Examples
+    --------
+    >>> gipe([0, 1], [[1, 2], [3, 2]], [[0.2, 0.0], [0.0, 0.1]])
+    (0.5, array([1., 2.]))
+    """
+    words, neighbors = np.asarray(rows_of_words), np.asarray(neighbor_rows)
+    betas = as_table("indirect", indirect)
+    if words.shape != betas.shape[:1] or neighbors.shape != betas.shape:
+        raise ValueError(
+            "rows_of_words must have shape (n_words,), neighbor_rows and indirect (n_words, k); "
+            f"got {words.shape}, {neighbors.shape} and {betas.shape}."
+        )
+    shares = proximity_bias(betas, theta)
+    different, of_word = np.unique(words, return_inverse=True)
+    to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
+    edges = (different[to] == neighbors) & (neighbors != words[:, None])
+    n_edges, n_biased = (
+        np.bincount(to[chosen], minlength=len(different))
+        for chosen in (edges, edges & (betas > theta))
+    )
+    weights = 1 + (n_biased / np.maximum(n_edges, 1))[of_word]
+    counted = ~np.isnan(shares)
+    if not counted.any():
+        return math.nan, weights
+    return float(np.average(shares[counted], weights=weights[counted])), weights
+
+
+class _Neighbors(NamedTuple):
+    """Neighbours of whose bias nothing is known yet; the first fields of `Neighborhoods`."""
+
+    words: tuple[str, ...]
+    word_rows: Rows
+    rows: Rows
+    names: npt.NDArray[np.object_]
+    cosines: Vectors
+
+    def only(self, chosen: npt.NDArray[np.intp]) -> _Neighbors:
+        """Return those of some words; a word may come several times."""
+        return _Neighbors(
+            tuple(self.words[i] for i in chosen.tolist()),
+            self.word_rows[chosen],
+            self.rows[chosen],
+            self.names[chosen],
+            self.cosines[chosen],
+        )
+
+
+class _NeighborMetric(BaseMetric):
+    """What the metrics of neighbourhoods share; a subclass says what it makes of one."""
+
+    metric_template = ("n", 1)
+    metric_template_minimum = (2, 1)
+    needs_vocabulary = True
+
+    def _pairs_targets(self, **params: Any) -> bool:
+        return bool(params["direction"] == "pca")
+
+    def _run_neighbors(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        lookup: Lookup,
+        *,
+        k: int,
+        n_components: int,
+        direction: str,
+        original: WordEmbeddingModel | None,
+        exclude: Sequence[str],
+        **params: Any,
+    ) -> MetricResult:
+        return self._run(
+            query,
+            model,
+            lookup,
+            k=check_positive_int("k", k),
+            n_components=check_positive_int("n_components", n_components),
+            direction=check_choice("direction", direction, _DIRECTIONS),
+            original=None if original is None else _same_space(model, original),
+            exclude=_words(exclude),
+            **params,
+        )
+
+    def _values(
+        self, near: Neighborhoods, groups: Sequence[str], **params: Any
+    ) -> tuple[dict[str, Any], list[str]]:
+        raise NotImplementedError
+
+    def _compute(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        *,
+        model: WordEmbeddingModel,
+        k: int,
+        exclude: Sequence[str],
+        **params: Any,
+    ) -> Measurement:
+        (words,) = attributes
+        near = _found(model, words.words, k, forms(model, exclude))
+        measured = self._measured(targets, near, model=model, **params)
+        n_found = near.rows.shape[1]
+        if n_found < k:
+            logger.info("%s has %d neighbours for each word, not %d", model.name, n_found, k)
+        missing = measured.details.get("not_in_original", ())
+        if missing and measured.nan_reason is None:
+            logger.warning(
+                "%s lacks %d of %d words, which are left out: %s",
+                params["original"].name,
+                len(missing),
+                len(words),
+                ", ".join(missing),
+            )
+        return measured
+
+    def _measured(
+        self,
+        targets: Sequence[EmbeddedSet],
+        found_near: _Neighbors,
+        *,
+        model: WordEmbeddingModel,
+        original: WordEmbeddingModel | None,
+        n_components: int,
+        direction: str,
+        **params: Any,
+    ) -> Measurement:
+        """Score words whose neighbours are known."""
+        space = model if original is None else original
+        if original is not None:
+            targets = [_in_model(part, original) for part in targets]
+        details, reason = _subspace(targets, n_components, direction)
+        if reason is not None:
+            return self._undefined(reason, details)
+        basis = details["subspace"].directions
+        own, groups = original is None, _towards(targets, basis)
+        near = _judged(found_near, space, basis, groups, own=own)
+        values, undefined = self._values(near, [part.name for part in targets], **params)
+        details = {**details, "neighborhoods": near, "not_in_original": tuple(undefined)}
+        if math.isnan(values["result"]):
+            return self._undefined(f"{space.name} has none of the words and neighbours", details)
+        return Measurement(values, None, details)
+
+    def _compute_cases(
+        self,
+        targets: Sequence[EmbeddedSet],
+        attributes: Sequence[EmbeddedSet],
+        counts: Sequence[WordCounts],
+        **params: Any,
+    ) -> Vectors:
+        # Neighbours depend neither on the directions nor on the other words: they are found once.
+        (words,), model = attributes, params["model"]
+        near = _found(model, words.words, params.pop("k"), forms(model, params.pop("exclude")))
+        scores = np.full(n_cases_of(counts), math.nan)
+        for case in range(len(scores)):
+            sets = [case_of(part, c, case) for part, c in zip(targets, counts, strict=False)]
+            of_words = counts[-1].row(min(case, counts[-1].n_cases - 1)).astype(int)
+            some = near.only(np.repeat(np.arange(len(words)), of_words))
+            try:
+                scores[case] = self._measured(sets, some, **params).values["result"]
+            except UnanswerableError:
+                continue
+        return scores
+
+
+@register
+class ProximityBias(_NeighborMetric):
+    """Proximity bias; :func:`proximity_bias` holds the mathematics.
+
+    The target sets define the bias direction, paired by position; the attribute set holds words
+    that should be neutral to it, for example professions. Which share of the nearest neighbours of
+    these words would be less near without the bias direction?
+
+    References
+    ----------
+    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
+    Proximities in Word Embeddings", TACL 8, 2020.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
+    >>> result = ProximityBias().run_query(query, load_test_model(), k=50)
+    >>> list(result)
+    ['query_name', 'result', 'proximity_bias', 'word_values']
+    >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
+    True
+    """
+
+    metric_name = "Proximity Bias"
+    metric_short_name = "Proximity Bias"
+    value_range = (0.0, 1.0)
+    nan_values = {"proximity_bias": math.nan, "word_values": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        *,
+        k: int = DEFAULT_K,
+        theta: float = DEFAULT_THETA,
+        n_components: int = 1,
+        direction: Literal["pca", "means"] = "pca",
+        original: WordEmbeddingModel | None = None,
+        exclude: Sequence[str] = (),
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with proximity bias.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets of equal size, paired by position, and one set of words that
+            should be neutral.
+        model : WordEmbeddingModel
+            The model to be measured, with its whole vocabulary.
+        k : int, default=100
+            Nearest neighbours of each word; all other words, if the model has fewer. A word is
+            never its own neighbour.
+        theta : float, default=0.05
+            The indirect bias of a biased neighbour is larger than this.
+        n_components : int, default=1
+            Dimensions of the bias subspace.
+        direction : {'pca', 'means'}, default='pca'
+            'pca': principal directions of the centred pairs. 'means': the difference of the means
+            of two target sets, which need not be paired then; a single direction.
+        original : WordEmbeddingModel, optional
+            The model before mitigation. The bias direction and the indirect bias are computed
+            there, as in the paper, and only the neighbours are those of `model`: a direction that
+            was removed from `model` could tell nothing about it. By default `model` itself.
+        exclude : sequence of str, optional
+            Words that are nobody's neighbours. None by default; the target words count, too.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
+            scaled to unit length.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'proximity_bias', and 'word_values': word -> share of its
+            neighbours, in [0, 1]. The score is their mean. `details` has 'subspace', 'pairs',
+            'neighborhoods' (see :class:`Neighborhoods`; its `k` is the number used) and
+            'not_in_original': words that `original` lacks, which are left out.
+        """
+        return self._run_neighbors(
+            query,
+            model,
+            lookup,
+            k=k,
+            theta=_check_theta(theta),
+            n_components=n_components,
+            direction=direction,
+            original=original,
+            exclude=exclude,
+        )
+
+    def _values(
+        self,
+        near: Neighborhoods,
+        groups: Sequence[str],  # noqa: ARG002
+        **params: Any,
+    ) -> tuple[dict[str, Any], list[str]]:
+        by_word = proximity_bias(near.indirect_bias, params["theta"])
+        score, known, undefined = _mean_of_known(near.words, by_word)
+        return {"result": score, "proximity_bias": score, "word_values": known}, undefined
+
+
+@register
+class GIPE(_NeighborMetric):
+    """Gender-based illicit proximity estimate; :func:`gipe` holds the mathematics.
+
+    The proximity bias of words, weighted: a word to which biased edges of the other words lead
+    counts up to twice. Despite its name it is not bound to gender.
+
+    References
+    ----------
+    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
+    Proximities in Word Embeddings", TACL 8, 2020.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "midwife", "engineer"]])
+    >>> result = GIPE().run_query(query, load_test_model(), k=50)
+    >>> list(result)
+    ['query_name', 'result', 'gipe', 'word_values', 'weights']
+    >>> result["weights"]["engineer"]  # no neighbour of the others
+    1.0
+    """
+
+    metric_name = "Gender-based Illicit Proximity Estimate"
+    metric_short_name = "GIPE"
+    value_range = (0.0, 1.0)
+    nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        *,
+        k: int = DEFAULT_K,
+        theta: float = DEFAULT_THETA,
+        n_components: int = 1,
+        direction: Literal["pca", "means"] = "pca",
+        original: WordEmbeddingModel | None = None,
+        exclude: Sequence[str] = (),
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with GIPE.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets of equal size, paired by position, and one set of words that
+            should be neutral.
+        model : WordEmbeddingModel
+            The model to be measured, with its whole vocabulary.
+        k, theta, n_components, direction, original, exclude
+            As in :meth:`ProximityBias.run_query`.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
+            scaled to unit length.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'gipe', 'word_values': word -> proximity bias, in [0, 1], and
+            'weights': word -> gamma, in [1, 2]. `details` as in :meth:`ProximityBias.run_query`.
+        """
+        return self._run_neighbors(
+            query,
+            model,
+            lookup,
+            k=k,
+            theta=_check_theta(theta),
+            n_components=n_components,
+            direction=direction,
+            original=original,
+            exclude=exclude,
+        )
+
+    def _values(
+        self,
+        near: Neighborhoods,
+        groups: Sequence[str],  # noqa: ARG002
+        **params: Any,
+    ) -> tuple[dict[str, Any], list[str]]:
+        theta = params["theta"]
+        score, weights = gipe(near.word_rows, near.rows, near.indirect_bias, theta)
+        by_word = proximity_bias(near.indirect_bias, theta)
+        _, known, undefined = _mean_of_known(near.words, by_word)
+        of_words = dict(zip(near.words, weights.tolist(), strict=True))
+        values = {
+            "result": score,
+            "gipe": score,
+            "word_values": known,
+            "weights": {word: of_words[word] for word in known},
+        }
+        return values, undefined
+
+
+@register
+class NeighborPercentage(_NeighborMetric):
+    """Percentage of neighbours per group (PMN: percentage of male neighbours).
+
+    The target sets are groups, paired by position; the attribute set holds words that should be
+    neutral to them. Which percentage of the nearest neighbours of these words lean to the first
+    group? For two groups, the sign of the cosine with the bias direction decides, and 50 means
+    that no bias was measured. For more, a neighbour leans to the group whose direction it has the
+    largest cosine with; 100 / n means no bias then.
+
+    References
+    ----------
+    Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in
+    Word Embeddings But do not Remove Them", NAACL 2019 (bias by neighbours).
+    Kumar, Bhotia and Chakraborty, TACL 8, 2020.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> words = [["nurse", "engineer"]]
+    >>> query = Query([["he", "man"], ["she", "woman"]], words, ["Male", "Female"])
+    >>> result = NeighborPercentage().run_query(query, load_test_model(), k=50)
+    >>> list(result), list(result["group_values"])
+    (['query_name', 'result', 'pmn', 'word_values', 'group_values'], ['Male', 'Female'])
+    >>> result["word_values"]["nurse"] < result["word_values"]["engineer"]
+    True
+    """
+
+    metric_name = "Percentage of Neighbours"
+    metric_short_name = "PMN"
+    value_range = (0.0, 100.0)
+    no_bias_value = 50.0
+    nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
+
+    def run_query(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        *,
+        k: int = DEFAULT_K,
+        n_components: int = 1,
+        direction: Literal["pca", "means"] = "pca",
+        original: WordEmbeddingModel | None = None,
+        exclude: Sequence[str] = (),
+        **lookup: Unpack[Lookup],
+    ) -> MetricResult:
+        """Measure a model with the percentage of neighbours of the first group.
+
+        Parameters
+        ----------
+        query : Query
+            Two or more target sets of equal size, paired by position, and one set of words that
+            should be neutral.
+        model : WordEmbeddingModel
+            The model to be measured, with its whole vocabulary.
+        k, n_components, direction, original, exclude
+            As in :meth:`ProximityBias.run_query`. The leaning of neighbours is computed in
+            `original`; `n_components` matters for their indirect bias in `details` only.
+        **lookup
+            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
+            scaled to unit length.
+
+        Returns
+        -------
+        MetricResult
+            'query_name', 'result', 'pmn', 'word_values': word -> percentage of its neighbours that
+            lean to the first group, and 'group_values': group -> mean percentage of the words,
+            that of the first group being the score. The words of a balanced score may lean to one
+            group each: look at them. `details` as in :meth:`ProximityBias.run_query`, and
+            'group_shares' of shape (n_words, n_groups).
+        """
+        return self._run_neighbors(
+            query,
+            model,
+            lookup,
+            k=k,
+            n_components=n_components,
+            direction=direction,
+            original=original,
+            exclude=exclude,
+        )
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+        """Say how scores are to be read; what means no bias depends on the number of groups."""
+        n_groups = 2 if query is None else len(query.target_sets)
+        return Scale(self.metric_short_name, self.value_range, 100 / n_groups)
+
+    def _values(
+        self,
+        near: Neighborhoods,
+        groups: Sequence[str],
+        **params: Any,  # noqa: ARG002
+    ) -> tuple[dict[str, Any], list[str]]:
+        percentages = 100 * neighbor_group_shares(near.along)
+        score, known, undefined = _mean_of_known(near.words, percentages[:, 0])
+        of_groups = [_mean_of_known(near.words, each)[0] for each in percentages.T]
+        values = {
+            "result": score,
+            "pmn": score,
+            "word_values": known,
+            "group_values": dict(zip(groups, of_groups, strict=True)),
+        }
+        return values, undefined
+
+
+def _mean_of_known(
+    words: Sequence[str], values: Vectors
+) -> tuple[float, dict[str, float], list[str]]:
+    """Return the mean of what is not NaN, the value of each such word, and the other words."""
+    known = ~np.isnan(values)
+    by_word = dict(zip(words, values.tolist(), strict=True))
+    undefined = [word for word, value in by_word.items() if math.isnan(value)]
+    score = float(values[known].mean()) if known.any() else math.nan
+    return score, {word: v for word, v in by_word.items() if not math.isnan(v)}, undefined
+
+
+def _towards(targets: Sequence[EmbeddedSet], basis: Vectors) -> Vectors:
+    """Directions towards the groups that target sets are."""
+    if len(targets) == 2:
+        return np.stack([basis[0], -basis[0]])
+    try:
+        return group_directions(paired_vectors(targets)[1])
+    except ValueError as error:
+        raise UnanswerableError(str(error)) from error
+
+
+def _in_model(part: EmbeddedSet, original: WordEmbeddingModel) -> EmbeddedSet:
+    """Return a set with the vectors that another model has for its words."""
+    missing = [word for word in part.words if word not in original]
+    if missing:
+        raise UnanswerableError(
+            f"{original.name} lacks words of {part.name!r} ({', '.join(missing)}), so it gives no "
+            "bias direction."
+        )
+    return replace(part, vectors=original.get_vectors(part.words).astype(np.float64))
+
+
+def _found(
+    model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
+) -> _Neighbors:
+    """Search the neighbours of words."""
+    check_model(model)
+    _check_whole(model)
+    words, n_words = check_word_set("words", words), len(model.vocab)
+    queries = model.get_vectors(words)
+    rows_of_words = np.array([model.vocab.get(word, -1) for word in words], dtype=np.int64)
+    everywhere = {model.vocab[word] for word in _words(exclude) if word in model.vocab}
+    excluded = [
+        sorted(everywhere | {row} if row >= 0 else everywhere) for row in rows_of_words.tolist()
+    ]
+    k = check_positive_int("k", k)
+    if 2 * (k + len(everywhere) + 1) > n_words:
+        k = min(k, _n_neighbors(model, excluded))
+    stored = isinstance(model.wv, StoredVectors)
+    # gensim may have room for words to come.
+    table = model.wv if stored else model.vectors[:n_words]
+    rows, cosines = nearest_neighbors(table, queries, k, exclude=excluded)
+    different, inverse = np.unique(rows, return_inverse=True)
+    names = np.array(_words_of(model, different), dtype=object)[inverse.reshape(rows.shape)]
+    return _Neighbors(words, rows_of_words, rows, names, cosines)
+
+
+def _n_neighbors(model: WordEmbeddingModel, excluded: Sequence[Sequence[int]]) -> int:
+    """Return how many neighbours every word has, in a small model."""
+    directed = np.zeros(len(model.vocab), dtype=bool)
+    for rows, _ in vocabulary_blocks(model):
+        directed[rows] = True
+    n_there = int(directed.sum())
+    fewest = min(n_there - int(directed[list(rows)].sum()) for rows in excluded)
+    if fewest < 1:
+        raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
+    return fewest
+
+
+def _judged(
+    near: _Neighbors, space: WordEmbeddingModel, basis: Vectors, groups: Vectors, *, own: bool
+) -> Neighborhoods:
+    """Add indirect bias and leaning, computed in a model; `own` if the neighbours are of it."""
+    different, first, inverse = np.unique(near.rows, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(near.rows.shape)
+    if own:
+        rows, rows_of_words = different, near.word_rows
+    else:
+        of_space = space.vocab.get
+        names = near.names.ravel()[first]
+        rows = np.array([of_space(name, -1) for name in names], dtype=np.int64)
+        rows_of_words = np.array([of_space(word, -1) for word in near.words], dtype=np.int64)
+    axes = np.concatenate([basis, groups])
+    coordinates = np.full((len(rows), len(axes)), np.nan)
+    for part in _parts(np.flatnonzero(rows >= 0), space.dim):
+        wide, lengths = _wide(word_rows(space, rows[part]))
+        coordinates[part] = wide @ axes.T / lengths[:, None]
+    vectors = _vectors_of(space, near.words, rows_of_words)
+    of_words, of_neighbors = vectors @ basis.T, coordinates[inverse]
+    along_basis, along_groups = np.split(of_neighbors, [len(basis)], axis=2)
+    cosines = near.cosines if own else _cosines(space, vectors, rows[inverse])
+    betas = indirect_bias_from_cosines(cosines, of_words[:, None], along_basis)
+    lacking = set(near.names.ravel()[first[np.isnan(coordinates[:, 0])]])
+    lacking |= {near.words[i] for i in np.flatnonzero(np.isnan(of_words[:, 0])).tolist()}
+    return Neighborhoods(*near, betas, along_groups, len(lacking))
+
+
+def _cosines(space: WordEmbeddingModel, vectors: Vectors, rows: Rows) -> Vectors:
+    """Cosines of unit vectors, of shape (n, dim), with rows of a model, of shape (n, k)."""
+    result = np.full(rows.shape, np.nan)
+    words, places = np.nonzero(rows >= 0)
+    for part in _parts(np.arange(len(words)), space.dim):
+        word, place = words[part], places[part]
+        wide, lengths = _wide(word_rows(space, rows[word, place]))
+        result[word, place] = np.einsum("ij,ij->i", wide, vectors[word]) / lengths
+    return result
+
+
+def _vectors_of(space: WordEmbeddingModel, words: Sequence[str], rows: Rows) -> Vectors:
+    """Unit vectors of words; NaN where the model has none."""
+    vectors = np.full((len(words), space.dim), np.nan)
+    there = np.flatnonzero(rows >= 0)
+    vectors[there] = _unit(word_rows(space, rows[there]))
+    if space.use_subwords:
+        for i in np.flatnonzero(rows < 0).tolist():
+            if words[i] in space:
+                vectors[i] = _unit(space.get_vectors([words[i]]))[0]
+    return vectors
+
+
+def _unit(vectors: FloatArray) -> Vectors:
+    """Unit vectors in float64; NaN where there is no direction."""
+    wide, lengths = _wide(vectors)
+    return np.asarray(wide / lengths[:, None])
+
+
+def _wide(vectors: FloatArray) -> tuple[Vectors, Vectors]:
+    """Vectors in float64, and their lengths; NaN where there is no direction."""
+    with np.errstate(all="ignore"):
+        wide = vectors.astype(np.float64)
+        squares = np.einsum("ij,ij->i", wide, wide)
+        # Squares of very large and very small numbers have no place even there.
+        odd = np.flatnonzero(~((squares > 1e-200) & (squares < 1e200)))
+        if odd.size:
+            wide[odd] /= np.abs(wide[odd]).max(axis=1, keepdims=True, initial=0)
+            squares[odd] = np.einsum("ij,ij->i", wide[odd], wide[odd])
+    return wide, np.sqrt(squares)
+
+
+def _parts(positions: npt.NDArray[np.intp], dim: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Cut positions into parts whose vectors are some MB."""
+    for part in chunks(len(positions), max(1, _BLOCK_NUMBERS // max(dim, 1))):
+        yield positions[part]
+
+
+def as_table(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return float64 of shape (n_words, k) with a word and a neighbour at least; NaN may be in."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(
+            f"{name} must have shape (n_words, k), with a word and a neighbour at least; "
+            f"got {array.shape}."
+        )
+    return array
+
+
+def _check_theta(theta: float) -> float:
+    number = isinstance(theta, int | float | np.number) and not isinstance(theta, bool)
+    if not (number and math.isfinite(theta)):
+        raise ValueError(f"theta must be a finite number; got {found(theta)}.")
+    return float(theta)
+
+
+def _words(exclude: Sequence[str]) -> tuple[str, ...]:
+    return check_word_set("exclude", exclude) if len(check_sequence("exclude", exclude)) else ()
+
+
+def _same_space(
+    model: WordEmbeddingModel, original: WordEmbeddingModel | None
+) -> WordEmbeddingModel:
+    """Return the model in which bias is looked at, which must have its whole vocabulary."""
+    space = model if original is None else original
+    check_model(space)
+    _check_whole(space)
+    return space
+
+
+def _check_whole(model: WordEmbeddingModel) -> None:
+    if model.held == "selected":
+        raise ValueError(
+            f"neighbours may be any words, and {model.name} was opened for "
+            f"{len(model.wv.asked):,} words only; load it whole."
+        )
+
+
+def _check_dimensions(space: WordEmbeddingModel, basis: Vectors, groups: Vectors) -> None:
+    if basis.shape[1] != space.dim or groups.shape[1] != space.dim:
+        raise ValueError(
+            f"directions and towards must have {space.dim} dimensions, as {space.name} has; got "
+            f"shapes {basis.shape} and {groups.shape}."
+        )

@@ -1,0 +1,762 @@
+"""Can the groups that words were biased towards be recovered from their vectors?
+
+Cluster, classification and neighbour tests of H. Gonen and Y. Goldberg. Lipstick on a Pig:
+Debiasing Methods Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them.
+NAACL-HLT 2019. Here for two groups or more, each with what chance gives and an interval.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
+from wefe.metrics._geometry import Vectors, as_vectors, association, pearson, unit
+from wefe.models._neighbors import nearest_neighbors
+
+Groups: TypeAlias = Sequence[npt.ArrayLike]
+Labels: TypeAlias = npt.NDArray[np.intp]
+Kernel: TypeAlias = Literal["rbf", "linear"]
+What: TypeAlias = Literal["clusters", "classification", "neighbours", "projections"]
+
+# Of fewer points every correlation is +1 or -1.
+_FEWEST_POINTS = 3
+# Correlations that differ by less are equal but for rounding.
+_ROUNDING = 1e-12
+
+
+def bias_by_projection(
+    vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+) -> Vectors:
+    """Bias of words by projection: cos(w, first) - mean cos(w, second).
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n_words, dim)
+        Words; in the tests of recovery those of the *original* model.
+    first, second : array-like of shape (dim,) or (n_words, dim)
+        The word that stands for each group, such as 'she' and 'he'; or several, of which the mean
+        of the cosines counts.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        In [-2, 2]; positive where a word is nearer to `first`.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> bias_by_projection([[3.0, 4.0], [1.0, 0.0]], first=[2.0, 0.0], second=[0.0, 1.0])
+    array([-0.2,  1. ])
+    """
+    return association(vectors, np.atleast_2d(first), np.atleast_2d(second))
+
+
+def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
+    """Do the words of several groups fall into clusters of their own?
+
+    Parameters
+    ----------
+    *groups : array-like of shape (n_words, dim)
+        For each of two groups or more: vectors, in the model to be judged, of the words that were
+        most biased towards it in the original model. They are scaled to unit length.
+    random_state : int, default=0
+        Seed of k-means, which starts ten times and makes as many clusters as there are groups.
+
+    Returns
+    -------
+    float
+        Share of the words that are in the cluster of their group, in [1 / n_groups, 1]; each
+        cluster stands for one group, so that this share is largest (of two: max(accuracy,
+        1 - accuracy)). 1 means that the clusters are the former groups. :func:`cluster_test` says
+        what chance gives.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
+
+    Examples
+    --------
+    >>> cluster_alignment([[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]])
+    1.0
+    """
+    return float(in_own_cluster(groups, random_state).mean())
+
+
+def classification_accuracy(
+    train: Groups,
+    test: Groups,
+    *,
+    gamma: str | float = "scale",
+    kernel: Kernel = "rbf",
+) -> float:
+    """Can a classifier learn the former group of words from their vectors?
+
+    Parameters
+    ----------
+    train, test : sequence of array-like of shape (n_words, dim)
+        For each of two groups or more: vectors, in the model to be judged, of words that were
+        biased towards it in the original model. They are scaled to unit length.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of the radial kernel of scikit-learn's support vector machine ``SVC(C=1)``, which
+        sets each group against each other one.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        'rbf' as published; 'linear' for what a linear model can read.
+
+    Returns
+    -------
+    float
+        Share of the words of `test` that are recognised, in [0, 1]: 1 means that the group can be
+        recovered; chance is the share of the largest group.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
+
+    Examples
+    --------
+    >>> train = [[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]]
+    >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
+    1.0
+    """
+    check_choice("kernel", kernel, ("rbf", "linear"))
+    return float(np.equal(*classified(train, test, gamma, kernel)).mean())
+
+
+def bias_by_neighbors(
+    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
+) -> Vectors:
+    """Share of the words of a group, or of each group, among the nearest neighbours of words.
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n_words, dim)
+        The model to be judged.
+    bias : array-like of shape (n_words,) or (n_words, n_groups)
+        Bias of the same words in the *original* model. One column, as :func:`bias_by_projection`
+        gives it: words above 0 belong to the first of two groups. Several: bias towards each
+        group; words belong to the group of their largest bias, and to none if two share it.
+    rows : array-like of int
+        The words whose neighbours count. No word is its own neighbour.
+    k : int, default=100
+        Number of neighbours.
+
+    Returns
+    -------
+    ndarray of shape (len(rows),) or (len(rows), n_groups)
+        Shares, in [0, 1].
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
+
+    Examples
+    --------
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> bias_by_neighbors(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 2], k=1)
+    array([1., 0.])
+    """
+    near, numbers, _ = _neighborhood(vectors, bias, rows, k)
+    return neighbor_shares(near, members(numbers))
+
+
+def neighbor_correlation(
+    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
+) -> float | Vectors:
+    """Does the former bias of words show in their neighbours?
+
+    Parameters
+    ----------
+    vectors, bias, rows, k
+        See :func:`bias_by_neighbors`.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_groups,) if `bias` has several columns
+        Pearson correlation, over the words of `rows`, between :func:`bias_by_neighbors` in the
+        model to be judged and `bias` in the original one, in [-1, 1]; 0 means that neighbours tell
+        nothing. nan if one of the two is the same for all words, or there are fewer than three.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
+
+    Examples
+    --------
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> neighbor_correlation(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1)
+    0.9986178
+    """
+    near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
+    shares = neighbor_shares(near, members(numbers))
+    if numbers.ndim == 1:
+        return correlation(shares, numbers[chosen])
+    return np.array([correlation(x, y) for x, y in zip(shares.T, numbers[chosen].T, strict=True)])
+
+
+@dataclass(frozen=True, repr=False)
+class RecoveryTest:
+    """How well former groups were recovered from vectors, beside what chance gives.
+
+    Attributes
+    ----------
+    what : {'clusters', 'classification', 'neighbours', 'projections'}
+        What the groups were recovered from.
+    value : float
+        Share of words ('clusters', 'classification'; in [0, 1]) or Pearson correlation
+        ('neighbours', 'projections'; in [-1, 1]); NaN if undefined.
+    chance : float
+        What is to be expected where the vectors know nothing of the groups.
+    interval : tuple of float
+        Lower and upper bound; NaN where there is none. The words are the sample: it tells how far
+        the value would move with other words of the same kind.
+    interval_method : {'Wilson', 'jackknife', 'none'}
+        How the bounds were found: Wilson's score interval for a share; for a correlation, Fisher's
+        z without each word in turn.
+    confidence_level : float
+        Of the interval.
+    p_value : float
+        Share of random groups of the same sizes that are recovered at least as well; NaN if none.
+    p_method : {'exact', 'permutation', 'none'}
+        If all random groups were counted, or some drawn: then p = (r + 1) / (n + 1).
+    n_words : int
+        Words that were looked at.
+    n_groups : int
+        Groups that were told apart.
+    random_state : int
+        The seed of all that is random.
+    nan_reason : str or None
+        Why the value, or only the interval, is NaN; None if both are numbers.
+    """
+
+    what: What
+    value: float
+    chance: float
+    interval: tuple[float, float]
+    interval_method: Literal["Wilson", "jackknife", "none"]
+    confidence_level: float
+    p_value: float
+    p_method: Literal["exact", "permutation", "none"]
+    n_words: int
+    n_groups: int
+    random_state: int
+    nan_reason: str | None = None
+
+    def __repr__(self) -> str:
+        about = f"{self.n_words} words of {self.n_groups} groups"
+        if math.isnan(self.value):
+            return f"<RecoveryTest of {self.what}: nan, {self.nan_reason}; {about}>"
+        low, high = self.interval
+        bounds = self.nan_reason if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+        return (
+            f"<RecoveryTest of {self.what}: {self.value:.3f} {bounds}, chance {self.chance:.3f}, "
+            f"p = {self.p_value:.2g}; {about}>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as a dictionary of plain values, `interval` as a list."""
+        return {**dataclasses.asdict(self), "interval": list(self.interval)}
+
+
+def cluster_test(
+    groups: Groups,
+    *,
+    n_permutations: int = 1000,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> RecoveryTest:
+    """Test whether words fall into clusters of their former groups.
+
+    Parameters
+    ----------
+    groups : sequence of array-like of shape (n_words, dim)
+        See :func:`cluster_alignment`.
+    n_permutations : int, default=1000
+        Random groups that are drawn where there are three groups or more. Of two, all of them are
+        counted.
+    confidence_level : float, default=0.95
+        Of the interval.
+    random_state : int, Generator or None, default=0
+        Seed of k-means and of the random groups.
+
+    Returns
+    -------
+    RecoveryTest
+        `value` is :func:`cluster_alignment`. `chance` is its expectation, and `p_value` its
+        tail, over random groups of the same sizes, for the clusters found: clusters do not depend
+        on groups. Of two groups both are exact (hypergeometric); for n words in halves chance is
+        about 0.5 + 1 / sqrt(2 pi n), as the better of two readings counts. `interval` is Wilson's,
+        for these clusters, cut off at the least possible value, 1 / n_groups.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for the alignment of two groups.
+
+    Examples
+    --------
+    >>> first, second = [[1.0, 0.1], [1.0, 0.0], [1.0, 0.2]], [[0.1, 1.0], [0.0, 1.0], [0.3, 1.0]]
+    >>> cluster_test([first, second])
+    <RecoveryTest of clusters: 1.000 [0.610, 1.000], chance 0.700, p = 0.1; 6 words of 2 groups>
+    """
+    level, seed = _check_level(confidence_level), as_seed(random_state)
+    labels, clusters = _clustered(groups, seed)
+    n_groups = len(groups)
+    chance, p_value = _by_chance(
+        labels,
+        clusters,
+        n_groups,
+        check_positive_int("n_permutations", n_permutations),
+        np.random.default_rng(seed),
+        best=True,
+    )
+    value = _agreement(labels, clusters, n_groups, best=True) / len(labels)
+    low, high = _wilson(value, len(labels), level)
+    return RecoveryTest(
+        *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
+        *(p_value, "exact" if n_groups == 2 else "permutation", len(labels), n_groups, seed),
+    )
+
+
+def classification_test(
+    groups: Groups,
+    *,
+    test: Groups | None = None,
+    train_share: float = 0.2,
+    kernel: Kernel = "rbf",
+    gamma: str | float = "scale",
+    n_repeats: int = 20,
+    n_permutations: int = 1000,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> RecoveryTest:
+    """Test whether a classifier learns the former group of words from their vectors.
+
+    Parameters
+    ----------
+    groups : sequence of array-like of shape (n_words, dim)
+        See :func:`classification_accuracy`; two words or more of each group.
+    test : sequence of array-like of shape (n_words, dim), optional
+        Words to be recognised. The classifier then learns from all of `groups`, once.
+    train_share : float, default=0.2
+        Without `test`: share of each group that the classifier learns from; it is tested on the
+        rest.
+    kernel, gamma
+        See :func:`classification_accuracy`.
+    n_repeats : int, default=20
+        Without `test`: random divisions into words to learn from and to be tested on, as in DEBIE.
+    n_permutations : int, default=1000
+        Random groups that are drawn, per division, where there are three groups or more. Of two,
+        all of them are counted.
+    confidence_level : float, default=0.95
+        Of the interval.
+    random_state : int, Generator or None, default=0
+        Seed of divisions and random groups.
+
+    Returns
+    -------
+    RecoveryTest
+        `value` is the mean accuracy over the divisions, `chance` the share of the largest group
+        among the words tested. `interval` is Wilson's for as many words as are tested in one
+        division: more divisions do not make more words. `p_value`: what a division's classifier
+        says of the words tested is compared with random groups of these words. Of the p-values of
+        several divisions, which depend on each other, twice the median counts; that is on the
+        safe side [2]_.
+
+    Raises
+    ------
+    ValueError
+        If a group has a single word and `test` is not given, or an option has no such value.
+
+    References
+    ----------
+    .. [1] Gonen and Goldberg, NAACL-HLT 2019, for two groups.
+    .. [2] N. Meinshausen, L. Meier and P. Bühlmann. p-Values for High-Dimensional Regression.
+       Journal of the American Statistical Association 104, 2009, section 3.
+
+    Examples
+    --------
+    >>> first, second = [[1.0, 0.1], [1.0, 0.0], [1.0, 0.2]], [[0.1, 1.0], [0.0, 1.0], [0.3, 1.0]]
+    >>> test = classification_test([first, second])
+    >>> test.value, test.chance
+    (1.0, 0.5)
+    """
+    check_choice("kernel", kernel, ("rbf", "linear"))
+    level, seed = _check_level(confidence_level), as_seed(random_state)
+    n_permutations = check_positive_int("n_permutations", n_permutations)
+    n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
+    sides = _units("groups", groups)
+    divisions, shuffles = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    values, p_values = [], []
+    for _ in range(n_repeats):
+        parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
+        labels, recognised = classified(parts[0], parts[1], gamma, kernel)
+        values.append(float((labels == recognised).mean()))
+        _, p_value = _by_chance(
+            labels, recognised, len(sides), n_permutations, shuffles, best=False
+        )
+        p_values.append(p_value)
+    value, chance = float(np.mean(values)), float(np.bincount(labels).max() / len(labels))
+    p_value = p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.median(p_values)))
+    n_words = sum(map(len, sides)) + (0 if test is None else len(labels))
+    return RecoveryTest(
+        *("classification", value, chance, _wilson(value, len(labels), level), "Wilson", level),
+        *(p_value, "exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
+    )
+
+
+def neighbor_test(
+    vectors: npt.ArrayLike,
+    bias: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    k: int = 100,
+    *,
+    group: int = 0,
+    n_permutations: int = 1000,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> RecoveryTest:
+    """Test whether the former bias of words shows in their neighbours.
+
+    Parameters
+    ----------
+    vectors, bias, rows, k
+        See :func:`bias_by_neighbors`.
+    group : int, default=0
+        If `bias` has several columns: the one whose correlation is tested.
+    n_permutations : int, default=1000
+        Times that the biases of all words are exchanged at random. Neighbours do not depend on
+        bias, so they are looked for once.
+    confidence_level : float, default=0.95
+        Of the interval.
+    random_state : int, Generator or None, default=0
+        Seed of the exchanges.
+
+    Returns
+    -------
+    RecoveryTest
+        `value` is :func:`neighbor_correlation`, `chance` is 0. `interval`: from leaving out each
+        word of `rows` (jackknife of Fisher's z). It takes the words for independent, and is too
+        narrow where `rows` are most of the vocabulary, so that they are each other's neighbours.
+        `p_value` is the share of exchanged biases whose correlation is as large; as they are
+        exchanged for the neighbours, too, it allows for that.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a word has fewer than `k` neighbours.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, for the correlation of two groups.
+
+    Examples
+    --------
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> test = neighbor_test(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1)
+    >>> test.value, test.chance, test.n_words
+    (0.9986178, 0.0, 4)
+    """
+    near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
+    column = numbers if numbers.ndim == 1 else numbers[:, group]
+    belongs = members(numbers) if numbers.ndim == 1 else members(numbers)[:, group]
+    return neighborhood_test(
+        *(near, belongs, column, chosen, 2 if numbers.ndim == 1 else numbers.shape[1]),
+        n_permutations=n_permutations,
+        confidence_level=confidence_level,
+        random_state=random_state,
+    )
+
+
+def projection_test(
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    *,
+    n_permutations: int = 1000,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> RecoveryTest:
+    """Test whether the biases of words before and after a mitigation go together.
+
+    Parameters
+    ----------
+    before, after : array-like of shape (n_words,)
+        Bias of the same words, such as :func:`bias_by_projection`, in the original model and in
+        the one to be judged.
+    n_permutations, confidence_level, random_state
+        See :func:`neighbor_test`; here the biases before are exchanged between the words.
+
+    Returns
+    -------
+    RecoveryTest
+        `value` is the Pearson correlation, `chance` is 0, `interval` from leaving out each word.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> projection_test([1.0, 2.0, 3.0, 5.0], [0.1, 0.2, 0.5, 0.4]).value
+    0.8
+    """
+    x, y = (np.asarray(part, dtype=np.float64) for part in (after, before))
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(
+            "before and after must hold one number for each word, the same words in both; got "
+            f"shapes {y.shape} and {x.shape}."
+        )
+    return _correlation_test(
+        *("projections", x, y, lambda rng: correlation(x, rng.permutation(y)), 2),
+        *(n_permutations, confidence_level, random_state),
+    )
+
+
+# What debias and explore use beneath
+
+
+def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
+    """Tell which words are in the cluster of their group, group by group."""
+    labels, clusters = _clustered(groups, random_state)
+    return np.asarray(_group_of_cluster(labels, clusters, len(groups))[clusters] == labels)
+
+
+def classified(
+    train: Groups, test: Groups, gamma: str | float = "scale", kernel: str = "rbf"
+) -> tuple[Labels, Labels]:
+    """Return the groups of the words tested, as they are and as a classifier says."""
+    from sklearn.svm import SVC
+
+    x, x_test = _units("train", train), _units("test", test)
+    if len(x) != len(x_test):
+        raise ValueError(
+            f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
+        )
+    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0).fit(np.concatenate(x), _labels(x))
+    return _labels(x_test), np.asarray(classifier.predict(np.concatenate(x_test)), dtype=np.intp)
+
+
+def members(bias: Vectors) -> npt.NDArray[np.bool_]:
+    """Tell which words belong to the group, or to which group each belongs; `bias`'s shape."""
+    if bias.ndim == 1:
+        return np.asarray(bias > 0)
+    largest = bias == bias.max(axis=1, keepdims=True)
+    return np.asarray(largest & (largest.sum(axis=1, keepdims=True) == 1))
+
+
+def neighbor_shares(near: npt.NDArray[np.int64], belongs: npt.NDArray[np.bool_]) -> Vectors:
+    """Share of neighbours that belong to a group: shape (n_rows,) or (n_rows, n_groups)."""
+    return np.asarray(belongs[near].mean(axis=1))
+
+
+def correlation(x: Vectors, y: Vectors) -> float:
+    """Pearson correlation; nan of fewer than three words, or if one number is that of all."""
+    # A mean may be rounded, so what is constant need not be zero when it is centred.
+    if len(x) < _FEWEST_POINTS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
+    return pearson(x, y)
+
+
+def neighborhood_test(
+    near: npt.NDArray[np.int64],
+    belongs: npt.NDArray[np.bool_],
+    bias: Vectors,
+    rows: Labels,
+    n_groups: int,
+    *,
+    n_permutations: int,
+    confidence_level: float,
+    random_state: int | np.random.Generator | None,
+) -> RecoveryTest:
+    """Test one group whose neighbours are known, as :func:`neighbor_test` does."""
+
+    def shuffled(rng: np.random.Generator) -> float:
+        order = rng.permutation(len(bias))
+        return correlation(neighbor_shares(near, belongs[order]), bias[order[rows]])
+
+    return _correlation_test(
+        *("neighbours", neighbor_shares(near, belongs), bias[rows], shuffled, n_groups),
+        *(n_permutations, confidence_level, random_state),
+    )
+
+
+def _units(name: str, groups: Groups) -> list[Vectors]:
+    sides = [unit(f"{name}[{i}]", part) for i, part in enumerate(groups)]
+    if len(sides) < 2 or len({part.shape[1] for part in sides}) != 1:
+        raise ValueError(
+            f"{name} must be two groups or more, arrays of shape (n_words, dim) with the same dim; "
+            f"got shapes {[part.shape for part in sides]}."
+        )
+    return sides
+
+
+def _labels(sides: Sequence[Vectors]) -> Labels:
+    return np.repeat(np.arange(len(sides), dtype=np.intp), [len(side) for side in sides])
+
+
+def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
+    from sklearn.cluster import KMeans
+
+    sides = _units("groups", groups)
+    k_means = KMeans(n_clusters=len(sides), n_init=10, random_state=seed)
+    return _labels(sides), np.asarray(k_means.fit_predict(np.concatenate(sides)), dtype=np.intp)
+
+
+def _table(labels: Labels, found: Labels, n_groups: int) -> npt.NDArray[np.intp]:
+    """Number of words of each group (rows) that were found in each (columns)."""
+    counts = np.bincount(labels * n_groups + found, minlength=n_groups**2)
+    return counts.reshape(n_groups, n_groups)
+
+
+def _group_of_cluster(labels: Labels, clusters: Labels, n_groups: int) -> Labels:
+    """Return the group that each cluster stands for: no two the same, most words right."""
+    from scipy.optimize import linear_sum_assignment
+
+    _, groups = linear_sum_assignment(-_table(labels, clusters, n_groups).T)
+    return np.asarray(groups, dtype=np.intp)
+
+
+def _agreement(labels: Labels, found: Labels, n_groups: int, *, best: bool) -> int:
+    """Number of words found in their group; in the `best` reading of what was found."""
+    if best:
+        found = _group_of_cluster(labels, found, n_groups)[found]
+    return int(np.count_nonzero(labels == found))
+
+
+def _by_chance(
+    labels: Labels,
+    found: Labels,
+    n_groups: int,
+    n_permutations: int,
+    rng: np.random.Generator,
+    *,
+    best: bool,
+) -> tuple[float, float]:
+    """Return the expected share of agreement of random groups, and the p-value of the one seen."""
+    seen, n = _agreement(labels, found, n_groups, best=best), len(labels)
+    if n_groups > 2:
+        shuffled = labels.copy()
+        drawn = np.empty(n_permutations, dtype=np.intp)
+        for i in range(n_permutations):
+            rng.shuffle(shuffled)
+            drawn[i] = _agreement(shuffled, found, n_groups, best=best)
+        n_reached = int(np.count_nonzero(drawn >= seen))
+        return float(drawn.mean()) / n, (n_reached + 1) / (n_permutations + 1)
+    from scipy.stats import hypergeom
+
+    # Of two groups, the number of words that are second in both decides on all four cells.
+    second, found_second = int(labels.sum()), int(found.sum())
+    both = np.arange(max(0, second + found_second - n), min(second, found_second) + 1)
+    agreements = n - second - found_second + 2 * both
+    if best:
+        agreements = np.maximum(agreements, n - agreements)
+    shares = hypergeom.pmf(both, n, second, found_second)
+    return float(shares @ agreements) / n, min(1.0, float(shares[agreements >= seen].sum()))
+
+
+def _divided(
+    sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
+) -> tuple[list[Vectors], list[Vectors]]:
+    share = check_share("train_share", train_share)
+    if not 0 < share < 1:
+        raise ValueError(f"train_share must be between 0 and 1, such as 0.2; got {train_share}.")
+    learnt, tested = [], []
+    for i, side in enumerate(sides):
+        if len(side) < 2:
+            raise ValueError(
+                f"groups[{i}] has a single word; the classifier learns from one and is tested on "
+                "another. Give two words or more, or words to be tested on: test=[...]."
+            )
+        n_learnt = min(max(1, round(share * len(side))), len(side) - 1)
+        order = rng.permutation(len(side))
+        learnt.append(side[order[:n_learnt]])
+        tested.append(side[order[n_learnt:]])
+    return learnt, tested
+
+
+def _neighborhood(
+    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int
+) -> tuple[npt.NDArray[np.int64], Vectors, Labels]:
+    array, numbers = as_vectors("vectors", vectors), np.asarray(bias, dtype=np.float64)
+    if numbers.ndim not in (1, 2) or len(numbers) != len(array) or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"bias must hold a finite number for each of the {len(array)} vectors, or for each "
+            f"vector and group; got {found(bias)}, of shape {numbers.shape}."
+        )
+    chosen = np.asarray(rows, dtype=np.intp)
+    near, _ = nearest_neighbors(array, array[chosen], check_positive_int("k", k), exclude=chosen)
+    return near, numbers, chosen
+
+
+def _correlation_test(
+    what: What,
+    x: Vectors,
+    y: Vectors,
+    shuffled: Callable[[np.random.Generator], float],
+    n_groups: int,
+    n_permutations: int,
+    confidence_level: float,
+    random_state: int | np.random.Generator | None,
+) -> RecoveryTest:
+    level, seed = _check_level(confidence_level), as_seed(random_state)
+    n_permutations = check_positive_int("n_permutations", n_permutations)
+    value = correlation(x, y)
+    result = RecoveryTest(
+        *(what, value, 0.0, (math.nan, math.nan), "none", level, math.nan, "none"),
+        *(len(x), n_groups, seed),
+    )
+    if math.isnan(value):
+        reason = "no correlation with what is the same for all words"
+        if len(x) < _FEWEST_POINTS:
+            reason = f"a correlation needs {_FEWEST_POINTS} words, and there are {len(x)}"
+        return dataclasses.replace(result, nan_reason=reason)
+    rng = np.random.default_rng(seed)
+    n_reached = sum(shuffled(rng) >= value - _ROUNDING for _ in range(n_permutations))
+    result = dataclasses.replace(
+        result, p_value=(n_reached + 1) / (n_permutations + 1), p_method="permutation"
+    )
+    bounds = _jackknife(x, y, value, level)
+    if isinstance(bounds, str):
+        return dataclasses.replace(result, nan_reason=bounds)
+    return dataclasses.replace(result, interval=bounds, interval_method="jackknife")
+
+
+def _jackknife(x: Vectors, y: Vectors, value: float, level: float) -> tuple[float, float] | str:
+    """Return an interval of a correlation from leaving out each word, or why there is none.
+
+    On the scale of Fisher's z, where correlations vary alike; unlike his formula it does not ask
+    for numbers of a normal distribution.
+    """
+    if 1 - abs(value) < _ROUNDING:
+        return value, value
+    n = len(x)
+    without = np.array([correlation(np.delete(x, i), np.delete(y, i)) for i in range(n)])
+    if not (np.abs(without) < 1 - _ROUNDING).all():
+        return "no interval: too few words, or too many ties without one of them"
+    error = math.sqrt((n - 1) * float(np.arctanh(without).var()))
+    half, centre = NormalDist().inv_cdf((1 + level) / 2) * error, math.atanh(value)
+    return math.tanh(centre - half), math.tanh(centre + half)
+
+
+def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
+    """Score interval for a share of n words (Wilson 1927)."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _check_level(confidence_level: object) -> float:
+    level = check_share("confidence_level", confidence_level)
+    if not 0 < level < 1:
+        raise ValueError(f"confidence_level must be between 0 and 1, such as 0.95; got {level}.")
+    return level

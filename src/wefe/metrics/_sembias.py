@@ -1,0 +1,326 @@
+"""SemBias: does a gender direction pick definitions or stereotypes (Zhao et al., EMNLP 2018)?"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._checks import check_bool, check_sequence, check_share, check_word_set, found
+from wefe.embeddings import DEFAULT_THRESHOLD, _embed_sets
+from wefe.metrics._geometry import Vectors
+from wefe.metrics._recovery import _wilson
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.words import Preprocessors, check_preprocessors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+Questions = Sequence[Sequence[Sequence[str]]]
+
+_KINDS = ("definition", "stereotype", "none")
+#: What the four pairs of each question are.
+_LABELS = ("definition", "none", "none", "stereotype")
+# The published questions whose definition pairs were kept from the training of GN-GloVe.
+_N_SUBSET = 40
+# Cosines no further apart tie: pairs of the same words, in another order of additions.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SemBiasResult:
+    """Which kind of pair a direction picks; see :func:`sembias`.
+
+    Attributes
+    ----------
+    definition, stereotype, none : float
+        Shares of the questions that were used, in [0, 1], with a sum of 1; NaN if none was.
+        Where pairs of a question tie, each of them gets an equal part of it.
+    intervals : dict
+        For each of these three, Wilson's interval (lower, upper).
+    confidence : float
+        Level of the intervals.
+    n_questions, n_used : int
+        Questions asked, and used: those of which all words were found.
+    n_lost, n_undefined : int
+        Questions left out because a word was not found, or because a pair has two identical
+        vectors and so no direction.
+    n_ties : int
+        Questions used in which two or more pairs share the largest cosine.
+    lost_words : tuple of str
+        The words that were not found.
+    questions : tuple of tuple of (str, str)
+        The questions.
+    cosines : ndarray of shape (n_questions, 4)
+        Cosine of the difference of each pair with the direction; NaN where the question was left
+        out.
+    subset : SemBiasResult or None
+        The same of the last questions only.
+    nan_reason : str or None
+        Why there are no shares; None if there are.
+    """
+
+    definition: float
+    stereotype: float
+    none: float
+    intervals: dict[str, tuple[float, float]]
+    confidence: float
+    n_questions: int
+    n_used: int
+    n_lost: int
+    n_undefined: int
+    n_ties: int
+    lost_words: tuple[str, ...]
+    questions: tuple[tuple[tuple[str, str], ...], ...] = field(default=())
+    cosines: Vectors = field(default_factory=lambda: np.empty((0, len(_LABELS))))
+    subset: SemBiasResult | None = None
+    nan_reason: str | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per part ('all', 'subset') and kind: share, bounds and counts."""
+        import pandas as pd
+
+        parts = [("all", self), *([("subset", self.subset)] if self.subset else [])]
+        return pd.DataFrame(
+            {
+                "part": name,
+                "kind": kind,
+                "share": getattr(part, kind),
+                "lower": part.intervals[kind][0],
+                "upper": part.intervals[kind][1],
+                "n_used": part.n_used,
+                "n_questions": part.n_questions,
+                "n_ties": part.n_ties,
+            }
+            for name, part in parts
+            for kind in _KINDS
+        )
+
+    def by_question(self) -> pd.DataFrame:
+        """Return one row per question and pair: 'question', 'pair', 'kind', 'cosine', 'picked'."""
+        import pandas as pd
+
+        best = _largest(self.cosines)
+        return pd.DataFrame(
+            {
+                "question": i,
+                "pair": ":".join(pair),
+                "kind": _LABELS[j],
+                "cosine": self.cosines[i, j],
+                "picked": bool(best[i, j]),
+            }
+            for i, question in enumerate(self.questions)
+            for j, pair in enumerate(question)
+        )
+
+    def __repr__(self) -> str:
+        if self.nan_reason is not None:
+            return f"<SemBias: {self.nan_reason}>"
+        shares = ", ".join(f"{kind} {getattr(self, kind):.3f}" for kind in _KINDS)
+        return f"<SemBias: {shares}; {self.n_used} of {self.n_questions} questions>"
+
+
+def sembias(
+    model: WordEmbeddingModel,
+    questions: Questions | str | os.PathLike[str] | None = None,
+    *,
+    normalize: bool = False,
+    direction: Sequence[str] = ("he", "she"),
+    preprocessors: Preprocessors | None = None,
+    n_subset: int | None = None,
+    confidence: float = 0.95,
+) -> SemBiasResult:
+    """Ask which of four pairs of words is most like he and she: a definition or a stereotype?
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model.
+    questions : sequence, str or path, optional
+        By default the 440 published ones, which the first call downloads. 'small' are 40 that
+        ship; a path, or questions of your own, will do, too; see
+        :func:`wefe.datasets.load_sembias`. A question is a list of four pairs: definition, none,
+        none, stereotype, the male side of each first.
+    normalize : bool, default=False
+        Scale every vector to unit length before differences are taken. The published code takes
+        them as they are; the two can pick different pairs, as frequent words have long vectors.
+    direction : (str, str), default=('he', 'she')
+        The direction is the vector of the first minus that of the second.
+    preprocessors : list of dict, optional
+        Forms of each word, in the order in which they are tried; ``[{}, {"lowercase": True}]``
+        falls back on lower case. By default words are looked up as written.
+    n_subset : int, optional
+        Report the last questions once more by themselves. By default 40 for the published ones,
+        whose definition pairs occur in no other question and were kept from the training of
+        GN-GloVe, and none for others.
+    confidence : float, default=0.95
+        Level of the intervals. They hold for other questions of the same kind, if these were
+        drawn independently, which questions that share pairs are not.
+
+    Returns
+    -------
+    SemBiasResult
+        Shares of questions in which the pair a:b of largest cosine(he - she, a - b) is the
+        definition, the stereotype, or neither. The best there is: definition 1, the others 0.
+
+    Raises
+    ------
+    ValueError
+        If a question has not four pairs, or the options are wrong.
+    UnusableVectorError
+        If a word has a zero or non-finite vector.
+
+    Notes
+    -----
+    Published code lets the first or the last of equal maxima win; here they share the question,
+    and are counted.
+
+    References
+    ----------
+    Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> result = sembias(load_test_model(), "small")
+    >>> result
+    <SemBias: definition 0.975, stereotype 0.025, none 0.000; 40 of 40 questions>
+    >>> [round(bound, 2) for bound in result.intervals["stereotype"]]
+    [0.0, 0.13]
+    """
+    check_model(model)
+    check_bool("normalize", normalize)
+    if not 0 < check_share("confidence", confidence) < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    pair = check_word_set("direction", direction)
+    if len(pair) != 2:
+        raise ValueError(f"direction must be two words; got {found(direction)}.")
+    if questions is None and n_subset is None:
+        n_subset = _N_SUBSET
+    asked = _questions(questions)
+    n_subset = _check_subset(n_subset, len(asked))
+
+    words = [*pair, *(word for question in asked for each in question for word in each)]
+    (part,) = _embed_sets(
+        model,
+        ["questions"],
+        [words],
+        check_preprocessors(preprocessors),
+        "first",
+        normalize=normalize,
+    )
+    rows = np.array([-1 if row is None else row for row in part.first_row])
+    of_questions = rows[2:].reshape(len(asked), len(_LABELS), 2)
+    if (rows[:2] < 0).any():
+        gone = ", ".join(word for word, row in zip(pair, rows, strict=False) if row < 0)
+        reason: str | None = f"{model.name} lacks {gone}, of the direction"
+        cosines = np.full((len(asked), len(_LABELS)), np.nan)
+    else:
+        gender = part.vectors[rows[0]] - part.vectors[rows[1]]
+        reason = None if gender.any() else f"{pair[0]} and {pair[1]} have the same vector"
+        differences = part.vectors[of_questions[..., 0]] - part.vectors[of_questions[..., 1]]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cosines = (differences @ gender) / (
+                np.linalg.norm(differences, axis=2) * np.linalg.norm(gender)
+            )
+    lost = np.asarray((of_questions < 0).any(axis=(1, 2)))
+    cosines[lost | np.isnan(cosines).any(axis=1)] = np.nan
+    last = slice(len(asked) - n_subset, None)
+    options: dict[str, Any] = {"confidence": confidence, "name": model.name, "reason": reason}
+    subset = None
+    if n_subset:
+        subset = _summary(asked[last], cosines[last], lost[last], of_questions[last], **options)
+    result = _summary(asked, cosines, lost, of_questions, **options, subset=subset)
+    if result.n_lost > DEFAULT_THRESHOLD * len(asked):
+        words_lost = result.lost_words
+        logger.warning(
+            "%s: %d of %d SemBias questions lost a word, as the model lacks %d: %s",
+            *(model.name, result.n_lost, len(asked), len(words_lost), ", ".join(words_lost[:5])),
+        )
+    return result
+
+
+def _largest(cosines: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which pairs of each question have its largest cosine; none where it was left out."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(cosines >= cosines.max(axis=1, keepdims=True) - _TIE)
+
+
+def _summary(
+    questions: Sequence[Sequence[tuple[str, str]]],
+    cosines: Vectors,
+    lost: Any,
+    rows: Any,
+    *,
+    confidence: float,
+    name: str,
+    reason: str | None,
+    subset: SemBiasResult | None = None,
+) -> SemBiasResult:
+    every = [word for question in questions for pair in question for word in pair]
+    gone = dict.fromkeys(word for word, row in zip(every, rows.ravel(), strict=True) if row < 0)
+    used = ~np.isnan(cosines).any(axis=1)
+    n_used, n_lost = int(used.sum()), int(lost.sum())
+    best = _largest(cosines[used])
+    votes = best / best.sum(axis=1, keepdims=True)
+    shares, intervals = dict.fromkeys(_KINDS, math.nan), dict.fromkeys(_KINDS, (math.nan,) * 2)
+    if n_used:
+        of_kind = {kind: [label == kind for label in _LABELS] for kind in _KINDS}
+        shares = {kind: float(votes[:, each].sum() / n_used) for kind, each in of_kind.items()}
+        intervals = {kind: _wilson(share, n_used, confidence) for kind, share in shares.items()}
+    elif reason is None:
+        reason = f"every question lost a word with {name}, or has a pair of identical vectors"
+    return SemBiasResult(
+        **shares,
+        intervals=intervals,
+        confidence=confidence,
+        n_questions=len(questions),
+        n_used=n_used,
+        n_lost=n_lost,
+        n_undefined=len(questions) - n_used - n_lost,
+        n_ties=int((best.sum(axis=1) > 1).sum()),
+        lost_words=tuple(gone),
+        questions=tuple(tuple(question) for question in questions),
+        cosines=cosines,
+        subset=subset,
+        nan_reason=reason,
+    )
+
+
+def _questions(
+    questions: Questions | str | os.PathLike[str] | None,
+) -> list[list[tuple[str, str]]]:
+    if questions is None or isinstance(questions, str | os.PathLike):
+        from wefe.datasets import load_sembias  # datasets stand above metrics
+
+        questions = load_sembias("gn_glove" if questions is None else questions)
+    asked: list[list[tuple[str, str]]] = []
+    for number, question in enumerate(check_sequence("questions", questions)):
+        name = f"questions[{number}]"
+        pairs = [check_word_set(name, pair) for pair in check_sequence(name, question)]
+        if len(pairs) != len(_LABELS) or any(len(pair) != 2 for pair in pairs):
+            raise ValueError(
+                f"{name} must have four pairs of words: {', '.join(_LABELS)}; got "
+                f"{found(question)}."
+            )
+        asked.append([(first, second) for first, second in pairs])
+    if not asked:
+        raise ValueError("questions is empty; SemBias needs at least one question.")
+    return asked
+
+
+def _check_subset(n_subset: int | None, n_questions: int) -> int:
+    whole = isinstance(n_subset, int | np.integer) and not isinstance(n_subset, bool)
+    if n_subset is None or (whole and 0 <= n_subset <= n_questions):
+        return int(n_subset or 0)
+    raise ValueError(
+        f"n_subset must be an integer from 0 to {n_questions}, the number of questions; got "
+        f"{found(n_subset)}."
+    )
