@@ -125,3 +125,14 @@ def test_a_published_criterion_needs_no_download(packaged_model, monkeypatch):
     found = bias_directions(packaged_model, "gender")
     assert isinstance(found, BiasDirections)
     assert {"actress", "she"} <= found.words
+
+
+@pytest.mark.parametrize("sets", [PAIRS, TRIPLES])
+def test_without_the_subspace_nothing_lies_along_a_direction(toy_model, sets):
+    found = bias_directions(toy_model, sets)
+    rest = found.without(toy_model.vectors)
+    np.testing.assert_allclose(rest @ found.towards.T, 0, atol=1e-12)
+    # What was taken away lies in the subspace, and a second time nothing is.
+    taken = toy_model.vectors - rest
+    np.testing.assert_allclose(taken @ found.subspace.T @ found.subspace, taken, atol=1e-12)
+    np.testing.assert_allclose(found.without(rest), rest, atol=1e-12)

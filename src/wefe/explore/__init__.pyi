@@ -1,4 +1,5 @@
 from ._analogies import generate_analogies as generate_analogies
+from ._clusters import cluster_map as cluster_map
 from ._directions import BiasDirections as BiasDirections
 from ._directions import bias_directions as bias_directions
 from ._indirect import indirect_bias_along as indirect_bias_along

@@ -92,6 +92,22 @@ class BiasDirections:
         lengths[(lengths == 0) | ~np.isfinite(lengths)] = np.nan
         return np.asarray(np.clip(wide / lengths @ self.towards.T, -1.0, 1.0))
 
+    def without(self, vectors: npt.ArrayLike) -> Vectors:
+        """Vectors without their part in the bias subspace, in float64.
+
+        Parameters
+        ----------
+        vectors : array-like of shape (n_words, dim)
+            Vectors of any length.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim)
+            What is orthogonal to all directions. :mod:`wefe.debias` mitigates models.
+        """
+        wide = np.asarray(vectors, dtype=np.float64)
+        return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
+
 
 #: What functions take for a criterion.
 CriterionLike: TypeAlias = (

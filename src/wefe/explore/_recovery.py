@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -134,29 +134,11 @@ def recovery_tests(
     >>> table.note[4]
     'nothing but rounding is left of the projections'
     """
-    check_model(model)
-    models = [model]
-    if original is not None:
-        check_model(original)
-        models = [original, model]
-    for each in models:
-        if each.held == "selected":
-            raise ValueError(
-                f"these tests need the whole vocabulary, and {each.name} was opened for some words "
-                "only; load it whole. Of an encoder, take a snapshot of all words that matter."
-            )
-    n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
-    known, seed = as_criterion(criterion), as_seed(random_state)
-    ignored = {*known.specific_words, *known.representatives, *check_words("ignore", ignore)}
-    common, notes = CommonWords(models), []
-    n_lost = len(models[0].vocab) - len(common)
-    if n_lost:
-        notes.append(f"{n_lost:,} words of {models[0].name} are not in {model.name}")
-    vocabulary = common.usable(plain_words(common, ignored, notes))
-    axes = _axes(models[0], known, preprocessors)
-    chosen = _most_biased(_bias(common, 0, axes, vocabulary), n_words, notes)
-    vectors = common.vectors(len(models) - 1, vocabulary)
-    groups = [vectors[rows] for rows in chosen]
+    k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
+    chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
+    common, vocabulary, axes, notes = chosen.common, chosen.vocabulary, chosen.axes, chosen.notes
+    vectors = common.vectors(len(common.models) - 1, vocabulary)
+    groups = [vectors[rows] for rows in chosen.groups]
     tests: list[tuple[str, str, RecoveryTest, list[str]]] = [
         ("clusters", "", cluster_test(groups, random_state=seed), notes),
         ("classification (rbf)", "", classification_test(groups, random_state=seed), notes),
@@ -185,7 +167,52 @@ def recovery_tests(
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
             test = dataclasses.replace(test, nan_reason=why) if why else test
             tests.append(("projections", known.class_names[group], test, lost))
-    return _frame(tests, model, models[0], known)
+    return _frame(tests, model, common.models[0], known)
+
+
+class MostBiased(NamedTuple):
+    """The words of largest bias towards each group, in the original model."""
+
+    # The original model first, and the one to be judged, if that is another one.
+    common: CommonWords
+    # Numbers of all words that may be chosen, and positions in it per group.
+    vocabulary: Rows
+    groups: list[Rows]
+    # What unit vectors are multiplied by to get biases.
+    axes: Vectors
+    notes: list[str]
+
+
+def most_biased_words(
+    model: WordEmbeddingModel,
+    criterion: Criterion,
+    original: WordEmbeddingModel | None,
+    n_words: int,
+    ignore: Sequence[str],
+    preprocessors: Preprocessors | None,
+) -> MostBiased:
+    """Choose the words that tests of recovery look at; see :func:`recovery_tests`."""
+    check_model(model)
+    models = [model]
+    if original is not None:
+        check_model(original)
+        models = [original, model]
+    for each in models:
+        if each.held == "selected":
+            raise ValueError(
+                f"these tests need the whole vocabulary, and {each.name} was opened for some words "
+                "only; load it whole. Of an encoder, take a snapshot of all words that matter."
+            )
+    n_words = check_positive_int("n_words", n_words)
+    words = {*criterion.specific_words, *criterion.representatives, *check_words("ignore", ignore)}
+    common, notes = CommonWords(models), list[str]()
+    n_lost = len(models[0].vocab) - len(common)
+    if n_lost:
+        notes.append(f"{n_lost:,} words of {models[0].name} are not in {model.name}")
+    vocabulary = common.usable(plain_words(common, words, notes))
+    axes = _axes(models[0], criterion, preprocessors)
+    groups = _most_biased(_bias(common, 0, axes, vocabulary), n_words, notes)
+    return MostBiased(common, vocabulary, groups, axes, notes)
 
 
 def _axes(

@@ -526,8 +526,13 @@ def projection_test(
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
     """Tell which words are in the cluster of their group, group by group."""
+    return np.asarray(clusters_of(groups, random_state) == _labels(_units("groups", groups)))
+
+
+def clusters_of(groups: Groups, random_state: int) -> Labels:
+    """Return the group that the cluster of each word is matched with, group by group."""
     labels, clusters = _clustered(groups, random_state)
-    return np.asarray(_group_of_cluster(labels, clusters, len(groups))[clusters] == labels)
+    return np.asarray(_group_of_cluster(labels, clusters, len(groups))[clusters])
 
 
 def classified(

@@ -1,4 +1,5 @@
 from ._audit import plot_individual_biases as plot_individual_biases
+from ._clusters import plot_clusters as plot_clusters
 from ._comparison import plot_comparison as plot_comparison
 from ._correlations import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
