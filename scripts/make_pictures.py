@@ -26,8 +26,14 @@ from wefe import Query, load_test_model
 from wefe.audit import QueryAudit, audit_direction, audit_query
 from wefe.datasets import load_criterion, load_query_set, load_weat_queries
 from wefe.debias import HardDebias
+from wefe.explore import bias_directions, cluster_map, extreme_words, word_page
 from wefe.models import WordEmbeddingModel
-from wefe.plotting import plot_individual_biases, plot_queries_results
+from wefe.plotting import (
+    plot_clusters,
+    plot_extremes,
+    plot_individual_biases,
+    plot_queries_results,
+)
 from wefe.running import run_queries
 from wefe.silhouette import silhouette_study
 from wefe.study import Study
@@ -201,6 +207,31 @@ def layers() -> go.Figure:
     return scores.plot().update_layout(width=1000)
 
 
+def extremes() -> go.Figure:
+    """Words that lie farthest towards each group, before and after a mitigation."""
+    model = load_test_model()
+    table = extreme_words([model, _debiased(model)], 12, bias_directions(model))
+    return plot_extremes(table).update_layout(width=1000)
+
+
+def neighborhood() -> go.Figure:
+    """The neighbourhood of a word in two dimensions."""
+    return word_page(load_test_model(), "nurse").plot().update_layout(width=1000)
+
+
+def clusters() -> go.Figure:
+    """The most biased words after a mitigation that took away their projections."""
+    model = load_test_model()
+    table = cluster_map(_debiased(model), "gender", original=model)
+    return plot_clusters(table).update_layout(width=1000)
+
+
+def _debiased(model: WordEmbeddingModel) -> WordEmbeddingModel:
+    gender = load_criterion("gender", offline=True)
+    method = HardDebias(criterion_name="gender").fit(model, criterion=gender)
+    return method.transform(model, ignore=gender.specific_words)
+
+
 def report(path: Path) -> None:
     """Photograph the first page of a report: the packaged vectors, a part of them, a control."""
     packaged = load_test_model()
@@ -239,6 +270,7 @@ FIGURES: dict[str, Callable[[], go.Figure]] = {
     for figure in (
         *(demo, silhouettes, individual_biases, warnings),
         *(directions, unrelated, dominated, layers),
+        *(extremes, neighborhood, clusters),
     )
 }
 

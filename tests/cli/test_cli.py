@@ -12,6 +12,7 @@ import pytest
 
 from wefe import Query, __version__, load
 from wefe.cli._output import as_text
+from wefe.metrics import SCWEAT
 
 
 @pytest.fixture
@@ -88,6 +89,39 @@ def test_p_value_takes_the_side_asked_for(tmp_path, toy_query):
     }
     assert len(set(sides.values())) > 1
     assert sides["right-sided"] + sides["left-sided"] > 1
+
+
+def test_words_of_sc_weat_are_in_json_with_their_p_values(tmp_path):
+    groups = [["she", "her", "woman"], ["he", "him", "man"]]
+    queries = [
+        Query([["nurse", "pilot", "xyzzy", "Teacher", "dancer", "clerk"]], groups),
+        Query([["xyzzy"]], groups, ["lost"]),
+        Query([["art"], ["math", "chess"]], groups, ["arts", "science"]),  # two subqueries
+        Query([["art"]], [["she"]], ["too"], ["small"]),
+    ]
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps([query.dict() for query in queries]))
+    call = ["measure", "--model", "demo", "--model", "b=demo", "--queries", str(file)]
+    call += ["--metric", "sc-weat", "--p-value-test", "two-sided", "--param", "sc-weat.ddof=1"]
+    output = wefe(*call, "--format", "json")
+    data = json.loads(output.stdout)
+    words = {(row["model_name"], row["word"]): row for row in data["words"]}
+    assert len(words) == len(data["words"]) == 16
+    assert words["b", "chess"]["query_name"] == "science wrt Attribute set 0 and Attribute set 1"
+    lookup = {"preprocessors": [{}, {"lowercase": True}], "ddof": 1}
+    tests = {"calculate_p_value": True, "p_value_test_type": "two-sided"}
+    result = SCWEAT().run_query(queries[0], load("demo"), **lookup, **tests)
+    for word, effect_size in result["effect_sizes"].items():
+        row = words["minilm-words", word]
+        assert row["effect_size"] == effect_size
+        assert row["p_value"] == result["p_values"][word]
+        assert (row["p_value_method"], row["queries"]) == ("exact", "mine")
+    # A score has no p-value, so there is none in the other formats, and none is computed.
+    assert {row["p_value"] for row in data["results"]} == {None}
+    table = wefe(*call).stdout
+    assert "p value" not in table
+    assert "chess" not in table
+    assert "no p-value is calculated" not in output.stderr
 
 
 def test_small_p_values_keep_their_digits_in_json():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
-from wefe.explore import bias_directions, in_two_dimensions, model_page, word_page
+from wefe.explore import bias_directions, extreme_words, in_two_dimensions, model_page, word_page
 from wefe.metrics import direct_bias, indirect_bias
 
 PAIRS = [("she", "he"), ("woman", "man")]
@@ -92,6 +92,27 @@ def test_after_a_mitigation_the_former_directions_are_asked_for(toy_model):
         key=lambda w: -(removed[w] @ removed["nurse"]) / np.linalg.norm(removed[w]),
     )
     assert page.neighbors["neighbor"].tolist() == near[:5]
+
+
+def test_rounding_leans_to_no_group(toy_model):
+    g = bias_directions(toy_model, PAIRS).towards[0]
+    units = toy_model.vectors / np.linalg.norm(toy_model.vectors, axis=1, keepdims=True)
+    removed = (units - np.outer(units @ g, g)).astype(np.float32)
+    flat = WordEmbeddingModel((list(toy_model), removed), "flat")
+    directions = bias_directions(toy_model, PAIRS)
+    page = word_page(flat, "nurse", directions, k=6)
+    assert page.leans_to is None
+    assert "leans to no group" in str(page)
+    assert page.neighbors["leans_to"].isna().all()
+    assert page.neighbor_shares.tolist() == page.vocabulary_shares.tolist() == [0.5, 0.5]
+    assert extreme_words(flat, criterion=directions).empty
+
+
+def test_words_that_look_like_no_words_have_pages_too(toy_model):
+    numbered = WordEmbeddingModel(([f"{w}1" for w in toy_model], toy_model.vectors), "numbered")
+    page = word_page(numbered, "nurse1", ("she1", "he1"), k=3)
+    assert 0 < page.percentile < 1
+    assert page.vocabulary_shares.sum() == pytest.approx(1)
 
 
 def test_of_three_groups_there_are_three_numbers(toy_model):

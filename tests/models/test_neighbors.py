@@ -555,3 +555,44 @@ def test_needs_neither_faiss_nor_pandas_until_used():
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert importlib.import_module("wefe.models._neighbors") is module
+
+
+# Candidates by cosines in float32 first, for many neighbours of vectors in memory
+
+
+@pytest.mark.parametrize("kind", ["random", "copies", "nearly equal", "few directions"])
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_candidates_lead_to_the_same_bits_as_one_exact_pass(kind, dtype, monkeypatch):
+    rng = np.random.default_rng(8)
+    vectors = rng.normal(size=(300, 6))
+    if kind == "copies":
+        vectors = vectors[rng.integers(9, size=300)] * rng.integers(1, 3, (300, 1))
+    elif kind == "nearly equal":
+        vectors = vectors[:1] + 1e-6 * vectors
+    elif kind == "few directions":
+        vectors[rng.random(300) < 0.85] = 0
+    vectors = vectors.astype(dtype)
+    picked = np.flatnonzero(vectors.any(axis=1))[:20]
+    exclude = [[row, int(picked[0])] for row in picked]
+
+    def search(candidates_from):
+        monkeypatch.setattr(module, "CANDIDATES_FROM", candidates_from)
+        return nearest_neighbors(vectors, vectors[picked], 21, exclude=exclude, buffer_mb=0.02)
+
+    for found, expected in zip(search(1), search(10**9), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_cosines_in_float64_are_computed_of_candidates_only(monkeypatch):
+    vectors = random_vectors(5_000)
+    pairs = []
+    cosines = module._Task.cosines
+
+    def counted(task, of_vectors, of_query):
+        pairs.append(len(of_query))
+        return cosines(task, of_vectors, of_query)
+
+    monkeypatch.setattr(module._Task, "cosines", counted)
+    rows, _ = nearest_neighbors(vectors, vectors[:30], 100, buffer_mb=0.1)
+    assert sum(pairs) == 30 * 116
+    np.testing.assert_array_equal(rows, oracle(vectors, vectors[:30], 100)[0])

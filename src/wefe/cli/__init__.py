@@ -23,6 +23,7 @@ def main() -> None:
         _debias,
         _demo,
         _diff,
+        _explore,
         _measure,
         _run,
         _silhouette,
@@ -35,9 +36,10 @@ def main() -> None:
         name="wefe",
         help="Measure how biased word embeddings are, and how they rank.\n\n"
         "Start with 'wefe demo'; it needs no files and no network. Then 'wefe measure --model "
-        "FILE' asks published queries of your own vectors, 'wefe debias' mitigates their bias, and "
-        "'wefe convert' makes a large file open at once. For many models, queries and metrics: "
-        "'wefe init' writes a study file, 'wefe run' runs it, 'wefe report' makes a report of it.",
+        "FILE' asks published queries of your own vectors, 'wefe explore' shows where words lie "
+        "and what is around them, 'wefe debias' mitigates their bias, and 'wefe convert' makes a "
+        "large file open at once. For many models, queries and metrics: 'wefe init' writes a study "
+        "file, 'wefe run' runs it, 'wefe report' makes a report of it.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -52,6 +54,7 @@ def main() -> None:
     app.command("check")(_check.check)
     app.command("audit")(_audit.audit)
     app.command("silhouette")(_silhouette.silhouette)
+    app.command("explore")(_explore.explore)
     app.command("debias")(_debias.debias)
     app.command("convert")(_convert.convert)
     app.command("datasets")(_datasets.datasets)

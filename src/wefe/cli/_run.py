@@ -336,6 +336,7 @@ def _computed(results: StudyResults) -> str:
 _KINDS = {
     "words": "look-up of words",
     "direction": "bias directions",
+    "explore": "words on bias directions",
     "silhouette": "silhouettes",
     "quality": "quality",
 }

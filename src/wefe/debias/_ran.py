@@ -21,7 +21,7 @@ from wefe.debias._fitted import check_is_fitted
 from wefe.debias._projection import Vectors
 from wefe.debias._rowwise import _Choice, log_left
 from wefe.embeddings import definitional_vectors
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.models._keyed_vectors import FloatArray, StoredVectors
 from wefe.models._neighbors import nearest_neighbors
 from wefe.models._passes import chunks, vocabulary_blocks
@@ -295,7 +295,9 @@ class RepulsionAttractionNeutralization(BaseDebias):
                 biased = np.empty(near.shape, dtype=bool)
                 if k > 0:
                     near, cosines = nearest_neighbors(table, words, k, exclude=here)
-                    beta = _indirect_bias(cosines, along[here, None], along[near])
+                    beta = indirect_bias_from_cosines(
+                        cosines, along[here, None, None], along[near][..., None]
+                    )
                     # NaN, of orthogonal words, is not above any threshold.
                     biased = beta >= theta
                 new[part] = repel_attract_neutralize(
@@ -348,55 +350,6 @@ def _number(name: str, value: object, at_least: float = -math.inf) -> float:
     if not (math.isfinite(value) and value >= at_least):
         raise ValueError(f"{wanted}; got {found(value)}.")
     return float(value)
-
-
-def indirect_bias(w: npt.ArrayLike, v: npt.ArrayLike, g: npt.ArrayLike) -> Vectors:
-    """Share of the similarity of two words that disappears without the bias direction.
-
-    Parameters
-    ----------
-    w, v : array-like of shape (dim,) or (n_pairs, dim)
-        Vectors of any length; one is compared with many where the shapes say so.
-    g : array-like of shape (dim,)
-        The bias direction, of any length.
-
-    Returns
-    -------
-    ndarray of shape () or (n_pairs,)
-        beta = 1 - cos(w', v') / cos(w, v), where w' and v' are without their components along g.
-        It has no bounds: below 0, the words get nearer to each other without g. NaN where w and v
-        are orthogonal, or one of them has no direction of its own.
-
-    Notes
-    -----
-    It is symmetric, 0 for a word and itself, and does not depend on the sign of g.
-
-    References
-    ----------
-    T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer Programmer as
-    Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
-
-    Examples
-    --------
-    >>> nurse, home = [0.5, 0.1, 0.8], [0.6, 0.9, 0.3]
-    >>> print(f"{indirect_bias(nurse, home, [0.997742, -0.067150, -0.001556]):.4f}")
-    0.2265
-    """
-    left, right, direction = (_unit(np.asarray(each, dtype=np.float64)) for each in (w, v, g))
-    cosines = np.einsum("...i,...i->...", left, right)
-    return _indirect_bias(cosines, left @ direction, right @ direction)
-
-
-def _indirect_bias(
-    cosines: npt.ArrayLike, along_w: npt.ArrayLike, along_v: npt.ArrayLike
-) -> Vectors:
-    """Indirect bias from the cosines of w with v, of w with g, and of v with g."""
-    c, p, q = (np.asarray(each, dtype=np.float64) for each in (cosines, along_w, along_v))
-    squares = np.maximum(1 - p**2, 0) * np.maximum(1 - q**2, 0)
-    # A word that is nothing but bias has rounding noise left.
-    squares = np.where(np.minimum(1 - p**2, 1 - q**2) > ZERO_LENGTH, squares, np.nan)
-    c = np.where(np.abs(c) > ZERO_LENGTH, c, np.nan)
-    return np.asarray(1 - (c - p * q) / np.sqrt(squares) / c)
 
 
 def objective(

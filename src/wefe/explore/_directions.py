@@ -18,6 +18,9 @@ from wefe.metrics._geometry import Vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
+# What is left of the cosines of vectors in float32 after a projection is far below this.
+ROUNDING = 1e-5
+
 
 @dataclass(frozen=True, eq=False)
 class BiasDirections:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found, nearest
 from wefe.embeddings import embed_tuples, get_embeddings_from_set
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
 from wefe.metrics._geometry import Vectors
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at
@@ -150,7 +152,8 @@ def extreme_words(
     -------
     pandas.DataFrame
         `model`, `group`, `rank` (from 1), `word` and `projection`: the cosine with the direction
-        towards that group, in (0, 1]. Fewer rows where fewer words lean that way. `attrs` has
+        towards that group, in (0, 1]. Fewer rows where fewer words lean that way by more than
+        rounding. `attrs` has
         'criterion' and 'groups'.
 
     References
@@ -189,7 +192,7 @@ def extreme_words(
         for position, group in enumerate(groups):
             # A stable sort: of equal words the more frequent one comes first.
             order = np.argsort(-cosines[:, position], kind="stable")[:n]
-            for rank, row in enumerate(order[cosines[order, position] > 0], 1):
+            for rank, row in enumerate(order[cosines[order, position] > ROUNDING], 1):
                 rows.append((label, group, rank, known[row], float(cosines[row, position])))
     table = pd.DataFrame(rows, columns=["model", "group", "rank", "word", "projection"])
     table.attrs.update({"criterion": name, "groups": list(groups)})
@@ -267,7 +270,9 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
         raise TypeError(f"word must be a string; got {found(word)}.")
     _, known = get_embeddings_from_set(model, [word], preprocessors)
     if not known:
-        hint = nearest(word, bare_words(model, list(model.vocab)))
+        near = itertools.islice(model.vocab, FREQUENT)
+        choices = [form for form in bare_words(model, list(near)) if abs(len(form) - len(word)) < 3]
+        hint = nearest(word, choices)
         raise KeyError(f"{model.name} has no word {word!r}; it is looked up as written.{hint}")
     (bare,) = known
     prefix = model.vocab_prefix or ""
@@ -329,3 +334,10 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table as plain data, fit for JSON; NaN is None."""
     plain: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
     return plain
+
+
+def plain(values: Any) -> Any:
+    """Return a number or numbers fit for JSON: what is undefined is None."""
+    if isinstance(values, float):
+        return None if math.isnan(values) else values
+    return {str(name): plain(float(value)) for name, value in values.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._projections import plain, records
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._sc_weat import sc_weat_by_word
 from wefe.models._passes import chunks
@@ -120,6 +121,24 @@ class StatisticCorrelation:
         return pd.DataFrame(
             {"word": list(self.words), "statistic": self.statistic, "bias": self.bias}
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, fit for JSON; what is undefined is None."""
+        return {
+            "statistic": self.statistic_name,
+            "bias": self.bias_name,
+            "n": self.n,
+            **{
+                name: {key: plain(value) for key, value in asdict(getattr(self, name)).items()}
+                for name in ("pearson", "spearman", "slope")
+            },
+            "intercept": plain(self.intercept),
+            "confidence_level": self.confidence_level,
+            "nan_reason": self.nan_reason,
+            "lost": list(self.lost),
+            "without_number": list(self.without_number),
+            "words": records(self.to_frame()),
+        }
 
     def band(self, n_points: int = 101) -> pd.DataFrame:
         """Return the line of least squares with an interval at each of some points.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,9 @@ import numpy as np
 
 from wefe._checks import check_choice, check_positive_int
 from wefe.embeddings import get_embeddings_from_set
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._projections import FREQUENT, bare_words, form_of, records
+from wefe.explore._projections import FREQUENT, bare_words, form_of, plain, records
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
@@ -63,7 +62,8 @@ class WordPage:
     neighbor_shares : pandas.Series
         Share of the neighbours that lean to each group.
     vocabulary_shares : pandas.Series
-        Share of frequent words that lean to each group: what to expect of neighbours by chance.
+        Share of frequent words that lean to each group, in the original model, as that of the
+        neighbours is: what to expect of neighbours by chance.
     indirect_bias : pandas.Series
         With each of the words asked about; NaN where it is undefined. Words that the model lacks
         are not in it.
@@ -94,7 +94,7 @@ class WordPage:
     @property
     def leans_to(self) -> str | None:
         """The group whose direction the word is nearest to; None if it is orthogonal to all."""
-        return str(self.projection.idxmax()) if self.projection.max() > 0 else None
+        return str(self.projection.idxmax()) if self.projection.max() > ROUNDING else None
 
     def plot(self) -> Figure:
         """Plot the map of the neighbourhood.
@@ -128,15 +128,15 @@ class WordPage:
             "model": self.model_name,
             "criterion": self.directions.name,
             "leans_to": self.leans_to,
-            "projection": _plain(self.projection),
+            "projection": plain(self.projection),
             "direct_bias": self.direct_bias,
-            "percentile": _plain(self.percentile),
+            "percentile": plain(self.percentile),
             "n_neighbors": len(self.neighbors),
             "theta": self.theta,
-            "proximity_bias": _plain(self.proximity_bias),
-            "neighbor_shares": _plain(self.neighbor_shares),
-            "vocabulary_shares": _plain(self.vocabulary_shares),
-            "indirect_bias": _plain(self.indirect_bias),
+            "proximity_bias": plain(self.proximity_bias),
+            "neighbor_shares": plain(self.neighbor_shares),
+            "vocabulary_shares": plain(self.vocabulary_shares),
+            "indirect_bias": plain(self.indirect_bias),
             "neighbors": records(self.neighbors),
             "map_method": self.map_method,
             "map": records(self.map),
@@ -249,7 +249,9 @@ def word_page(
     vector = model.get_vectors([form])
     cosines = directions.cosines(vector)[0]
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
-    smaller, usual = _of_frequent_words(model, directions, strength)
+    shares = neighbor_group_shares(_but_rounding(around.along))[0]
+    smaller = _share_below(model, directions, strength)
+    usual = _shares_of_frequent_words(before, directions)
     return WordPage(
         word=bare_words(model, [form])[0],
         model_name=model.name,
@@ -259,7 +261,7 @@ def word_page(
         percentile=smaller,
         neighbors=_neighbors(model, around, directions, theta),
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
-        neighbor_shares=_series(neighbor_group_shares(around.along)[0], directions.groups),
+        neighbor_shares=_series(shares, directions.groups),
         vocabulary_shares=_series(usual, directions.groups),
         indirect_bias=_indirect(before, form, others, directions, preprocessors),
         map=_map(model, form, around, directions, map_method, random_state),
@@ -268,30 +270,36 @@ def word_page(
     )
 
 
-def _plain(values: Any) -> Any:
-    """Return a number or numbers fit for JSON: what is undefined is None."""
-    if isinstance(values, float):
-        return None if math.isnan(values) else values
-    return {str(name): _plain(float(value)) for name, value in values.items()}
-
-
 def _series(values: Vectors, groups: Sequence[str]) -> pd.Series[float]:
     import pandas as pd
 
     return pd.Series(values, index=list(groups), dtype=np.float64)
 
 
-def _of_frequent_words(
-    model: WordEmbeddingModel, directions: BiasDirections, strength: float
-) -> tuple[float, Vectors]:
-    """Return the share of frequent words with less direct bias, and of those of each group."""
+def _share_below(model: WordEmbeddingModel, directions: BiasDirections, strength: float) -> float:
+    """Return the share of frequent words of which less lies in the bias subspace."""
+    lengths = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
+    return float((lengths < strength).mean())
+
+
+def _shares_of_frequent_words(model: WordEmbeddingModel, directions: BiasDirections) -> Vectors:
+    """Return the share of frequent words that lean to each group."""
+    towards = _but_rounding(_frequent(model, directions.towards))
+    return np.asarray(neighbor_group_shares(towards[None])[0])
+
+
+def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
+    """Return cosines of frequent words that have a direction."""
     rows, _ = plain_rows(model, FREQUENT)
-    both = np.concatenate([directions.subspace, directions.towards])
-    cosines = vocabulary_cosines(model, both, FREQUENT)[rows].astype(np.float64)
-    cosines = cosines[np.isfinite(cosines).all(axis=1)]
-    along, towards = np.split(cosines, [len(directions.subspace)], axis=1)
-    smaller = float((np.linalg.norm(along, axis=1) < strength).mean())
-    return smaller, neighbor_group_shares(towards[None])[0]
+    if not len(rows):
+        rows = np.arange(min(len(model.vocab), FREQUENT))
+    cosines = vocabulary_cosines(model, axes, FREQUENT)[rows].astype(np.float64)
+    return np.asarray(cosines[np.isfinite(cosines).all(axis=1)])
+
+
+def _but_rounding(cosines: Vectors) -> Vectors:
+    """Return cosines, zero where they are so small that their sign says nothing."""
+    return np.where(np.abs(cosines) > ROUNDING, cosines, np.where(np.isnan(cosines), np.nan, 0.0))
 
 
 def _neighbors(
@@ -368,6 +376,6 @@ def _leaning(along: Vectors, groups: Sequence[str]) -> list[str | None]:
     # Of words that the original model lacks nothing is known.
     known = np.where(np.isfinite(along), along, -np.inf)
     return [
-        groups[place] if largest > 0 else None
+        groups[place] if largest > ROUNDING else None
         for place, largest in zip(known.argmax(axis=1), known.max(axis=1), strict=True)
     ]

@@ -647,6 +647,9 @@ class NeighborPercentage(_NeighborMetric):
     that no bias was measured. For more, a neighbour leans to the group whose direction it has the
     largest cosine with; 100 / n means no bias then.
 
+    In some models most words lean to one group, and so do neighbours: compare with other words, or
+    with the model before mitigation, rather than with 50 alone.
+
     References
     ----------
     Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in

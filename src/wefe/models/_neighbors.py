@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_word_set, found
-from wefe.models._keyed_vectors import FloatArray, StoredVectors, check_vectors, held
+from wefe.models._keyed_vectors import (
+    FloatArray,
+    StoredVectors,
+    check_vectors,
+    held,
+    is_mapped,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +36,9 @@ CHUNK_NUMBERS = 4_000_000
 CHUNK_ROWS = 8_192
 # Bytes of the pairs of vectors whose cosines are computed in float64 at once.
 PAIR_BYTES = 2_000_000
+
+# From so many neighbours on, cosines in float64 are computed of candidates only, at the end.
+CANDIDATES_FROM = 50
 
 NUMBERS = (int, float, np.integer, np.floating)
 
@@ -55,7 +64,8 @@ def nearest_neighbors(
     Parameters
     ----------
     vectors : ndarray of shape (n_words, dim), or StoredVectors
-        Floating-point numbers of any width, in memory or mapped from a file; each is read once.
+        Floating-point numbers of any width, in memory or mapped from a file; each is read once
+        from a file.
     queries : ndarray of shape (n_queries, dim)
         Floating-point vectors, none of them zero; their lengths do not matter.
     k : int
@@ -65,7 +75,7 @@ def nearest_neighbors(
         meant to be its own.
     buffer_mb : float, default=64
         Memory to work in, in MB (10**6 bytes): a chunk of rows and its cosines with a block of
-        queries. Besides it there are only the result, twice, and the queries in float32.
+        queries. Besides it there are only the result, some times, and the queries in float32.
     approximate : bool, default=False
         True builds an `ApproximateIndex` first. Of several batches of queries, make it once.
 
@@ -96,7 +106,7 @@ def nearest_neighbors(
     too far to be a neighbour, with a margin that is larger than their error can be.
 
     The time is that of these products, n_queries * n_words * dim multiplications, and somewhat
-    more; from some hundred neighbours on, to compare and sort them takes longer. It grows, too,
+    more; from several hundred neighbours on, to compare and sort them takes longer. It grows, too,
     where very many vectors are as near as the k-th neighbour within that margin,
     (2 * dim + 16) * 2**-24: copies of one and the same vector, for example.
 
@@ -395,6 +405,11 @@ class _Table:
             self.dim = int(self.vectors.shape[1])
         self.n_words = len(self.vectors) if n_words is None else min(n_words, len(self.vectors))
 
+    @property
+    def in_memory(self) -> bool:
+        """Any rows may be read once more, at no cost."""
+        return not isinstance(self.vectors, StoredVectors) and not is_mapped(self.vectors)
+
     def first(self, n_words: int) -> _Table:
         return _Table(self.vectors, min(n_words, self.n_words))
 
@@ -510,10 +525,12 @@ class _Task(NamedTuple):
 class _Best:
     """The k nearest of each of a block of queries, among what was seen so far.
 
-    Rows of a query must be added in rising order, as ties keep the order in which they came.
+    Rows of a query must be added in rising order, as ties keep the order in which they came, if
+    that matters (`break_ties`).
     """
 
-    def __init__(self, n_queries: int, k: int, error: float) -> None:
+    def __init__(self, n_queries: int, k: int, error: float, *, break_ties: bool = True) -> None:
+        self._break_ties = break_ties
         self.rows = np.full((n_queries, k), -1, dtype=np.int64)
         self.cosines = np.full((n_queries, k), -np.inf)
         self.error = error
@@ -538,7 +555,7 @@ class _Best:
         of_query = np.concatenate([np.repeat(everyone, k), *(part[0] for part in self._pending)])
         rows = np.concatenate([self.rows.ravel(), *(part[1] for part in self._pending)])
         cosines = np.concatenate([self.cosines.ravel(), *(part[2] for part in self._pending)])
-        order = _by_query(of_query.astype(np.min_scalar_type(n_queries)), cosines)
+        order = _by_query(of_query.astype(np.min_scalar_type(n_queries)), cosines, self._break_ties)
         of_query = of_query[order]
         position = np.arange(len(order)) - np.searchsorted(of_query, everyone)[of_query]
         kept = order[position < k]
@@ -549,16 +566,49 @@ class _Best:
 
 def _search(task: _Task) -> tuple[Rows, Cosines]:
     """Exact search; where a query has fewer than k neighbours, the last rows are -1."""
-    n_words, dim, n_queries, k = task.table.n_words, task.dim, task.n_queries, task.k
+    k = task.k
+    n_candidates = k + max(16, k // 8)
+    if k < CANDIDATES_FROM or not task.table.in_memory or n_candidates > task.table.n_words:
+        return _scan(task, k)
+    # Of the many that were among the k nearest for a while, cosines in float64 are not needed.
+    candidates, approximate = _scan(task, n_candidates, exact=False)
+    # What was left out is so far below that no error could have put it there.
+    safe = approximate[:, -1] < approximate[:, k - 1] - 2 * _error(task.dim)
+    found_rows, found_cosines = np.empty((len(safe), k), dtype=np.int64), np.empty((len(safe), k))
+    for start in range(0, len(safe), BLOCK_QUERIES):
+        block = slice(start, start + BLOCK_QUERIES)
+        rows = np.sort(candidates[block], axis=1)
+        cosines = np.full(rows.shape, -np.inf)
+        of_query, place = np.nonzero(rows >= 0)
+        for part in task.parts(len(place)):
+            pairs = of_query[part], place[part]
+            cosines[pairs] = task.cosines(task.table.rows(rows[pairs]), start + pairs[0])
+        # Of equal cosines the lower row comes first.
+        order = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+        found_rows[block] = np.take_along_axis(rows, order, axis=1)
+        found_cosines[block] = np.take_along_axis(cosines, order, axis=1)
+    unsafe = np.flatnonzero(~safe)
+    if unsafe.size:
+        found_rows[unsafe], found_cosines[unsafe] = _scan(task.only(unsafe), k)
+    return found_rows, found_cosines
+
+
+def _error(dim: int) -> float:
+    """Largest error of a cosine in float32."""
+    # Of a product of unit vectors (dim), of the length of one (dim / 2), and of the rounding of
+    # their components and of the bar, in units of the last place.
+    return (2 * dim + 16) * 2.0**-24
+
+
+def _scan(task: _Task, k: int, *, exact: bool = True) -> tuple[Rows, Cosines]:
+    """Find the k nearest in one pass; by their cosines in float32, if not `exact`."""
+    n_words, dim, n_queries = task.table.n_words, task.dim, task.n_queries
     n_rows, n_block = _sizes(task)
     units = np.empty((n_queries, dim), dtype=np.float32)
     for start in range(0, n_queries, n_rows):
         units[start : start + n_rows] = _units(task.queries[start : start + n_rows])[0]
     blocks = [slice(start, start + n_block) for start in range(0, n_queries, n_block)]
-    # Of a product of unit vectors (dim), of the length of one (dim / 2), and of the rounding of
-    # their components and of the bar, in units of the last place.
-    error = (2 * dim + 16) * 2.0**-24
-    best = [_Best(len(units[block]), k, error) for block in blocks]
+    best = [_Best(len(units[block]), k, _error(dim), break_ties=exact) for block in blocks]
     banned_queries, banned_rows = task.excluded
     scaled = np.empty((0, dim), dtype=np.float32)
     buffer = np.empty(n_rows * n_block, dtype=np.float32)
@@ -601,8 +651,12 @@ def _search(task: _Task) -> tuple[Rows, Cosines]:
             near = _above_bar(cosines, nearest, mask)
             for part in task.parts(len(near)):
                 of_query, rows = np.divmod(near[part], len(chunk))
-                exact = task.cosines(chunk[rows], block.start + of_query)
-                nearest.add(of_query, start + rows, exact)
+                values = (
+                    task.cosines(chunk[rows], block.start + of_query)
+                    if exact
+                    else cosines[of_query, rows].astype(np.float64)
+                )
+                nearest.add(of_query, start + rows, values)
     for nearest in best:
         nearest.merge()
     if not best:
@@ -613,11 +667,15 @@ def _search(task: _Task) -> tuple[Rows, Cosines]:
     )
 
 
-def _by_query(of_query: npt.NDArray[Any], cosines: Cosines) -> npt.NDArray[np.intp]:
-    """Order by query and falling cosine; what is equal keeps its order."""
+def _by_query(
+    of_query: npt.NDArray[Any], cosines: Cosines, break_ties: bool = True
+) -> npt.NDArray[np.intp]:
+    """Order by query and falling cosine; what is equal keeps its order if ties are broken."""
     # Some times faster than a stable sort of everything, and equal cosines are rare.
     order = np.argsort(-cosines)
     order = order[np.argsort(of_query[order], kind="stable")]
+    if not break_ties:
+        return order
     ordered, queries = cosines[order], of_query[order]
     ties = (ordered[1:] == ordered[:-1]) & (queries[1:] == queries[:-1]) & (ordered[1:] > -np.inf)
     return np.lexsort((-cosines, of_query)) if ties.any() else order
@@ -737,12 +795,13 @@ def _whole_table(model: WordEmbeddingModel, name: str) -> _Table:
 def _words(model: WordEmbeddingModel, rows: Rows) -> list[str]:
     """Return the words of rows."""
     words: Sequence[str] = getattr(model.wv, "index_to_key", None) or list(model.vocab)
-    near = [words[row] for row in rows]
-    if all(model.vocab[word] == row for word, row in zip(near, rows, strict=True)):
+    wanted = rows.tolist()
+    near = list(map(words.__getitem__, wanted))
+    if list(map(model.vocab.__getitem__, near)) == wanted:
         return near
     # A table may list its words in another order than that of the rows.
     by_row = {row: word for word, row in model.vocab.items()}
-    return [by_row[row] for row in rows.tolist()]
+    return [by_row[row] for row in wanted]
 
 
 def _weighted(

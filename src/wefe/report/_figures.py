@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wefe._visible import visible
@@ -61,13 +62,14 @@ def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figu
     -------
     dict of Figure
         'ranking-0' and so on, in the order of the tables of the summary; 'scores-0' per metric;
-        'correlations-0'; 'silhouettes-0' per metric.
+        'correlations-0'; 'silhouettes-0' per metric; 'explored-0' per criterion that has a page.
     """
     made = [
         *_rankings(results, summary),
         *_heat_maps(summary),
         *_correlations(results, summary),
         *_silhouettes(results),
+        *_spreads(summary),
     ]
     return {figure.id: figure for figure in made}
 
@@ -351,3 +353,131 @@ def _without_heads(figure: go.Figure) -> go.Figure:
         annotation for annotation in figure.layout.annotations if annotation.font.size != _HEAD_SIZE
     ]
     return figure
+
+
+# Words along bias directions
+
+# Quantiles from the widest range to the narrowest, and how high and how faint their bars are.
+_RANGES = (("1 %", "99 %", 0.12, 0.5), ("5 %", "95 %", 0.4, 0.5), ("25 %", "75 %", 0.8, 1.0))
+
+
+def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
+    for position, part in enumerate(summary["explored"]):
+        rows = part["distribution"]
+        if not rows:
+            continue
+        widest = max(rows, key=lambda row: row["mean_abs"])
+        groups = part["groups"]
+        towards = f" towards {widest['group']}" if len(groups) > 2 else ""
+        what = (
+            f"right of 0 is towards {groups[0]}, left towards {groups[1]}"
+            if len(groups) == 2
+            else "right of 0 is towards the group, left away from it"
+        )
+        yield Figure(
+            f"explored-{position}",
+            f"Cosines of words with the direction of {part['criterion']}: {what}. Thick: the "
+            "middle half of the words. Thinner: 90 % of them, and 98 %. Tick: median. The "
+            "vocabulary is that of frequent words.",
+            f"Bars of {len({row['set'] for row in rows})} sets of words in "
+            f"{len({row['model_name'] for row in rows})} models. The set that lies farthest from 0 "
+            f"in the mean is {widest['set']}{towards} in {widest['model_name']}: "
+            f"{number(widest['mean_abs'])}.",
+            _as_data(_spread(rows, groups)),
+        )
+
+
+def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
+    """Draw a panel per set of words, with a row per model; a bar per group if they are several."""
+    from wefe.plotting._axes import Panels
+    from wefe.plotting._labels import escape, height_px, wrap
+    from wefe.plotting._style import INK, PALETTE, dress, pointed_at
+
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    models = list(dict.fromkeys(row["model_name"] for row in rows))
+    several = groups if len(groups) > 2 else [None]
+    labels = [wrap(name, 26) for name in models]
+    row_px = max(height_px(labels) + 12, 14 * len(several) + 12, 30)
+    abreast = 1 if len(sets) <= 3 else 2
+    panels = Panels(sets, row_px * len(models) + 8, 34, left_px=200, abreast=abreast)
+    figure = panels.figure()
+    high = 0.8 / len(several)
+    for (at, name), (bar, group) in itertools.product(enumerate(sets), enumerate(several)):
+        colour = "#8a8f98" if group is None else PALETTE[bar % len(PALETTE)]
+        some = [row for row in rows if row["set"] == name and row["group"] == group]
+        place = panels.place(at)
+        y = [
+            models.index(row["model_name"]) + (bar - (len(several) - 1) / 2) * high for row in some
+        ]
+        hovers = [_hover_of_set(row) for row in some]
+        for low, top, share, opacity in _RANGES:
+            figure.add_bar(
+                x=[row[top] - row[low] for row in some],
+                base=[row[low] for row in some],
+                y=y,
+                width=share * high,
+                orientation="h",
+                marker={"color": colour, "opacity": opacity, "line": {"width": 0}},
+                name="" if group is None else f"towards {escape(group)}",
+                legendgroup=str(group),
+                showlegend=group is not None and at == 0 and top == "75 %",
+                **pointed_at(hovers),
+                **place,
+            )
+        figure.add_scatter(
+            x=[row["50 %"] for row in some],
+            y=y,
+            mode="markers",
+            marker={
+                "symbol": "line-ns",
+                "size": max(8, int(0.7 * high * row_px)),
+                "line": {"color": INK, "width": 2},
+            },
+            showlegend=False,
+            **pointed_at(hovers),
+            **place,
+        )
+    figure.update_yaxes(
+        range=[len(models) - 0.45, -0.55],
+        tickvals=list(range(len(models))),
+        ticktext=labels,
+        showgrid=False,
+    )
+    for at in range(len(sets)):
+        place = panels.place(at)
+        figure.update_yaxes(showticklabels=place["col"] == 1, **place)
+    largest = max(max(abs(row["1 %"]), abs(row["99 %"])) for row in rows)
+    figure.update_xaxes(
+        range=[-1.08 * largest or -1, 1.08 * largest or 1],
+        nticks=7,
+        # Above the line of the grid, which would hide a shape.
+        zeroline=True,
+        zerolinecolor=INK,
+        zerolinewidth=1,
+    )
+    below_px = 64
+    title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
+    last = {"row": panels.n_rows}
+    figure.update_xaxes(
+        title_text="cosine towards the group →" if len(several) > 1 else title, **last
+    )
+    if len(several) > 1:
+        below_px += 30
+        figure.update_layout(
+            legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+        )
+    figure.update_layout(barmode="overlay")
+    return dress(figure, "", [], panels.height, panels.title_px, below_px)
+
+
+def _hover_of_set(row: Mapping[str, Any]) -> str:
+    from wefe.plotting._labels import wrap
+
+    towards = "" if row["group"] is None else f" towards {wrap(row['group'], 40)}"
+    return (
+        f"<b>{wrap(row['model_name'])}</b><br>"
+        f"{wrap(row['set'], 60)}, {row['n']:,} words{towards}<br>"
+        f"mean {row['mean']:.3f}, without sign {row['mean_abs']:.3f}<br>"
+        f"median {row['50 %']:.3f}, middle half {row['25 %']:.3f} to {row['75 %']:.3f}<br>"
+        f"98 % of them {row['1 %']:.3f} to {row['99 %']:.3f}"
+    )

@@ -591,12 +591,53 @@ def _mitigation(summary: Mapping[str, Any]) -> Iterator[str]:
         )
         if quality:
             yield f"Quality of {pair}: {quality}."
+        how = next(m["how"] for m in summary["models"] if m["label"] == change["model"])
+        about = [
+            part
+            for part in summary["explored"]
+            if part["criterion"] == (how or {}).get("criterion")
+        ]
+        yield from _left_over(about, change["model"], change["base"])
     for model in summary["models"]:
         notes = (model["how"] or {}).get("notes") or []
         if notes:
             yield _sentence(
                 f"Note on how {a_model(model['label'])} was made: {_short(notes[0])}"
                 + (f" ({count(len(notes) - 1, 'more note')} below)" if notes[1:] else "")
+            )
+
+
+def _left_over(explored: Sequence[Mapping[str, Any]], model: str, base: str) -> Iterator[str]:
+    """Say what lies along a direction, and around words, before and after."""
+    for part in explored:
+        spread = {
+            row["model_name"]: row["mean_abs"]
+            for row in part["distribution"]
+            if row["set"] == "vocabulary" and row["group"] in (None, part["groups"][0])
+        }
+        texts = []
+        if model in spread and base in spread:
+            texts.append(
+                f"frequent words lie {number(spread[model])} from 0 in the mean "
+                f"({number(spread[base])} before)"
+            )
+        for each in part["words"]:
+            rows = {row["model"]: row for row in each["rows"] if row["why"] is None}
+            if model in rows and base in rows:
+                most = rows[base]["most"]
+                after, before = (
+                    next(share["share"] for share in rows[of]["shares"] if share["group"] == most)
+                    for of in (model, base)
+                )
+                texts.append(
+                    f"of the neighbours of {a_name(each['word'])}, {_percent(after)} lean to "
+                    f"{a_name(most)} ({_percent(before)} before)"
+                )
+        if texts:
+            towards = f" towards {a_name(part['groups'][0])}" if len(part["groups"]) > 2 else ""
+            yield (
+                f"{a_model(model)}, along the direction of {a_name(part['criterion'])}{towards}: "
+                f"{'; '.join(texts[:4])}."
             )
 
 

@@ -28,6 +28,14 @@ _BOLUKBASI = (
     "T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer Programmer "
     "as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016."
 )
+_KUMAR = (
+    "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
+    "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
+)
+_GONEN = (
+    "H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender "
+    "Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
+)
 _MANZINI = (
     "T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian is to "
     "Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019."
@@ -87,6 +95,31 @@ METRICS: dict[str, Method] = {
         "S. Schröder, A. Schulz, F. Hinder and B. Hammer. The SAME score: Improved cosine based "
         "bias score for word embeddings. 2022.",
     ),
+    "sc-weat": Method(
+        "How far each target word leans to one attribute set rather than to the other, in standard "
+        "deviations of its similarities; the mean over the words.",
+        _CALISKAN,
+    ),
+    "eqt": Method(
+        "The share of analogies between paired target words that give an attribute word back: 1 if "
+        "the groups are exchangeable.",
+        "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019.",
+    ),
+    "proximity-bias": Method(
+        "The share of the nearest neighbours of attribute words that are near because of the bias "
+        "direction, which the target words define.",
+        _KUMAR,
+    ),
+    "gipe": Method(
+        "The proximity bias of attribute words, in which a word counts for more if it is itself "
+        "such a neighbour of the others.",
+        _KUMAR,
+    ),
+    "pmn": Method(
+        "The percentage of the nearest neighbours of attribute words that lean to the first target "
+        "group; 50 if two groups are alike.",
+        _GONEN,
+    ),
     "gweat": Method(
         "WEAT for several pairs of target and attribute sets: whether each target set is closer to "
         "its own attribute set than the others are.",
@@ -117,6 +150,11 @@ QUESTIONS: dict[str, str] = {
     "ripa": "how far do attribute words reach along the line of a pair of target words?",
     "direct-bias": "how much of neutral words lies along the bias direction?",
     "same": "how far do attribute words lean to one of the target groups?",
+    "sc-weat": "does each word of a set lean to one attribute set?",
+    "eqt": "do analogies between the groups give neutral words back?",
+    "proximity-bias": "which share of the neighbours of words is near because of the bias?",
+    "gipe": "as proximity bias, weighted by how the words are near each other",
+    "pmn": "which percentage of the neighbours of words leans to the first group?",
     "gweat": "is each target set closer to its own attribute set than the others are?",
     "seat": "as WEAT, with vectors of short sentences instead of words",
     "ceat": "as WEAT, over many sentences in which the words occur",
@@ -190,8 +228,7 @@ MITIGATIONS: dict[str, Method] = {
     ),
     "repulsion-attraction-neutralization": Method(
         "Moves words away from biased neighbours and from the bias direction, but not far.",
-        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
-        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.",
+        _KUMAR,
     ),
 }
 

@@ -48,21 +48,14 @@ def to_html(results: StudyResults) -> str:
     >>> html[:15], html.count("<h1")
     ('<!doctype html>', 1)
     """
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
     from wefe._same_words import without_logging
     from wefe.report._figures import figures
 
     summary = summarize(results)
     with without_logging("wefe"):
         drawn = figures(results, summary)
-    # The first stands above all others, so that it sees what goes wrong in them.
-    parts = (_file("errors.js"), get_plotlyjs(), _file("report.js"))
-    scripts = [_script(part) for part in parts]
-    environment = _environment(autoescape=True)
-    environment.filters["json"] = lambda value: Markup(script_json(value))
-    return environment.get_template("report.html.jinja").render(
+    return html_page(
+        "report.html.jinja",
         **summary,
         figures=drawn,
         asks={
@@ -70,6 +63,29 @@ def to_html(results: StudyResults) -> str:
             for each in summary["methods"]["metrics"]
         },
         most_words=MOST_WORDS,
+    )
+
+
+def html_page(template: str, **content: Any) -> str:
+    """Return a page with style and scripts in it, so that it needs no other file.
+
+    Parameters
+    ----------
+    template : str
+        A template that extends 'base.html.jinja'.
+    **content
+        What it shows; texts are escaped.
+    """
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    # The first stands above all others, so that it sees what goes wrong in them.
+    parts = (_file("errors.js"), get_plotlyjs(), _file("report.js"))
+    scripts = [_script(part) for part in parts]
+    environment = _environment(autoescape=True)
+    environment.filters["json"] = lambda value: Markup(script_json(value))
+    return environment.get_template(template).render(
+        **content,
         # The only script that may run is this one: by its hash, not by where it stands.
         script_hashes=Markup(" ".join(f"'{_hash(part)}'" for part in scripts)),
         scripts=[Markup(part) for part in scripts],

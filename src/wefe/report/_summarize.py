@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wefe._visible import visible
+from wefe.report._explored import explored
 from wefe.report._methods import AGGREGATIONS
 from wefe.report._provenance import methods_of, provenance
 from wefe.report._words import words_by_query
@@ -46,6 +47,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
         - 'pairs': how sure it is that the first model of each ranking is ahead of the second.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': what else was asked for.
+        - 'explored': per criterion, where words lie along its directions.
         - 'warnings': by kind, with where; 'gaps': what has no value, and why.
         - 'words': per query set and query, word sets, lost words and individual biases.
         - 'methods', 'provenance': how all this was made.
@@ -97,6 +99,7 @@ def _tables(results: StudyResults) -> dict[str, Any]:
         "quality": _quality(results),
         "silhouettes": list(_silhouettes(results)),
         "directions": list(_directions(results)),
+        "explored": list(explored(results)),
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
         "gaps": _gaps(results, tidy),

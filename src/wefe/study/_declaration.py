@@ -28,6 +28,7 @@ from wefe.study._entries import (
 )
 from wefe.study._extras import (
     AuditEntry,
+    ExploreEntry,
     ExternalEntry,
     Limits,
     MitigationEntry,
@@ -106,6 +107,9 @@ class Declaration(Part):
     )
     intervals: Intervals = Field(default=Intervals(), description="Bootstrap intervals of scores")
     audit: AuditEntry = Field(default=AuditEntry(), description="What the scores do not show")
+    explore: ExploreEntry = Field(
+        default=ExploreEntry(), description="Where words lie along bias directions"
+    )
     mitigations: list[MitigationEntry] = Field(default=[], description="Mitigations to compare")
     silhouettes: list[SilhouetteEntry] = Field(default=[], description="Silhouettes to attach")
     external: list[ExternalEntry] = Field(
@@ -192,6 +196,8 @@ class Declaration(Part):
             {key: value for key, value in each.items() if key not in model.options_of_other_kind}
             for model, each in zip(self.models, plain["models"], strict=True)
         ]
+        if not self.explore.criteria:
+            del plain["explore"]
         return plain
 
 
@@ -424,6 +430,9 @@ def _for_encoders(study: Declaration) -> Iterator[tuple[Location, str]]:
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
                 "(source = ...). Ask it in a study of its own",
             )
+    if study.explore.criteria and not tables:
+        text = "all models are encoders; words are explored in vocabularies, which they lack"
+        yield ("explore", "criteria"), text
     for i, mitigation in enumerate(study.mitigations):
         wrong = [name for name in mitigation.models or () if name in study.model_labels]
         wrong = [name for name in wrong if name not in tables]

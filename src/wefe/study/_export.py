@@ -26,7 +26,12 @@ Format: TypeAlias = Literal["csv", "json", "parquet"]
 # A file name may have 255 bytes; two names of a study go into one.
 _LONGEST_PART = 80
 _SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
-_TABLES = (*("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),)
+# Of what is explored, a file for each kind of table.
+_EXPLORED = ("models", "distribution", "extremes", "words", "neighbors")
+_TABLES = (
+    *("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),
+    *(f"explore_{name}" for name in _EXPLORED),
+)
 
 
 class _Table(NamedTuple):
@@ -60,7 +65,8 @@ def export(
     -------
     list of str
         Names of the files: 'results' (the tidy table), 'failures', 'quality' if the study asks for
-        it (a row per model and benchmark, with the items used and the reason for NaN), then
+        it (a row per model and benchmark, with the items used and the reason for NaN),
+        'explore_models' and the other tables of `StudyResults.explore` likewise, then
         'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall.
         'provenance.json' is last; it says what each file holds, since names of query sets are
         shortened in names of files, and has the study with its models, versions and words.
@@ -105,6 +111,10 @@ def _tables(results: StudyResults) -> Iterator[_Table]:
     yield _Table({"table": "failures"}, results.failures())
     if results.of_kind("quality"):
         yield _Table({"table": "quality"}, _quality(results))
+    explored = results.explore()
+    if explored is not None:
+        for name in _EXPLORED:
+            yield _Table({"table": f"explore_{name}"}, getattr(explored, name))
     asked = [name for metric in results.plan.metrics for name in metric.query_sets]
     for name in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
         frames = {}

@@ -1,4 +1,4 @@
-"""What a study may add: mitigations, silhouettes, other columns, audits and limits."""
+"""What a study may add: mitigations, pages, silhouettes, other columns, audits and limits."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from wefe.query import Query
 from wefe.study._parts import (
     Name,
     Part,
+    at_key,
     blaming,
     check_each,
     check_metric_params,
@@ -65,6 +66,47 @@ class AuditEntry(Part):
         check_each((), value, list_criteria(), "no criterion")
         check_once(value)
         return value
+
+
+class ExploreEntry(Part):
+    """Where words lie along the bias directions of each model."""
+
+    criteria: list[str] = Field(
+        default=[], description="Criteria along whose directions words are shown: gender, ..."
+    )
+    words: list[str] = Field(default=[], description="Words whose neighbours are looked at")
+    n_extremes: int = Field(default=10, ge=1, description="Extreme words per group")
+    among: int = Field(
+        default=50_000,
+        ge=1,
+        description="How many words from the start of a vocabulary count as frequent",
+    )
+    k: int = Field(default=100, ge=1, description="Nearest neighbours of each of the words")
+    theta: float = Field(
+        default=0.05, ge=0, description="A neighbour is biased if its indirect bias is above it"
+    )
+
+    @field_validator("criteria")
+    @classmethod
+    def _are_known(cls, value: list[str]) -> list[str]:
+        return AuditEntry._are_known(value)
+
+    @field_validator("words")
+    @classmethod
+    def _are_words(cls, value: list[str]) -> list[str]:
+        empty = [position for position, word in enumerate(value) if not word.strip()]
+        if empty:
+            raise PlacedError([((position,), "must not be empty") for position in empty])
+        check_once(value)
+        return value
+
+    @model_validator(mode="after")
+    def _say_along_what(self) -> ExploreEntry:
+        # Without it nothing would be done, and nobody would know.
+        if not self.criteria and self.model_fields_set - {"criteria"}:
+            with at_key("criteria"):
+                raise ValueError("names no criterion, so nothing is explored; write ['gender']")
+        return self
 
 
 class MitigationEntry(Part):

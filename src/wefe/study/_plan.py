@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from wefe.metrics._base import Scale
 from wefe.query import Query
 
-Kind: TypeAlias = Literal["score", "words", "direction", "silhouette", "quality"]
+Kind: TypeAlias = Literal["score", "words", "direction", "silhouette", "quality", "explore"]
 
 
 #: What stands for all query sets together, in tables and in `StudyResults.rankings`.
@@ -103,14 +103,14 @@ class Task:
     ----------
     kind : str
         'score' (a metric's answer to a query), 'words' (what look-up found for a query, and the
-        individual biases of its words), 'direction' (audit of a bias direction), 'silhouette' or
-        'quality' (a benchmark).
+        individual biases of its words), 'direction' (audit of a bias direction), 'silhouette',
+        'quality' (a benchmark) or 'explore' (the page of a model, or of a word in it).
     model : str
         Label of the model.
     place : dict of str
-        Where the result belongs: 'metric', 'query_set', 'query', 'criterion', 'benchmark' (those
-        that the kind has). 'query' is the name as tables have it: of a subquery, where the metric
-        takes the query apart.
+        Where the result belongs: 'metric', 'query_set', 'query', 'criterion', 'word', 'benchmark'
+        (those that the kind has). 'query' is the name as tables have it: of a subquery, where the
+        metric takes the query apart.
     identity : dict
         All that decides the result, but for the vectors: the instruction by which it is computed.
         Queries are in it by their digest; ``Plan.queries`` has them.

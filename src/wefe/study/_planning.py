@@ -186,6 +186,8 @@ class Planner:
         for criterion in self._declaration.audit.criteria:
             identity = {"criterion": criterion, **self._forms}
             yield Task("direction", model.label, {"criterion": criterion}, identity)
+        if not model.is_encoder:
+            yield from self._pages(model)
         for silhouette in self._declaration.silhouettes:
             yield from self._silhouettes(model, silhouette)
         quality = self._declaration.quality
@@ -254,6 +256,17 @@ class Planner:
             None,
         )
         return unpaired_params(entry.metric, entry.params, query_set, paired)
+
+    def _pages(self, model: PlannedModel) -> Iterator[Task]:
+        explore = self._declaration.explore
+        for criterion in explore.criteria:
+            about = {"criterion": criterion, **self._forms}
+            what = {"n": explore.n_extremes, "among": explore.among}
+            yield Task("explore", model.label, {"criterion": criterion}, {**about, **what})
+            for word in explore.words:
+                of_word = {"word": word, "k": explore.k, "theta": explore.theta}
+                place = {"criterion": criterion, "word": word}
+                yield Task("explore", model.label, place, {**about, **of_word})
 
     def _silhouettes(self, model: PlannedModel, entry: SilhouetteEntry) -> Iterator[Task]:
         if entry.models is not None and model.label not in entry.models:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import os
 
     from wefe.silhouette import Silhouette
+    from wefe.study._explored import Explored
 
 Status: TypeAlias = Literal["done", "failed", "missing"]
 
@@ -351,6 +352,18 @@ class StudyResults:
             score = None if outcome.value is None else outcome.value["score"]
             table.loc[task.model, task.place["benchmark"]] = math.nan if score is None else score
         return table
+
+    def explore(self) -> Explored | None:
+        """Return where words lie along bias directions; None if the study does not ask.
+
+        Returns
+        -------
+        Explored
+            Tidy tables: `models`, `distribution`, `extremes`, `words` and `neighbors`.
+        """
+        from wefe.study._explored import explored
+
+        return explored(self)
 
     # To read and to keep
 

@@ -277,10 +277,14 @@ class OpenedVariant:
         self.unit = unit
         self._tasks = dict(variant.tasks)
         self.model = base
+        #: The model before mitigation, where a task asks for it: it may have far to travel.
+        self.original: WordEmbeddingModel | None = None
         known: dict[str, Any] = {}
         if variant.mitigation is not None:
             self.model, known["mitigation"] = variant.mitigation.apply(base)
             self.model.name = variant.label
+            if any(task.kind == "explore" for _, task in variant.tasks):
+                self.original = base
         # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
         # (It does so for one thread; a cluster may use several.)
         self._metrics: dict[tuple[str, int], BaseMetric] = {}
@@ -389,8 +393,10 @@ def _place(task: Task) -> Any:
 
 
 def _needs_vocabulary(task: Task) -> bool:
-    """Tell whether the metric of a score looks at more words than its query has."""
-    return task.kind == "score" and get_metric(task.identity["metric"]).needs_vocabulary
+    """Tell whether a task looks at more words than its query, or its criterion, has."""
+    if task.kind == "score":
+        return get_metric(task.identity["metric"]).needs_vocabulary
+    return task.kind == "explore"
 
 
 def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
@@ -514,6 +520,40 @@ def _run_quality(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, An
     return {name: _plain(part) for name, part in score.items()}
 
 
+def _run_explore(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+    from wefe.embeddings import get_embeddings_from_set
+    from wefe.explore import bias_directions, model_page, word_page
+
+    model, forms = opened.model, what["preprocessors"]
+    before = model if opened.original is None else opened.original
+    word = what.get("word")
+    if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
+        return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
+    try:
+        # Of the original model, so that what a mitigation left along them shows.
+        directions = bias_directions(before, what["criterion"], preprocessors=forms)
+        if word is None:
+            page = model_page(
+                model, directions, n=what["n"], among=what["among"], preprocessors=forms
+            ).to_dict()
+        else:
+            page = word_page(
+                *(model, word, directions),
+                k=what["k"],
+                theta=what["theta"],
+                original=opened.original,
+                preprocessors=forms,
+            ).to_dict()
+    except ValueError as error:  # no set is complete, or the word has no direction
+        return {"page": None, "nan_reason": str(error)}
+    # Names of the model are not kept, as another one with these vectors may share the page.
+    plain = {key: part for key, part in page.items() if key not in ("model", "map", "map_method")}
+    for rows in ("distribution", "extremes"):
+        for row in plain.get(rows, ()):
+            del row["model"]
+    return {"page": _plain(plain), "nan_reason": None}
+
+
 def _nameless(text: str) -> dict[str, Any]:
     """Return a result without the model's name: another one with these vectors may share it."""
     data: dict[str, Any] = json.loads(text)
@@ -528,6 +568,7 @@ _RUN: Mapping[str, _Run] = {
     "direction": _run_direction,
     "silhouette": _run_silhouette,
     "quality": _run_quality,
+    "explore": _run_explore,
 }
 
 

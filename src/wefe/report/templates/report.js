@@ -15,15 +15,18 @@
     "#d4d4d4": "#3c434c",
     white: "rgba(0,0,0,0)",
   };
-  const recoloured = (value) => {
+  // A word may be "white", too: only what is called a colour is one.
+  const recoloured = (value, key = "") => {
     if (typeof value === "string") {
-      return Object.hasOwn(DARK, value)
+      return key.toLowerCase().endsWith("color") && Object.hasOwn(DARK, value)
         ? DARK[value]
         : value.replace(/color:#555555/g, `color:${DARK["#555555"]}`);
     }
-    if (Array.isArray(value)) return value.map(recoloured);
+    if (Array.isArray(value)) return value.map((part) => recoloured(part, key));
     if (value && typeof value === "object") {
-      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, recoloured(part)]));
+      return Object.fromEntries(
+        Object.entries(value).map(([name, part]) => [name, recoloured(part, name)])
+      );
     }
     return value;
   };

@@ -1,0 +1,375 @@
+"""Pages of words and models as one HTML file: figures, tables, and how to read them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wefe._checks import check_sequence, found
+from wefe._visible import visible
+from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
+from wefe.explore import ModelPage, WordPage
+from wefe.explore._directions import BiasDirections
+from wefe.explore._maps import METHODS
+from wefe.report._explored import NOTHING
+from wefe.report._figures import Figure, _as_data, _visible
+from wefe.report._findings import count, listed
+from wefe.report._render import html_page
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from wefe.explore import StatisticCorrelation
+
+_Page = TypeVar("_Page", ModelPage, WordPage)
+
+# Neighbours that stand in the text; the others are folded.
+_NEAREST = 12
+_BUTTONS_PX = 24
+
+
+def page_html(
+    pages: Sequence[WordPage | ModelPage] | WordPage | ModelPage,
+    *,
+    analogies: Mapping[str, pd.DataFrame] | None = None,
+    correlations: Sequence[StatisticCorrelation] = (),
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """Return pages of words and models as one HTML page.
+
+    It is one file without any other: no network is used, and its Content-Security-Policy forbids
+    it. Whatever comes from vocabularies and names is shown as text. It says how to read the
+    numbers, and what they do not show.
+
+    Parameters
+    ----------
+    pages : sequence of WordPage or ModelPage
+        What :func:`wefe.explore.word_page` and :func:`wefe.explore.model_page` return, or one of
+        them. Models of one criterion share their figures, so that they can be compared.
+    analogies : mapping from str to DataFrame, optional
+        By the name of the model, what :func:`wefe.explore.generate_analogies` returns.
+    correlations : sequence of StatisticCorrelation, optional
+        What :func:`wefe.explore.correlate_with_statistic` returns.
+    title : str, optional
+        By default the words, or the models.
+    facts : mapping, optional
+        What else there is to say of where the numbers are from, such as ``{"Seed": 0}``.
+
+    Returns
+    -------
+    str
+        About 5 MB, most of which is the library that draws the figures.
+
+    Raises
+    ------
+    TypeError
+        If one of `pages` is no page.
+    ValueError
+        If there is nothing to show.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.explore import word_page
+    >>> html = page_html(word_page(load_test_model(), "nurse", k=20))
+    >>> html[:15], html.count("<h1")
+    ('<!doctype html>', 1)
+    """
+    from wefe import __version__
+
+    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
+    for page in given:
+        if not isinstance(page, WordPage | ModelPage):
+            raise TypeError(f"pages must be of words or models; got {found(page)}.")
+    words = [page for page in given if isinstance(page, WordPage)]
+    models = [page for page in given if isinstance(page, ModelPage)]
+    pairs = dict(analogies or {})
+    if not (words or models or pairs or correlations):
+        raise ValueError("there is nothing to show: pages is empty.")
+    drawn = [*_of_models(models), *_of_words(words), *_of_statistics(correlations)]
+    directions = _directions([page.directions for page in given])
+    names = dict.fromkeys(
+        [page.word for page in words]
+        or [page.model_name for page in models]
+        or [*pairs, *(one.model_name for one in correlations)]
+    )
+    content = {
+        "title": title or listed(list(names), 4),
+        "models": [_model(position, page) for position, page in enumerate(models)],
+        "groups_of_models": [
+            {"name": part[0].directions.name, "models": [page.model_name for page in part]}
+            for part in _alike(models)
+        ],
+        "words": [_word(position, page) for position, page in enumerate(words)],
+        "groups_of_words": [
+            {"name": part[0].directions.name, "groups": list(part[0].directions.groups)}
+            for part in _alike(words)
+        ],
+        "analogies": [
+            {"model": model, "rows": table.to_dict("records")} for model, table in pairs.items()
+        ],
+        "correlations": [_correlation(one) for one in correlations],
+        "directions": directions,
+        "weak": [each for each in directions if each["weak"]],
+        "thetas": sorted({f"{page.theta:g}" for page in words}),
+        "provenance": _provenance(words, models, facts or {}),
+        "version": __version__,
+    }
+    figures = {
+        each.id: Figure(each.id, visible(each.caption), visible(each.alt), each.data)
+        for each in drawn
+    }
+    return html_page("page.html.jinja", **_visible(content), figures=figures)
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    pages: Sequence[WordPage | ModelPage] | WordPage | ModelPage,
+    **options: Any,
+) -> None:
+    """Write pages of words and models as one HTML file; `path` is what it was, or the whole page.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    pages : sequence of WordPage or ModelPage
+        What is shown; see :func:`page_html`.
+    **options
+        Those of :func:`page_html`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from wefe import load_test_model
+    >>> from wefe.explore import model_page
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(Path(folder, "model.html"), model_page(load_test_model()))
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['model.html']
+    """
+    from wefe._files import atomic_file, check_writable
+
+    check_writable(path)
+    text = page_html(pages, **options)
+    with atomic_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
+    """Return pages by criterion: only those can stand in one figure."""
+    parts: dict[tuple[str, tuple[str, ...]], list[_Page]] = {}
+    for page in pages:
+        parts.setdefault((page.directions.name, page.directions.groups), []).append(page)
+    return list(parts.values())
+
+
+# Figures
+
+
+def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
+    import pandas as pd
+
+    from wefe.explore._model_page import sides
+    from wefe.plotting import plot_extremes, plot_projections
+
+    for position, part in enumerate(_alike(pages)):
+        directions = part[0].directions
+        name, groups = directions.name, list(directions.groups)
+        labels = listed([page.model_name for page in part])
+        spread = pd.concat([page.distribution for page in part], ignore_index=True)
+        widest = spread.iloc[int(spread["mean_abs"].argmax())]
+        projections = pd.concat([page.projections for page in part], ignore_index=True)
+        projections.attrs["groups"] = groups
+        yield Figure(
+            f"spread-{position}",
+            f"Projections of words on the direction of {name}, in {labels}. Tick: median. Named: "
+            "the words at both ends. Many words are a histogram, scaled to its highest bar.",
+            f"How the words of {count(spread['set'].nunique(), 'list')} spread along the "
+            f"direction. Farthest from 0 on average: {widest['set']} in {widest['model']}, "
+            f"{widest['mean_abs']:.3f}. The table has the numbers.",
+            _as_data(plot_projections(projections, **sides(groups))),
+        )
+        extremes = pd.concat([page.extremes for page in part], ignore_index=True)
+        if extremes.empty:
+            continue
+        first = extremes.iloc[int(extremes["projection"].argmax())]
+        yield Figure(
+            f"extremes-{position}",
+            f"Words that lie farthest towards each group of {name}, in {labels}: their cosine with "
+            "the direction towards it. Words to which a group rightly belongs are left out.",
+            f"Bars of the farthest words of {listed(groups)}. The longest is {first['word']}, "
+            f"{first['projection']:.3f} towards {first['group']} in {first['model']}.",
+            _as_data(plot_extremes(extremes, groups=groups)),
+        )
+
+
+def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
+    import pandas as pd
+
+    from wefe.plotting import plot_group_shares
+
+    for position, part in enumerate(_alike(pages)):
+        groups = list(part[0].directions.groups)
+        usual = {page.model_name: page.vocabulary_shares for page in part}
+        shares = [(page.model_name, page.word, page.neighbor_shares) for page in part]
+        shares += [(model, "(frequent words)", share) for model, share in usual.items()]
+        table = pd.DataFrame(
+            [
+                (model, word, group, share)
+                for model, word, values in shares
+                for group, share in values.items()
+            ],
+            columns=["model", "word", "group", "share"],
+        )
+        yield Figure(
+            f"shares-{position}",
+            "Groups that the nearest neighbours lean to. Below, those that all frequent words lean "
+            "to: what is to be expected by chance. Dashed: equal shares.",
+            f"Stacked bars of the shares of {listed(groups)} among the neighbours of "
+            f"{listed(list(dict.fromkeys(page.word for page in part)))}. The texts and the table "
+            "have the numbers.",
+            _as_data(plot_group_shares(table, groups=groups)),
+        )
+    for position, page in enumerate(pages):
+        nearest = listed(list(page.neighbors["neighbor"].head(3)))
+        colour = "which group a word leans to"
+        if not (page.directions.is_binary or "group" in page.map):
+            colour = "how far a word leans to its group"
+        yield Figure(
+            f"map-{position}",
+            f"The neighbourhood of {page.word} in {page.model_name}, drawn by "
+            f"{METHODS[page.map_method]}. Distances in the drawing are not those in the space. "
+            f"Colour: {colour}. Ring: indirect bias above {page.theta:g}.",
+            f"Map of {page.word} and its {len(page.neighbors)} nearest neighbours, the nearest of "
+            f"which are {nearest}. The table has all of them.",
+            _with_room(_as_data(page.plot())),
+        )
+
+
+def _with_room(data: dict[str, Any]) -> dict[str, Any]:
+    """Keep the end of the scale of colours below the buttons."""
+    data["layout"]["margin"]["t"] += _BUTTONS_PX
+    data["layout"]["height"] += _BUTTONS_PX
+    return data
+
+
+def _of_statistics(correlations: Iterable[StatisticCorrelation]) -> Iterator[Figure]:
+    for position, one in enumerate(correlations):
+        yield Figure(
+            f"statistic-{position}",
+            f"Each point is a word: to the right its {one.statistic_name}, upwards its bias "
+            f"({one.bias_name}) in {one.model_name}. Line of least squares, with its interval.",
+            f"Scatter plot of {count(one.n, 'word')}. Pearson correlation "
+            f"{one.pearson.value:.2f}, slope of the line {one.slope.value:.3g}.",
+            _as_data(one.plot()),
+        )
+
+
+# What is said
+
+
+def _model(position: int, page: ModelPage) -> dict[str, Any]:
+    own = page.to_dict()
+    by_group = "group" in page.distribution
+    return own | {
+        "id": f"model-{position}",
+        "n_words": int(page.distribution["n"].iloc[0]) if len(page.distribution) else 0,
+        "by_group": by_group,
+        "farthest": [
+            {
+                "group": group,
+                "words": [row for row in own["extremes"] if row["group"] == group],
+            }
+            for group in page.directions.groups
+        ],
+    }
+
+
+def _word(position: int, page: WordPage) -> dict[str, Any]:
+    own = page.to_dict()
+    # What a mitigation leaves is rounding: it leans nowhere.
+    leans_to = page.leans_to if page.projection.max() >= NOTHING else None
+    towards = leans_to or page.directions.groups[0]
+    return own | {
+        "leans_to": leans_to,
+        "percentile": own["percentile"] if page.direct_bias >= NOTHING else None,
+        "id": f"word-{position}",
+        "several": not page.directions.is_binary,
+        "towards": towards,
+        "cosine": own["projection"][towards],
+        "share": own["neighbor_shares"][towards],
+        "usual": own["vocabulary_shares"][towards],
+        "original": page.directions.model_name,
+        "nearest": own["neighbors"][:_NEAREST],
+        "map": None,
+    }
+
+
+def _correlation(one: StatisticCorrelation) -> dict[str, Any]:
+    return {
+        "model": one.model_name,
+        "statistic": one.statistic_name,
+        "bias": one.bias_name,
+        "n": one.n,
+        "lost": list(one.lost),
+        "nan_reason": one.nan_reason,
+        "level": one.confidence_level,
+        "estimates": [
+            {"name": name, "value": each.value, "lower": each.lower, "upper": each.upper}
+            for name, each in (
+                ("Pearson correlation", one.pearson),
+                ("Spearman correlation", one.spearman),
+                ("slope of the line", one.slope),
+            )
+        ],
+    }
+
+
+def _directions(given: Iterable[BiasDirections]) -> list[dict[str, Any]]:
+    """Return what is known of each direction, once."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in given:
+        ratios = [*each.explained_variance_ratio.tolist(), 0.0, 0.0]
+        taken = sum(ratios[: len(each.subspace)])
+        weak = taken < LEAST_RATIO
+        if each.is_binary:
+            weak = weak or ratios[0] < LEAST_RATIO_TO_SECOND * ratios[1]
+        rows[each.model_name, each.name] = {
+            "model": each.model_name,
+            "criterion": each.name,
+            "groups": list(each.groups),
+            "n_sets": len(each.sets),
+            "n_lost": each.n_lost,
+            "sets": [" – ".join(words) for words in each.sets],
+            "n_directions": len(each.subspace),
+            "taken": taken,
+            "first": ratios[0],
+            "second": ratios[1],
+            "weak": weak,
+        }
+    return list(rows.values())
+
+
+def _provenance(
+    words: Sequence[WordPage], models: Sequence[ModelPage], facts: Mapping[str, object]
+) -> dict[str, str]:
+    """Return where the numbers are from."""
+    pages: list[WordPage | ModelPage] = [*words, *models]
+    rows = {"Models": dict.fromkeys(page.model_name for page in pages)}
+    rows["Criterion"] = dict.fromkeys(page.directions.name for page in pages)
+    if any(page.model_name != page.directions.model_name for page in pages):
+        rows["Directions of"] = dict.fromkeys(page.directions.model_name for page in pages)
+    rows["Neighbours"] = dict.fromkeys(f"{len(page.neighbors):,}" for page in words)
+    rows["Biased above"] = dict.fromkeys(f"{page.theta:g}" for page in words)
+    rows["Map"] = dict.fromkeys(METHODS[page.map_method] for page in words)
+    said = {name: ", ".join(values) for name, values in rows.items() if values}
+    return said | {str(name): str(value) for name, value in facts.items()}

@@ -1,0 +1,130 @@
+"""What a study found along bias directions, as tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from wefe.study._results import StudyResults
+
+
+class Explored(NamedTuple):
+    """Where words lie in each model. Each table begins with 'model_name' and 'criterion'.
+
+    Projections are cosines, in [-1, 1], with the directions of the criterion: those of the original
+    model, if the model is a mitigated one.
+
+    Attributes
+    ----------
+    models : DataFrame
+        A row per page of a model: 'n_sets' and 'n_sets_lost' (definitional sets that it has
+        complete, and others), 'explained_variance' (share of the variance of the sets along the
+        first principal direction), 'n_words_lost' (words of the sets in `distribution`), then
+        'nan_reason', 'status', 'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
+    distribution : DataFrame
+        A row per set of words: 'set', 'group' (None for two groups, of which positive projections
+        are towards the first), 'n', 'mean', 'std', 'mean_abs', and quantiles from '1 %' to '99 %'.
+    extremes : DataFrame
+        A row per word that lies far towards a group: 'group', 'rank', 'word', 'projection'.
+    words : DataFrame
+        A row per word asked for and group: 'word', 'group', 'projection' towards it,
+        'neighbor_share' and 'vocabulary_share' (of its neighbours, and of frequent words, that lean
+        to it); and, the same for all groups, 'leans_to', 'direct_bias', 'percentile',
+        'proximity_bias', 'n_neighbors', 'nan_reason', 'status' and so on. A word without a page has
+        one row, without a group.
+    neighbors : DataFrame
+        A row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
+        'indirect_bias', 'biased'.
+    """
+
+    models: pd.DataFrame
+    distribution: pd.DataFrame
+    extremes: pd.DataFrame
+    words: pd.DataFrame
+    neighbors: pd.DataFrame
+
+
+_PROVENANCE = {
+    "key": "key",
+    "seconds": "seconds",
+    "finished": "finished",
+    "wefe_version": "version",
+}
+_STATE = ("nan_reason", "status", "failure", *_PROVENANCE)
+_OF_MODEL = ("n_sets", "n_sets_lost", "explained_variance", "n_words_lost")
+_NUMBERS_OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
+_BY_GROUP = ("projection", "neighbor_shares", "vocabulary_shares")
+_DISTRIBUTION = ("set", "group", "n", "mean", "std", "mean_abs")
+_QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
+_NEIGHBOR = ("rank", "neighbor", "cosine", "leans_to", "projection", "indirect_bias", "biased")
+_TEXTS = {
+    *("model_name", "criterion", "set", "group", "word", "leans_to", "neighbor"),
+    *("nan_reason", "status", "failure", "key", "finished", "wefe_version"),
+}
+_WHOLE = ("n", "n_sets", "n_sets_lost", "n_words_lost", "n_neighbors", "rank")
+_TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
+
+
+def explored(results: StudyResults) -> Explored | None:
+    """Return the tables; None if the study explores nothing."""
+    if not results.of_kind("explore"):
+        return None
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in Explored._fields}
+    for task, outcome in results.of_kind("explore"):
+        value = outcome.value or {}
+        page = value.get("page") or {}
+        place = {"model_name": task.model, **task.place}
+        state = {
+            "nan_reason": value.get("nan_reason"),
+            "status": outcome.status,
+            "failure": outcome.reason,
+            **{column: getattr(outcome, name) for column, name in _PROVENANCE.items()},
+        }
+        if "word" in place:
+            rows["words"] += ({**place, **row, **state} for row in _of_groups(page))
+            rows["neighbors"] += ({**place, **row} for row in page.get("neighbors", ()))
+            continue
+        ratio = page.get("explained_variance_ratio") or [None]
+        rows["models"].append(
+            {**place, **_some(page, _OF_MODEL), "explained_variance": ratio[0], **state}
+        )
+        for name in ("distribution", "extremes"):
+            rows[name] += ({**place, **row} for row in page.get(name, ()))
+    head = ("model_name", "criterion")
+    return Explored(
+        models=_table(rows["models"], (*head, *_OF_MODEL, *_STATE)),
+        distribution=_table(rows["distribution"], (*head, *_DISTRIBUTION, *_QUANTILES)),
+        extremes=_table(rows["extremes"], (*head, "group", "rank", "word", "projection")),
+        words=_table(
+            rows["words"],
+            (
+                *(*head, "word", "group", "projection", "neighbor_share", "vocabulary_share"),
+                *("leans_to", *_NUMBERS_OF_WORD, *_STATE),
+            ),
+        ),
+        neighbors=_table(rows["neighbors"], (*head, "word", *_NEIGHBOR)),
+    )
+
+
+def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row per group of the page of a word; one row without a group if there is none."""
+    if not page:
+        yield {}
+        return
+    same = _some(page, ("leans_to", *_NUMBERS_OF_WORD))
+    for group in page["projection"]:
+        numbers = {name.removesuffix("s"): page[name][group] for name in _BY_GROUP}
+        yield {"group": group, **numbers, **same}
+
+
+def _some(page: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: page.get(name) for name in names}
+
+
+def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    whole = [{name: row.get(name) for name in columns} for row in rows]
+    table = pd.DataFrame(whole, columns=list(columns), dtype=object)
+    return table.astype({name: _TYPES.get(name, float) for name in columns if name not in _TEXTS})

@@ -1,0 +1,266 @@
+"""The section on where words lie: what it says, draws and escapes."""
+
+import itertools
+import json
+import re
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from wefe.report import summarize, to_html, to_markdown
+from wefe.report._explored import NOTHING
+from wefe.report._figures import figures
+from wefe.study import Study
+
+QUERY = {
+    "targets": {"Female": ["she", "woman"], "Male": ["he", "man"]},
+    "attributes": {"Family": ["home", "children"], "Career": ["office", "salary"]},
+}
+EXPLORE = {"criteria": ["gender", "religion"], "words": ["nurse", "engineer", "qxqx"]}
+BAD = "</script><script>document.documentElement.dataset.pwned=1</script>"
+LONG = "a model whose name says of which corpus, by which method and by whom it was made 300d"
+
+
+def explored(models, folder=".", **more):
+    given = {
+        "name": "Explored",
+        "offline": True,
+        "models": models,
+        "queries": [{"name": "Own", "query": [QUERY]}],
+        "metrics": [{"metric": "weat-es"}],
+        "explore": EXPLORE,
+        **more,
+    }
+    return Study(given, base=folder).run(":memory:", progress=False)
+
+
+@pytest.fixture(scope="module")
+def two():
+    """The demo model and what hard debias makes of it."""
+    hard = {"method": "hard-debias", "criterion": "gender", "name": "hard"}
+    return explored([{"source": "demo"}], mitigations=[hard])
+
+
+@pytest.fixture(scope="module")
+def seven(cuts):
+    """Seven models with names that nobody would choose."""
+    folder, entries = cuts
+    names = [BAD, LONG, "<b>&", "d", "e", "f", "g"]
+    models = [{**entries[i % 2], "name": name} for i, name in enumerate(names)]
+    return explored(models, folder, explore={**EXPLORE, "words": ["nurse", "<i>x</i>"]})
+
+
+def section(html):
+    (found,) = re.findall(r'(?s)<section id="explored".*?</section>', html)
+    return found
+
+
+class _Texts(HTMLParser):
+    """Collects names of elements, and the texts of each cell and paragraph."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.rows, self.texts = [], [], []
+        self.feed(text)
+        self.rows = [[cell.strip() for cell in row] for row in self.rows]
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def changed(results, change):
+    """Return results in which the pages are other ones."""
+    outcomes = [
+        change(task, outcome) if task.kind == "explore" else outcome
+        for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
+    ]
+    return replace(results, outcomes=tuple(outcomes))
+
+
+def test_a_study_without_pages_has_no_section(example):
+    assert summarize(example)["explored"] == []
+    html = to_html(example)
+    assert 'id="explored"' not in html
+    assert 'href="#explored"' not in html
+    assert "Where words lie" not in to_markdown(example)
+
+
+def test_the_summary_has_what_the_tables_have(two):
+    gender, religion = summarize(two)["explored"]
+    assert gender["groups"] == ["female", "male"]
+    assert religion["groups"] == ["jew", "christian", "muslim"]
+    extremes = two.explore().extremes
+    own = extremes[(extremes["model_name"] == "demo") & (extremes["criterion"] == "gender")]
+    for side in gender["extremes"]:
+        words = own[own["group"] == side["group"]]
+        assert [cells[0] for cells in side["ranks"]] == [
+            list(pair) for pair in zip(words["word"], words["projection"], strict=True)
+        ]
+    nurse = gender["words"][0]["rows"][0]
+    assert (nurse["leans_to"], nurse["most"], nurse["n_neighbors"]) == ("female", "female", 100)
+    assert [share["group"] for share in nurse["shares"]] == ["female", "male"]
+    assert sum(share["share"] for share in nurse["shares"]) == pytest.approx(1)
+    json.dumps(gender, allow_nan=False)
+
+
+def test_what_is_left_by_rounding_lies_nowhere(two):
+    gender = summarize(two)["explored"][0]
+    after = gender["words"][0]["rows"][1]
+    assert after["mitigation"] == "hard"
+    assert abs(after["projection"]) < NOTHING
+    assert after["leans_to"] is None
+    # Its neighbours are another matter.
+    assert after["most"] == "female"
+    assert [cells[1] for cells in gender["extremes"][0]["ranks"]] == [None] * 10
+
+
+def test_the_tables_stand_side_by_side(two):
+    rows = _Texts(section(to_html(two))).rows
+    heads = [row for row in rows if row[:1] == ["Rank"]]
+    assert heads == [["Rank", "demo", "demo (hard)mitigated"]] * 5
+    first = next(row for row in rows if row[0] == "1")
+    assert first[1:] == ["hillary 0.45", "–"]
+    (nurse, *_) = [row for row in rows if row[0] == "demo" and len(row) == 6]
+    assert nurse == ["demo", "female", "0.320", "97 %usual 50 %", "3 %usual 50 %", "51 %of 100"]
+    after = next(row for row in rows if row[0] == "demo (hard)mitigated" and len(row) == 6)
+    assert after[1:3] == ["neither", "0.000"]
+
+
+def test_a_word_that_no_model_has_is_said_in_a_line(two):
+    text = "".join(_Texts(section(to_html(two))).texts)
+    assert text.count("qxqx: no model has a value (the model lacks the word 'qxqx').") == 2
+
+
+def test_findings_say_what_mitigation_left(two):
+    findings = {each["title"]: each["sentences"] for each in summarize(two)["findings"]}
+    (text,) = [each for each in findings["What mitigation changed"] if "direction of" in each]
+    assert text.startswith("demo (hard), along the direction of gender: frequent words lie 0.00")
+    assert "(0.056 before); of the neighbours of nurse, 91 % lean to female (97 % before)" in text
+
+
+def test_markdown_has_one_short_table(two):
+    text = to_markdown(two)
+    at = text.index("**Where words lie, gender**")
+    lines = [line for line in text[at:].splitlines() if line.startswith("|")]
+    assert lines == [
+        "| Model | nurse | engineer | qxqx |",
+        "| :--- | :--- | :--- | :--- |",
+        "| demo | female 0.320, 97 % | female 0.046, 72 % | no value |",
+        "| demo (hard) | neither; most neighbours: female, 91 % "
+        "| neither; most neighbours: female, 73 % | no value |",
+    ]
+    assert "religion**" not in text
+
+
+def test_markdown_without_words_has_the_extremes():
+    results = explored([{"source": "demo"}], explore={"criteria": ["gender"]})
+    assert "| demo | hillary, mary and mia | hes, bro and fellow |" in to_markdown(results)
+
+
+def test_figures_have_the_quantiles(two):
+    drawn = figures(two, summarize(two))
+    gender = drawn["explored-0"]
+    table = two.explore().distribution
+    spread = table[(table["criterion"] == "gender") & (table["set"] == "vocabulary")]
+    middle = next(
+        trace
+        for trace in gender.data["data"]
+        if trace["type"] == "bar" and trace["base"] == spread["25 %"].tolist()
+    )
+    assert middle["x"] == pytest.approx((spread["75 %"] - spread["25 %"]).tolist())
+    ticks = next(trace for trace in gender.data["data"] if trace["type"] == "scatter")
+    assert ticks["x"] == spread["50 %"].tolist()
+    assert "right of 0 is towards female, left towards male" in gender.caption
+    assert "female stereotypes in demo: 0.156" in gender.alt
+    # Of three groups, a bar for each, once in the legend.
+    legend = [
+        trace["name"] for trace in drawn["explored-1"].data["data"] if trace.get("showlegend")
+    ]
+    assert legend == ["towards jew", "towards christian", "towards muslim"]
+
+
+def test_no_row_of_a_figure_covers_another(seven):
+    data = figures(seven, summarize(seven))["explored-1"].data["data"]
+    bars = {
+        (trace.get("yaxis"), round(y, 6), width)
+        for trace in data
+        if trace["type"] == "bar"
+        for y, width in [(y, trace["width"]) for y in trace["y"]]
+    }
+    widest = max(width for *_, width in bars)
+    places = sorted({y for axis, y, _ in bars if axis == "y"})
+    assert len(places) == 7 * 3
+    assert all(b - a > widest for a, b in itertools.pairwise(places))
+
+
+def test_names_and_words_are_text(seven):
+    def with_bad_words(task, outcome):
+        page = (outcome.value or {}).get("page")
+        if not page or "extremes" not in page:
+            return outcome
+        extremes = [{**row, "word": BAD} for row in page["extremes"]]
+        spread = [{**row, "set": f"{row['set']} <img src=x>"} for row in page["distribution"]]
+        page = {**page, "extremes": extremes, "distribution": spread}
+        return replace(outcome, value={**outcome.value, "page": page})
+
+    html = section(to_html(changed(seven, with_bad_words)))
+    page = _Texts(html)
+    assert not {"img", "b", "i"} & set(page.tags)
+    assert page.tags.count("script") == 2  # The data of the figures.
+    assert "document.documentElement" in "".join(page.texts)
+
+
+def test_results_that_are_not_there_are_said(two):
+    def without(task, outcome):
+        if task.place["criterion"] == "religion":
+            return replace(outcome, status="missing", value=None)
+        if task.model != "demo":
+            return replace(outcome, status="failed", value=None, reason="Broken: no memory")
+        return outcome
+
+    results = changed(two, without)
+    gender, religion = summarize(results)["explored"]
+    assert gender["models"][1]["why"] == "Broken: no memory"
+    assert religion["groups"] == []
+    assert {each["why"] for each in religion["models"]} == {"not computed yet"}
+    text = "".join(_Texts(section(to_html(results))).texts)
+    assert "no value: Broken: no memory" in text
+    assert "nurse: no model has a value (not computed yet)" in text
+    assert "| demo (hard) | no value | no value | no value |" in to_markdown(results)
+    # A study of which nothing was computed has a report as well.
+    nothing = changed(two, lambda _, outcome: replace(outcome, status="missing", value=None))
+    assert "Where words lie" in to_html(nothing)
+    assert "Where words lie" not in to_markdown(nothing)
+
+
+@pytest.mark.parametrize("which", ["two", "seven"])
+def test_figures_are_drawn_in_a_browser(which, request, chromium, tmp_path):
+    results = request.getfixturevalue(which)
+    path = tmp_path / "page.html"
+    path.write_text(to_html(results), encoding="utf-8")
+    flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000")
+    size, profile = "--window-size=1200,20000", f"--user-data-dir={tmp_path / 'profile'}"
+    flags = (*flags, "--enable-logging=stderr", "--v=0")
+    done = subprocess.run(
+        [chromium, *flags, size, profile, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=True,
+    )
+    assert "data-pwned" not in done.stdout
+    assert "data-errors" not in done.stdout
+    assert "CONSOLE" not in done.stderr
+    drawn = done.stdout.count('data-drawn="yes"')
+    assert drawn == len(figures(results, summarize(results)))

@@ -1,0 +1,252 @@
+"""Pages of words and models: what they say, that names are text, and that they need no network."""
+
+import html.parser
+import re
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.explore import bias_directions, correlate_with_statistic, model_page, word_page
+from wefe.report import page_html, write_page
+
+NASTY = [
+    "<img src=x onerror=document.documentElement.dataset.pwned=1>",
+    "</script><script>alert(1)</script>",
+    "a\x1b[2J\u202eb",
+    "{{ 7 * 7 }}",
+    "&amp;<b>",
+]
+GROUPS = [("<i>she", "h&e"), ("woman", "man"), ("girl", "boy")]
+_EMPTY = {"meta", "br", "img", "hr"}
+
+
+class _Page(html.parser.HTMLParser):
+    """Collects elements, texts, and what is not closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.unclosed, self.texts = [], [], [], []
+        # plotly.js has texts that look like elements.
+        self.feed(re.sub(r"(?s)<script>/\*\*\n\* plotly.js v.*?</script>", "", text))
+        self.close()
+        self.unclosed += self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in _EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+        else:
+            self.unclosed.append(tag)
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", "".join(self.texts))
+
+
+@pytest.fixture(scope="module")
+def nasty_model():
+    words = [
+        *(word for pair in GROUPS for word in pair),
+        *NASTY,
+        *(f"w{letter}" for letter in "bcdfghjklmnp"),
+    ]
+    vectors = np.random.default_rng(0).normal(size=(len(words), 6))
+    vectors[0:6:2, 0] += 5
+    vectors[1:6:2, 0] -= 5
+    return WordEmbeddingModel.from_arrays(words, vectors, name="</title>model & co")
+
+
+@pytest.fixture(scope="module")
+def nasty_pages(nasty_model):
+    words = [word_page(nasty_model, word, GROUPS, k=8, others=NASTY[:1]) for word in NASTY]
+    return [*words, model_page(nasty_model, GROUPS, words={"<list>": NASTY}, n=3)]
+
+
+@pytest.fixture(scope="module")
+def nasty_html(nasty_pages):
+    return page_html(nasty_pages, facts={"Se<ed": "<0>"})
+
+
+def test_every_element_is_closed_and_every_link_leads_somewhere(nasty_html):
+    page = _Page(nasty_html)
+    assert page.unclosed == []
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] for tag, attrs in page.elements if tag == "a"]
+    assert len(links) > 8
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert levels.count(1) == 1
+    assert max(levels) == 3
+
+
+def test_words_and_names_are_text(nasty_html):
+    page = _Page(nasty_html)
+    assert not any(tag in ("img", "i", "b", "list") for tag, _ in page.elements)
+    for word in (*NASTY[:2], *NASTY[3:], "</title>model & co", "<list>", "<0>", "<i>she"):
+        assert word in page.text
+    # What a terminal obeys, or turns the text around, is shown.
+    assert "\x1b" not in nasty_html
+    assert "\u202e" not in nasty_html
+    assert r"a\u001b[2J\u202eb" in page.text
+    # Three of the page itself, and one of data for each figure.
+    assert nasty_html.count("</script>") == 3 + nasty_html.count('type="application/json"')
+
+
+def test_nothing_is_loaded_from_elsewhere(nasty_html):
+    page = _Page(nasty_html)
+    for _, attrs in page.elements:
+        assert "src" not in attrs
+        assert not str(attrs.get("href", "#")).startswith(("http", "//"))
+    policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy.split(";")[1]
+
+
+def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
+    own = word_page(packaged_model, "nurse", k=20, others=["doctor"])
+    text = _Page(page_html(own)).text
+    assert "nurse leans to female: its cosine with that direction is +0.320" in text
+    assert f"{100 * own.percentile:.0f} % of frequent words have less direct bias" in text
+    assert f"{100 * own.proximity_bias:.0f} % are biased: more than 0.05" in text
+    assert f"doctor {own.indirect_bias['doctor']:+.3f}" in text
+    for name in own.neighbors["neighbor"]:
+        assert name in text
+    assert "All neighbours (20)" in text
+    assert "They are no property of people" in text
+    assert "Read with care" not in text
+    facts = text.partition("Software")[2]
+    for fact in ("Modelsminilm-words", "Criteriongender", "Neighbours20", "MapPCA"):
+        assert fact in facts
+
+
+def test_models_of_a_criterion_share_their_figures(packaged_model):
+    one = model_page(packaged_model, words={"jobs": ["nurse", "pilot", "zzzz"]}, n=3)
+    other = WordEmbeddingModel(packaged_model.wv, "other")
+    two = model_page(other, words={"jobs": ["nurse", "pilot"]}, n=3)
+    third = model_page(other, "religion", n=3)
+    text = page_html([one, two, third])
+    figures = re.findall(r'id="figure-([^"]+)"', text)
+    assert figures == ["spread-0", "extremes-0", "spread-1", "extremes-1"]
+    page = _Page(text)
+    word, value = one.extremes[["word", "projection"]].iloc[0]
+    assert page.text.count(f"{word} {value:+.3f}") == 2
+    assert "The model lacks 1 word of the lists" in page.text
+    assert page.text.count("Projections in other") == 2
+
+
+def test_a_weak_direction_is_said_to_be_one():
+    rng = np.random.default_rng(1)
+    words = [f"w{letter}" for letter in "bcdfghjklmnp"]
+    model = WordEmbeddingModel.from_arrays(words, rng.normal(size=(12, 12)), name="noise")
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    ratio = bias_directions(model, pairs).explained_variance_ratio[0]
+    assert ratio < 0.5
+    text = _Page(page_html(word_page(model, "wc", pairs, k=4))).text
+    assert f"has {100 * ratio:.0f} % of the variance of its 6 definitional sets" in text
+
+
+def test_pages_of_several_groups_and_of_a_mitigated_model(packaged_model):
+    other = WordEmbeddingModel(packaged_model.wv, "after")
+    own = word_page(other, "nurse", "religion", k=10, original=packaged_model)
+    text = _Page(page_html(own)).text
+    assert "Directions and indirect bias are those of minilm-words." in text
+    assert f"Cosines with the direction of each group: jew {own.projection['jew']:+.3f}" in text
+    assert "a word leans to that of the largest cosine" in text
+
+
+def test_a_word_that_was_neutralised_leans_to_no_group_but_its_neighbours_do(packaged_model):
+    words = ["she", "he", "woman", "man", "nurse", "nurses", "midwife", "doctor", "chair"]
+    vectors = np.stack([packaged_model[word] for word in words]).astype(np.float64)
+    before = WordEmbeddingModel.from_arrays(words, vectors, name="before")
+    pairs = [("she", "he"), ("woman", "man")]
+    direction = bias_directions(before, pairs).subspace[0]
+    vectors = np.concatenate(
+        [vectors[:4], vectors[4:] - np.outer(vectors[4:] @ direction, direction)]
+    )
+    after = WordEmbeddingModel.from_arrays(words, vectors.astype(np.float32), name="after")
+    page = word_page(after, "nurse", pairs, k=3, original=before)
+    text = _Page(page_html(page)).text
+    assert "In after, nurse leans to no group: its cosine with each direction is 0." in text
+    share = 100 * page.neighbor_shares["she"]
+    assert share > 50
+    assert f"Of its 3 nearest neighbours, {share:.0f} % lean to" in text
+
+
+def test_analogies_and_correlations_have_their_sections(packaged_model):
+    numbers = {"nurse": 0.9, "librarian": 0.8, "engineer": 0.1, "lawyer": 0.4, "pilot": 0.1}
+    one = correlate_with_statistic(packaged_model, numbers, statistic_name="<share>")
+    row = {
+        "first_group": "female",
+        "second_group": "male",
+        "first": "she<",
+        "second": "he",
+        "score": 0.5,
+        "distance": 0.9,
+        "is_definitional": True,
+    }
+    text = page_html([], analogies={"demo": pd.DataFrame([row])}, correlations=[one])
+    assert 'id="figure-statistic-0"' in text
+    page = _Page(text)
+    assert page.unclosed == []
+    assert "Analogies in demo" in page.text
+    assert "she<" in page.text
+    assert f"Pearson correlation {one.pearson.value:+.3f}" in page.text
+
+
+def test_the_file_is_written_whole_or_not_at_all(packaged_model, tmp_path, monkeypatch):
+    page = word_page(packaged_model, "nurse", k=5)
+    path = tmp_path / "page.html"
+    write_page(path, [page], title="A title")
+    assert path.read_text(encoding="utf-8") == page_html(page, title="A title")
+    assert "<h1><bdi>A title</bdi></h1>" in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    monkeypatch.setattr("wefe.report._pages.html_page", lambda *a, **k: "\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        write_page(path, page)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(FileNotFoundError):
+        write_page(tmp_path / "nowhere" / "page.html", page)
+
+
+def test_what_is_no_page_is_refused(packaged_model):
+    with pytest.raises(ValueError, match="nothing to show"):
+        page_html([])
+    with pytest.raises(TypeError, match="pages must be of words or models; got str 'nurse'"):
+        page_html(["nurse"])
+    with pytest.raises(TypeError, match="pages must be a list"):
+        page_html("nurse")
+
+
+def test_chromium_draws_all_figures_without_an_error(nasty_html, chromium, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(nasty_html, encoding="utf-8")
+    done = subprocess.run(
+        [
+            chromium,
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            f"--user-data-dir={tmp_path / 'profile'}",
+            *("--virtual-time-budget=20000", "--window-size=1200,20000", "--dump-dom"),
+            path.as_uri(),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=True,
+    )
+    assert 'data-ready="yes"' in done.stdout
+    assert "data-errors" not in done.stdout
+    assert "data-pwned" not in done.stdout
+    assert done.stdout.count('data-drawn="yes"') == nasty_html.count('<div class="drawing"') == 8

@@ -1,0 +1,378 @@
+"""The pages of models and words that a study may ask for."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import load_test_model
+from wefe.debias import HardDebias
+from wefe.explore import bias_directions, model_page, word_page
+from wefe.models import load
+from wefe.study import Plan, Study, StudyResults
+from wefe.study._declaration import check_declaration
+from wefe.study._planning import settings_of
+
+QUERY = {
+    "targets": {"Female": ["she", "woman"], "Male": ["he", "man"]},
+    "attributes": {"Family": ["home", "children"], "Career": ["office", "salary"]},
+}
+EXPLORE = {
+    "criteria": ["gender", "religion"],
+    "words": ["nurse", "qxqx"],
+    "n_extremes": 4,
+    "among": 3000,
+    "k": 20,
+    "theta": 0.1,
+}
+HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard"}
+PLAIN_FORMS = [{}, {"lowercase": True}]
+LABELS = ["demo", "demo (hard)"]
+
+
+def declared(models=({"source": "demo"},), **more):
+    return {
+        "name": "Explored",
+        "offline": True,
+        "models": list(models),
+        "queries": [{"name": "Own", "query": [QUERY]}],
+        "metrics": [{"metric": "weat-es"}],
+        "lookup": {"preprocessors": PLAIN_FORMS},
+        **more,
+    }
+
+
+def run(given, where=":memory:", folder=".", **options):
+    return Study(given, base=folder).run(where, progress=False, **options)
+
+
+def row(table, **where):
+    """Return the rows of a table in which columns have these values."""
+    for column, value in where.items():
+        table = table[table[column] == value]
+    return table
+
+
+@pytest.fixture(scope="module")
+def mitigated():
+    return run(declared(explore=EXPLORE, mitigations=[HARD]))
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """The demo model, and what hard debias makes of it outside of a study."""
+    from wefe.datasets import load_criterion
+
+    model = load_test_model()
+    criterion = load_criterion("gender", offline=True)
+    ignore = list(criterion.specific_words)
+    after = HardDebias().fit_transform(model, criterion=criterion, ignore=ignore, copy=True)
+    return model, after
+
+
+def seven_cuts(folder, n_words=2000):
+    """Write seven small models: the packaged one, cut to ever fewer dimensions."""
+    model = load_test_model()
+    pairs = [word for pair in bias_directions(model).sets for word in pair]
+    words = list(dict.fromkeys([*pairs, *QUERY["targets"]["Female"], *list(model.vocab)[:n_words]]))
+    entries = []
+    for dim in (40, 32, 24, 20, 16, 12, 8):
+        vectors = model.get_vectors(words)[:, :dim]
+        lines = [
+            f"{word} {' '.join(f'{value:.4f}' for value in vector)}\n"
+            for word, vector in zip(words, vectors, strict=True)
+        ]
+        (folder / f"{dim}.txt").write_text("".join(lines), encoding="utf-8")
+        entries.append({"source": f"{dim}.txt", "name": f"cut to {dim} dimensions"})
+    return entries
+
+
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seven")
+    explore = {"criteria": ["gender"], "words": ["time"], "n_extremes": 3, "k": 10}
+    given = declared(seven_cuts(folder), explore=explore)
+    return given, folder, run(given, folder / "seven.db", folder)
+
+
+# What is found
+
+
+def test_a_study_without_pages_has_no_tables_of_them():
+    assert run(declared()).explore() is None
+
+
+def test_the_page_of_a_model_is_what_explore_makes_of_it(mitigated):
+    pages = mitigated.explore()
+    page = model_page(load_test_model(), "gender", n=4, among=3000, preprocessors=PLAIN_FORMS)
+    place = {"model_name": "demo", "criterion": "gender"}
+    extremes = row(pages.extremes, **place)
+    assert extremes["word"].tolist() == page.extremes["word"].tolist()
+    assert np.allclose(extremes["projection"], page.extremes["projection"], rtol=0, atol=1e-12)
+    spread = row(pages.distribution, **place)
+    assert spread["set"].tolist() == ["vocabulary", "female stereotypes", "male stereotypes"]
+    assert spread["group"].tolist() == [None] * 3
+    columns = ["n", "mean", "std", "mean_abs", "1 %", "50 %", "99 %"]
+    assert np.allclose(spread[columns].astype(float), page.distribution[columns], atol=1e-12)
+    about = row(pages.models, **place).iloc[0]
+    assert about["explained_variance"] == page.directions.explained_variance_ratio[0]
+    assert (about["n_sets"], about["n_sets_lost"], about["n_words_lost"]) == (10, 0, 0)
+
+
+def test_the_page_of_a_word_is_what_explore_makes_of_it(mitigated):
+    pages = mitigated.explore()
+    page = word_page(
+        load_test_model(), "nurse", "religion", k=20, theta=0.1, preprocessors=PLAIN_FORMS
+    )
+    place = {"model_name": "demo", "criterion": "religion", "word": "nurse"}
+    rows = row(pages.words, **place)
+    assert rows["group"].tolist() == ["jew", "christian", "muslim"]
+    assert rows["projection"].tolist() == page.projection.tolist()
+    assert rows["neighbor_share"].tolist() == page.neighbor_shares.tolist()
+    assert rows["vocabulary_share"].tolist() == page.vocabulary_shares.tolist()
+    assert set(rows["leans_to"]) == {page.leans_to}
+    assert set(rows["proximity_bias"]) == {page.proximity_bias}
+    neighbors = row(pages.neighbors, **place)
+    assert neighbors["neighbor"].tolist() == page.neighbors["neighbor"].tolist()
+    assert neighbors["biased"].tolist() == page.neighbors["biased"].tolist()
+    assert np.allclose(neighbors["indirect_bias"], page.neighbors["indirect_bias"], atol=1e-12)
+
+
+def test_mitigated_models_are_shown_along_the_directions_of_their_originals(mitigated, hard):
+    before, after = hard
+    gender = bias_directions(before, preprocessors=PLAIN_FORMS)
+    page = word_page(after, "nurse", gender, k=20, original=before, preprocessors=PLAIN_FORMS)
+    pages = mitigated.explore()
+    place = {"model_name": "demo (hard)", "criterion": "gender"}
+    rows = row(pages.words, word="nurse", **place)
+    assert abs(rows["projection"].iloc[0]) < 1e-6
+    assert rows["neighbor_share"].tolist() == page.neighbor_shares.tolist()
+    # Near 0 itself, but still among its neighbours of before.
+    assert rows["neighbor_share"].iloc[0] > 0.7
+    neighbors = row(pages.neighbors, word="nurse", **place)
+    assert np.allclose(neighbors["indirect_bias"], page.neighbors["indirect_bias"], atol=1e-9)
+    # Projections of frequent words, one by one.
+    (spread,) = row(pages.distribution, set="male stereotypes", **place).to_dict("records")
+    words = gender.criterion.stereotyped_words["male"]
+    values = [
+        float(np.dot(after[word], gender.towards[0]) / np.linalg.norm(after[word]))
+        for word in words
+        if word in after
+    ]
+    assert spread["n"] == len(values)
+    assert spread["mean"] == pytest.approx(sum(values) / len(values), abs=1e-6)
+
+
+def test_a_word_that_a_model_lacks_is_nan_with_a_reason_and_no_failure(mitigated):
+    assert mitigated.is_complete
+    lost = row(mitigated.explore().words, word="qxqx")
+    assert lost["model_name"].tolist() == [LABELS[0]] * 2 + [LABELS[1]] * 2
+    assert set(lost["nan_reason"]) == {"the model lacks the word 'qxqx'"}
+    assert lost["projection"].isna().all()
+    assert lost["group"].tolist() == [None] * 4
+    assert set(lost["status"]) == {"done"}
+
+
+def test_a_model_without_a_complete_set_has_no_page_and_a_reason(tmp_path):
+    model = load_test_model()
+    words = ["she", "woman", "home", "children", "office", "salary", "man", "nurse", "boy"]
+    lines = [f"{word} {' '.join(map(str, model[word][:6]))}\n" for word in (*words, "he")]
+    (tmp_path / "few.txt").write_text("".join(lines), encoding="utf-8")
+    explore = {"criteria": ["religion"], "words": ["nurse"]}
+    results = run(declared([{"source": "few.txt"}], explore=explore), folder=tmp_path)
+    pages = results.explore()
+    assert results.is_complete
+    assert "definitional" in pages.models["nan_reason"].iloc[0]
+    assert pages.words["nan_reason"].notna().all()
+    assert pages.extremes.empty
+    assert pages.distribution.empty
+
+
+def test_words_lost_from_lists_are_counted(tmp_path):
+    model = load_test_model()
+    pairs = [word for pair in bias_directions(model).sets[:3] for word in pair]
+    words = dict.fromkeys([*pairs, "nurse", "home", "children", "office", "salary", "he"])
+    lines = [f"{word} {' '.join(map(str, model[word][:12]))}\n" for word in words]
+    (tmp_path / "few.txt").write_text("".join(lines), encoding="utf-8")
+    given = declared([{"source": "few.txt"}], explore={"criteria": ["gender"]})
+    about = run(given, folder=tmp_path).explore().models.iloc[0]
+    stereotypes = bias_directions(model).criterion.stereotyped_words
+    asked = [word for part in stereotypes.values() for word in part]
+    assert about["n_words_lost"] == len([word for word in asked if word not in words])
+    assert about["n_sets"] + about["n_sets_lost"] == 10
+    assert about["n_sets_lost"] > 0
+
+
+def test_results_are_plain_data_without_names_of_models(mitigated):
+    for task, outcome in mitigated.of_kind("explore"):
+        text = json.dumps(outcome.value, allow_nan=False)
+        assert task.model not in text
+        assert "map" not in (outcome.value["page"] or {})
+
+
+def test_models_of_the_same_vectors_share_their_pages():
+    twins = [{"source": "demo", "name": "one"}, {"source": "demo", "name": "two"}]
+    results = run(declared(twins, explore={"criteria": ["gender"], "words": ["nurse"]}))
+    pages = results.explore()
+    assert pages.words["model_name"].tolist() == ["one"] * 2 + ["two"] * 2
+    assert pages.models["key"].nunique() == 1
+
+
+# What is computed again
+
+
+def test_a_study_without_pages_has_the_settings_that_it_had():
+    assert "explore" not in settings_of(check_declaration(declared()))
+    assert settings_of(check_declaration(declared(explore=EXPLORE)))["explore"]["k"] == 20
+
+
+def test_pages_that_are_added_leave_the_other_results_alone(tmp_path):
+    entries = seven_cuts(tmp_path)[:2]
+    where = tmp_path / "results.db"
+    first = run(declared(entries, mitigations=[HARD]), where, tmp_path)
+    second = run(
+        declared(entries, mitigations=[HARD], explore={"criteria": ["gender"], "words": ["time"]}),
+        where,
+        tmp_path,
+    )
+    kept = {(task.kind, task.name): outcome.key for task, outcome in _all(first)}
+    now = {(task.kind, task.name): outcome.key for task, outcome in _all(second)}
+    assert {place: now[place] for place in kept} == kept
+    assert second.run["n_computed"] == len(second.of_kind("explore")) == 8
+    third = run(declared(entries, mitigations=[HARD]), where, tmp_path)
+    assert third.run["n_computed"] == 0
+    assert third.explore() is None
+
+
+def _all(results):
+    return zip(results.plan.tasks, results.outcomes, strict=True)
+
+
+def test_a_second_run_computes_nothing_and_another_option_what_depends_on_it(seven, tmp_path):
+    given, folder, _ = seven
+    where = shutil.copy(folder / "seven.db", tmp_path / "copy.db")
+    assert run(given, where, folder).run["n_computed"] == 0
+    of_words = {**given["explore"], "theta": 0.2}
+    assert run({**given, "explore": of_words}, where, folder).run["n_computed"] == 7
+    of_models = {**given["explore"], "n_extremes": 2}
+    assert run({**given, "explore": of_models}, where, folder).run["n_computed"] == 7
+
+
+def test_a_changed_vector_of_any_word_makes_the_page_anew(tmp_path):
+    entries = seven_cuts(tmp_path)[6:]
+    given = declared(entries, explore={"criteria": ["gender"]})
+    where, file = tmp_path / "results.db", tmp_path / "8.txt"
+    run(given, where, tmp_path)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    asked = {"she", "woman", "he", "man", "home", "children", "office", "salary"}
+    at = next(i for i, line in enumerate(lines) if line.split()[0].lower() not in asked and i > 500)
+    lines[at] = f"{lines[at].split()[0]} 1 2 3 4 5 6 7 8"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run(given, where, tmp_path).run["n_computed"] == 1
+
+
+def test_a_whole_vocabulary_is_read_for_pages_only(tmp_path):
+    entries = seven_cuts(tmp_path)[:1]
+    with_pages = Study(declared(entries, explore={"criteria": ["gender"]}), base=tmp_path)
+    without = Study(declared(entries), base=tmp_path)
+    n_words = len(load(tmp_path / "40.txt", progress=False))
+    assert run_info(with_pages)["n_words_read"] == n_words
+    assert run_info(without)["n_words_read"] < 30
+
+
+def run_info(study):
+    (info,) = study.run(":memory:", progress=False).models.values()
+    return info
+
+
+def test_several_processes_find_the_same(seven):
+    given, folder, here = seven
+    there = run(given, folder / "processes.db", folder, n_jobs=2).explore()
+    for name, table in here.explore()._asdict().items():
+        others = getattr(there, name)
+        timing = [column for column in ("seconds", "finished") if column in table]
+        pd.testing.assert_frame_equal(
+            table.drop(columns=timing), others.drop(columns=timing), check_exact=True
+        )
+
+
+def test_a_results_file_is_read_without_the_study(seven):
+    _, folder, here = seven
+    read = StudyResults.from_file(folder / "seven.db")
+    assert len(read.explore().extremes) == len(here.explore().extremes) == 7 * 2 * 3
+    again = Plan.from_json(here.plan.to_json())
+    assert [task.digest for task in again.tasks] == [task.digest for task in here.plan.tasks]
+
+
+def test_plans_of_before_there_were_pages_are_read(mitigated):
+    data = json.loads(mitigated.plan.to_json())
+    del data["settings"]["explore"]
+    data["tasks"] = [task for task in data["tasks"] if task["kind"] != "explore"]
+    plan = Plan.from_json(json.dumps(data))
+    outcomes = [outcome for task, outcome in _all(mitigated) if task.kind != "explore"]
+    results = StudyResults(plan, tuple(outcomes), mitigated.models, mitigated.run)
+    assert results.explore() is None
+    assert results.is_complete
+    assert "# Explored" in results.to_markdown()
+
+
+# Files
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_the_tables_are_exported(mitigated, tmp_path, kind):
+    names = mitigated.export(tmp_path, kind)
+    wanted = {f"explore_{name}.{kind}" for name in mitigated.explore()._fields}
+    assert wanted <= set(names)
+    read = pd.read_csv if kind == "csv" else pd.read_json
+    table = read(tmp_path / f"explore_words.{kind}")
+    own = mitigated.explore().words
+    assert table["projection"].tolist() == pytest.approx(own["projection"].tolist(), nan_ok=True)
+    # Tables that the next export does not have are gone.
+    run(declared()).export(tmp_path, kind)
+    assert not list(tmp_path.glob("explore_*"))
+
+
+def test_a_diff_of_studies_with_pages_is_made(mitigated):
+    from wefe.study import diff
+
+    assert diff(mitigated, mitigated).summary() == "no difference in 2 scores"
+
+
+# What is declared
+
+
+@pytest.mark.parametrize(
+    ("explore", "message"),
+    [
+        ({"criteria": ["gendre"]}, "'gendre' is no criterion. Did you mean 'gender'"),
+        ({"criteria": ["gender", "gender"]}, "'gender' is there twice"),
+        ({"criteria": ["gender"], "words": ["a", "a"]}, "'a' is there twice"),
+        ({"criteria": ["gender"], "words": [" "]}, "key 'words', element 1: must not be empty"),
+        ({"words": ["nurse"]}, "key 'criteria': names no criterion, so nothing is explored"),
+        ({"criteria": ["gender"], "k": 0}, "key 'k': must be at least 1"),
+        ({"criteria": ["gender"], "theta": -0.1}, "key 'theta': must be at least 0"),
+        ({"criteria": ["gender"], "theta": "much"}, "key 'theta': must be a number"),
+        ({"criteria": ["gender"], "word": ["nurse"]}, "'word': unknown. Did you mean 'words'"),
+    ],
+)
+def test_what_is_wrong_is_said(explore, message):
+    with pytest.raises(ValueError, match=r"^study: \[explore\]") as error:
+        check_declaration(declared(explore=explore))
+    assert message in str(error.value)
+
+
+def test_encoders_alone_are_refused_and_beside_tables_left_out():
+    encoder = {"encoder": "some/encoder", "name": "contextual"}
+    with pytest.raises(ValueError, match=r"all models are encoders; words are explored"):
+        check_declaration(declared([encoder], explore={"criteria": ["gender"]}))
+    both = Study(declared([encoder, {"source": "demo"}], explore={"criteria": ["gender"]}))
+    assert {task.model for task in both.plan.tasks} == {"contextual", "demo"}
+    assert {task.model for task in both.plan.tasks if task.kind == "explore"} == {"demo"}
+
+
+def test_defaults_are_those_of_the_functions():
+    explore = check_declaration(declared(explore={"criteria": ["gender"]})).explore
+    assert (explore.n_extremes, explore.among, explore.k, explore.theta) == (10, 50_000, 100, 0.05)
