@@ -1,5 +1,7 @@
 """Progress of long work where there is no terminal."""
 
+import pytest
+
 from wefe import _progress
 
 
@@ -23,3 +25,27 @@ def test_no_bar_is_no_line(monkeypatch, capsys):
         now[0] = 100.0
         bar.update(100)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("unit", "written"),
+    [("query", "queries"), ("word", "words"), ("analogy", "analogies"), ("groups", "groups")],
+)
+def test_units_are_written_in_the_plural(monkeypatch, capsys, unit, written):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(None, "Work", unit) as bar:
+        for seconds in (3, 40):
+            now[0] = float(seconds)
+            bar.update(1000)
+    assert capsys.readouterr().err == f"Work: 2,000 {written}\n"
+
+
+def test_bytes_have_no_plural(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(4000, "file", "B") as bar:
+        for seconds in (3, 40):
+            now[0] = float(seconds)
+            bar.update(1000)
+    assert capsys.readouterr().err == "file: 2,000 of 4,000 B\n"

@@ -10,7 +10,18 @@ import pandas as pd
 import pytest
 
 from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
-from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric
+from wefe.metrics import (
+    ECT,
+    MAC,
+    RIPA,
+    RND,
+    RNSB,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    get_metric,
+    list_metrics,
+)
 from wefe.metrics._weat import weat
 from wefe.running import generate_subqueries_from_queries_list, unique_labels
 
@@ -626,3 +637,16 @@ def test_bootstrap_logs_nothing_twice(toy_model, caplog):
 def test_wrong_number_of_resamples_is_refused(toy_model, queries, n_bootstrap):
     with pytest.raises((TypeError, ValueError), match="n_bootstrap"):
         run_queries(WEAT, queries, [toy_model], n_bootstrap=n_bootstrap)
+
+
+def test_wefat_is_another_name_of_sc_weat_and_listed_nowhere(toy_model):
+    query = Query([["nurse", "pilot"]], [["she", "woman"], ["he", "man"]])
+    table = run_queries("WEFAT", [query], [toy_model])
+    assert table.attrs["metric"] == "SC-WEAT"
+    assert table.iloc[0, 0] == SCWEAT().run_query(query, toy_model)["result"]
+    assert get_metric("wefat") is get_metric("sc-weat") is SCWEAT
+    names = [metric.metric_short_name.lower() for metric in list_metrics()]
+    assert "wefat" not in names
+    with pytest.raises(ValueError, match="metric must be one of") as refused:
+        get_metric("wefatt")
+    assert "'wefat'" not in str(refused.value)

@@ -16,7 +16,7 @@ from wefe._checks import found
 from wefe._evaluation import Evaluation
 from wefe._progress import progress_bar
 from wefe._same_words import without_logging
-from wefe._workers import parallel, travelling
+from wefe._workers import parallel, travelling, travelling_params
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -175,6 +175,8 @@ def run_all(
     n_workers = 1 if metric.encodes_texts else joblib.effective_n_jobs(n_jobs)
     if not metric.encodes_texts:
         _prepare(models, queries, options, every_form=n_workers > 1)
+    if n_workers > 1:
+        options = travelling_params(options)
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
     # the progress bar moves.
     per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from wefe._checks import found
 from wefe._same_words import without_logging
-from wefe._workers import travelling
+from wefe._workers import travelling, travelling_params
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric, Scale, picked, without_losses
 from wefe.metrics._geometry import Vectors
@@ -147,11 +147,12 @@ class Evaluation:
         return _definer(self.metric, "_compute_cases") is BaseMetric
 
     def travelling(self) -> Evaluation:
-        """Return what goes to a worker: a mapped model as it is in memory."""
-        if self._model is None:
-            return self
+        """Return what goes to a worker: mapped models as they are in memory."""
         other = copy.copy(self)
-        other._model = travelling(self.metric, [self.query], self._model, self.params)
+        # Metrics of whole vocabularies have their models among the parameters.
+        other.params, other._own = travelling_params(self.params), travelling_params(self._own)
+        if self._model is not None:
+            other._model = travelling(self.metric, [self.query], self._model, self.params)
         return other
 
     @property

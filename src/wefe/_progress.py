@@ -54,7 +54,9 @@ class progress_bar:  # noqa: N801 - used like a function
                 self._last_line = time.monotonic()
                 of = "" if self._total is None else f" of {self._total:,}"
                 print(
-                    f"{self._what}: {self._done:,}{of} {self._unit}s", file=sys.stderr, flush=True
+                    f"{self._what}: {self._done:,}{of} {_plural(self._unit)}",
+                    file=sys.stderr,
+                    flush=True,
                 )
         elif self._show and time.monotonic() - self._start > _DELAY_S:
             from tqdm.auto import tqdm
@@ -79,3 +81,10 @@ class progress_bar:  # noqa: N801 - used like a function
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _plural(unit: str) -> str:
+    """Return the plural of a unit: queries, tasks; bytes stay 'B'."""
+    if unit == "B" or unit.endswith("s"):
+        return unit
+    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"

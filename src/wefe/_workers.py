@@ -26,18 +26,36 @@ def travelling(
     joblib sends a mapped array as the name of its file, so a worker would not see what was changed
     in memory, or would see the file that took its place meanwhile.
     """
-    if model.held != "mapped" or isinstance(model.wv, StoredVectors):
+    if not _is_mapped(model):
         return model
-    sent = copy.copy(model)
     ours = type(metric).__module__.startswith("wefe.metrics.")
     if ours and not metric.needs_vocabulary and not model.use_subwords:
         # Our metrics look up the words of the query and nothing else.
         asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
         words = [word for word in asked if word in model.vocab]
+        sent = copy.copy(model)
         sent.wv = SelectedVectors(words, model.get_vectors(words), asked, model.name)
-    else:
-        sent.wv = copy.copy(model.wv)
-        sent.wv.vectors = np.array(model.vectors)
+        return sent
+    return _in_memory(model)
+
+
+def travelling_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters for a worker: models among them as they are in memory."""
+    return {name: _in_memory(v) if _is_mapped(v) else v for name, v in params.items()}
+
+
+def _is_mapped(value: object) -> bool:
+    return (
+        isinstance(value, WordEmbeddingModel)
+        and value.held == "mapped"
+        and not isinstance(value.wv, StoredVectors)
+    )
+
+
+def _in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
+    sent = copy.copy(model)
+    sent.wv = copy.copy(model.wv)
+    sent.wv.vectors = np.array(model.vectors)
     return sent
 
 

@@ -26,7 +26,7 @@ from wefe.audit._search import (
     _random_words,
     constructed_groups,
 )
-from wefe.audit._theorems import Design, attainable, groups_of, theorems_of
+from wefe.audit._theorems import Design, attainable, best_of_sc_weat, groups_of, theorems_of
 from wefe.metrics import (
     ECT,
     EQT,
@@ -35,12 +35,14 @@ from wefe.metrics import (
     RND,
     RNSB,
     SAME,
+    SCWEAT,
     WEAT,
     BaseMetric,
     DirectBias,
     GeneralizedWEAT,
     association,
     bias_subspace,
+    sc_weat_by_word,
 )
 
 SUM = {"return_effect_size": False}
@@ -77,6 +79,13 @@ VERDICTS = {
         *(RND, {"metric_params": {"distance": "cos"}, "n_targets": 1}, (False, False, False)),
     ),
     "RNSB": (RNSB, {}, (False, False, False)),
+    "SC-WEAT": (SCWEAT, {}, (False, False, False)),
+    "SC-WEAT, 1 word": (SCWEAT, {"n_targets": 1}, (False, True, False)),
+    "SC-WEAT, ddof 1": (SCWEAT, {"metric_params": {"ddof": 1}}, (False, False, False)),
+    "SC-WEAT, 3 dimensions": (SCWEAT, {"group_size": 6, "dim": 3}, (False, False, False)),
+    "SC-WEAT, magnitudes": (
+        *(SCWEAT, {"metric_params": {"reduce": "mean_abs"}}, (False, True, False)),
+    ),
     "SAME": (SAME, {}, (True, True, True)),
     "SAME, 3 groups": (SAME, {"n_groups": 3}, (False, True, True)),
     "SAME, 3 groups, projection": (
@@ -90,6 +99,7 @@ SEARCHED = [
     *("individual bias", "WEAT sum", "WEAT-ES", "WEAT-ES, 3 words", "Direct Bias"),
     *("Direct Bias, 2-d", "Direct Bias, means", "ECT", "GWEAT", "MAC", "RIPA", "RIPA, pca"),
     *("RND", "RND, 1 word", "RND, cos", "RNSB", "SAME", "SAME, 3 groups, projection"),
+    *("SC-WEAT, 3 dimensions", "SC-WEAT, magnitudes"),
 ]
 
 
@@ -134,6 +144,16 @@ def literal_score(literal, example, vectors):
             if max(s) - min(s) < 1e-14:
                 return math.nan
             return literal.weat_effect_size(*targets, *attributes, params.get("ddof", 0))
+        case SCWEAT():
+            values = []
+            for word in targets[0]:
+                cosines = [literal.cosine(word, other) for part in attributes for other in part]
+                if max(cosines) - min(cosines) < 1e-14:
+                    return math.nan
+                spread = literal.deviation(cosines, params.get("ddof", 0))
+                values.append(literal.association(word, *attributes) / spread)
+            magnitudes = params.get("reduce") == "mean_abs"
+            return literal.mean(abs(value) if magnitudes else value for value in values)
         case GeneralizedWEAT():
             return literal.generalized_weat(targets, attributes)
         case MAC():
@@ -266,6 +286,47 @@ def test_theorem_6(checked):
     # And the other way round: the word of direct bias 1 is not biased.
     alarm = checked("Direct Bias").counterexamples["no_false_alarm"]
     assert alarm.scores[0] == pytest.approx(1)
+
+
+def test_groups_that_mix_bound_the_effect_size_of_a_word(checked):
+    """A = {(1, 0), (0, 1)} and B = {(-1, 0), (1, 0)}, by hand: 1.41 at (1, 3)."""
+    example = checked("SC-WEAT").counterexamples["comparable"]
+    assert example.scores == pytest.approx((2, math.sqrt(2)))
+    _, vectors = example.vectors
+    rows = [[vectors[word] for word in part] for part in example.query.attribute_sets]
+    np.testing.assert_array_equal(np.array(rows)[..., :2], [[[1, 0], [0, 1]], [[-1, 0], [1, 0]]])
+    for word in example.query.target_sets[0]:
+        np.testing.assert_allclose(vectors[word] * math.sqrt(10), [1, 3, 0, 0], atol=1e-12)
+    cosines = np.array([1, 3, -1, 1])
+    assert (cosines[:2].mean() - cosines[2:].mean()) / cosines.std() == pytest.approx(math.sqrt(2))
+
+
+@pytest.mark.parametrize(("size", "dim", "ddof"), [(2, 4, 0), (3, 3, 0), (6, 4, 1), (2, 9, 1)])
+def test_no_word_has_a_larger_effect_size_than_the_closed_form_says(size, dim, ddof):
+    rng = np.random.default_rng(size)
+    groups = _random_groups(Design("attributes", 2, size, 4, dim), rng)
+    best, word, _ = best_of_sc_weat(groups, ddof)
+    words = np.concatenate([rng.normal(size=(2000, dim)), word + 1e-3 * rng.normal(size=(50, dim))])
+    sizes = np.abs(sc_weat_by_word(words, *groups, ddof))
+    assert sizes.max() <= best + 1e-12
+    assert sc_weat_by_word([word], *groups, ddof)[0] == pytest.approx(best)
+    # More dimensions than differences within the groups: the bound of the set sizes is reached.
+    bound = 2 * math.sqrt((2 * size - ddof) / (2 * size))
+    assert (best == pytest.approx(bound)) == (dim > 2 * (size - 1))
+
+
+def test_magnitudes_of_attribute_words_on_a_line_do_not_vary():
+    line = np.array([[[1.0, 0, 0], [1.0, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0]]])
+    params = {"reduce": "mean_abs"}
+    assert attainable(SCWEAT(), params, line, [4]) == pytest.approx((2, 2))
+    words = np.random.default_rng(0).normal(size=(50, 3))
+    np.testing.assert_allclose(np.abs(sc_weat_by_word(words, *line)), 2)
+    bent = line.copy()
+    bent[0, 0] = [0, 0, 1]
+    assert attainable(SCWEAT(), params, bent, [4])[0] == 0
+    # Across to the difference of the means, and not to the words.
+    across = np.cross(bent[0].mean(axis=0) - bent[1].mean(axis=0), [1, 1, 1])
+    assert sc_weat_by_word([across], *bent)[0] == pytest.approx(0, abs=1e-12)
 
 
 def test_effect_size_is_undefined_where_it_should_be_zero(checked):
@@ -856,9 +917,8 @@ def test_undefined_scores_are_counted(caplog):
 
 
 def test_groups_on_either_side(literal):
-    assert [groups_of(metric()) for metric in (WEAT, MAC, RNSB, GeneralizedWEAT)] == (
-        ["attributes"] * 4
-    )
+    of_attributes = (WEAT, SCWEAT, MAC, RNSB, GeneralizedWEAT)
+    assert [groups_of(metric()) for metric in of_attributes] == ["attributes"] * 5
     assert [groups_of(metric()) for metric in (RND, RIPA, ECT, SAME, DirectBias)] == ["targets"] * 5
     found = check_requirements(MAC, groups="targets", n_trials=20)
     assert tuple(found.verdicts.values()) == (False, False, False)
@@ -931,7 +991,8 @@ def test_table_of_all_metrics():
         "RNSB": "xxx",
         "SAME": "✓✓✓",
         "SAME (3 groups)": "x✓✓",
-        "SC-WEAT": "?xx",
+        "SC-WEAT": "xxx",
+        "SC-WEAT (reduce='mean_abs')": "x✓x",
     }
     assert table["why"].str.contains("comparable: .+; . trustworthy: .+").all()
 

@@ -45,10 +45,30 @@ def batches(monkeypatch):
 
 
 def fitting(metric):
-    return QUERY if metric().accepts(QUERY) else Query(WORDS[:2], WORDS[2:3])
+    queries = QUERY, Query(WORDS[:2], WORDS[2:3]), Query(WORDS[2:3], WORDS[:2])
+    return next(query for query in queries if metric().accepts(query))
 
 
-@pytest.mark.parametrize("metric", list_metrics())
+@pytest.mark.parametrize("metric", [each for each in list_metrics() if each.needs_vocabulary])
+def test_metrics_of_whole_vocabularies_say_that_an_encoder_has_none(encoder, metric):
+    query = fitting(metric)
+    result = metric().run_query(query, encoder)
+    assert np.isnan(result["result"])
+    assert result.nan_reason == (
+        "tiny was opened for 9 words only, and the whole vocabulary is needed"
+    )
+    table = tidy_results(run_queries(metric, [query], [encoder], progress=False, n_bootstrap=40))
+    assert table["nan_reason"].tolist() == [
+        "tiny was opened for 9 words only, and the whole vocabulary is needed"
+    ]
+    with pytest.raises(ValueError, match="the whole vocabulary is needed"):
+        bootstrap_interval(metric, query, encoder, 50)
+    # Words that somebody chose are a vocabulary, and so are those of the input embeddings.
+    for chosen in (encoder.snapshot([*encoder, "tree"]), encoder.input_embeddings()):
+        assert np.isfinite(metric().run_query(query, chosen, k=2)["result"])
+
+
+@pytest.mark.parametrize("metric", [each for each in list_metrics() if not each.needs_vocabulary])
 def test_every_metric_scores_it_as_its_snapshot(encoder, metric):
     query = fitting(metric)
     params = {"holdout": False} if metric.__name__ == "RNSB" else {}

@@ -41,7 +41,16 @@ CONTEXTS = {
 }
 
 
-@pytest.mark.parametrize("metric", list_metrics())
+@pytest.mark.parametrize("metric", [each for each in list_metrics() if each.needs_vocabulary])
+def test_metrics_of_whole_vocabularies_say_that_layers_have_none(metric):
+    curves = layer_scores(metric, metric().subqueries(QUERY)[0], FakeEncoder())
+    assert len(curves.scores) == 4
+    for score in curves.scores:
+        assert np.isnan(score.score)
+        assert score.nan_reason.endswith("and the whole vocabulary is needed")
+
+
+@pytest.mark.parametrize("metric", [each for each in list_metrics() if not each.needs_vocabulary])
 def test_each_layer_scores_as_the_model_at_that_layer(metric):
     query = metric().subqueries(QUERY)[0]
     params = {"random_state": 0, "holdout": False} if metric.__name__ == "RNSB" else {}

@@ -71,6 +71,7 @@ SHIPPED_LOADERS = {
     "eds": lambda: datasets.fetch_eds(offline=True),
     "debiaswe": lambda: datasets.fetch_debiaswe(offline=True),
     "debias_multiclass": datasets.fetch_debias_multiclass,
+    "sembias": lambda: {"questions": datasets.load_sembias()},
 }
 
 

@@ -18,13 +18,17 @@ from wefe.metrics import (
     _direct_bias,
     _direction,
     _ect,
+    _eqt,
     _generalized_weat,
     _mac,
+    _proximity,
     _ripa,
     _rnd,
     _rnsb,
     _same,
+    _sc_weat,
     _weat,
+    indirect_bias_from_cosines,
     list_metrics,
 )
 from wefe.silhouette import bootstrap_interval
@@ -42,16 +46,46 @@ def model_of(seed=0, dim=6):
 
 def query_for(metric, sizes=SIZES):
     lists = [[f"{letter}{i}" for i in range(n)] for letter, n in sizes.items()]
-    n_attributes = 1 if metric.metric_template[1] == 1 else 2
-    return Query(lists[:2], lists[2 : 2 + n_attributes])
+    n_targets, n_attributes = (1 if n == 1 else 2 for n in metric.metric_template)
+    return Query(lists[:n_targets], lists[2 : 2 + n_attributes])
 
 
 def normalized(x):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+def analogies(x, y, a):
+    """EQT with k=3, of all words of the model that are in no pair."""
+    others = [v for v in model_of().vectors if not any((v == u).all() for u in (*x, *y))]
+    return _eqt.eqt(x, y, a, others, k=3)
+
+
+def neighbors(x, y, a):
+    """For each word: its row, and rows, indirect bias and side of its 4 nearest neighbours."""
+    every = normalized(model_of().vectors)
+    direction = _direction.bias_subspace([x, y], 1).directions[0]
+    own, rows, betas, sides = [], [], [], []
+    for word in normalized(a):
+        cosines = every @ word
+        nearest = np.argsort(-cosines)[:5]
+        own.append(nearest[0])
+        rows.append(nearest[1:])
+        along = every[nearest[1:]] @ direction
+        near = cosines[nearest[1:]]
+        betas.append(
+            [indirect_bias_from_cosines(near[i], [word @ direction], [along[i]]) for i in range(4)]
+        )
+        sides.append(along > 0)
+    return own, rows, np.array(betas), np.array(sides)
+
+
 # The score of arrays of vectors: targets x, y and attributes a, b.
 SCORES = {
+    "EQT": analogies,
+    "GIPE": lambda *sets: _proximity.gipe(*neighbors(*sets)[:3])[0],
+    "PMN": lambda *sets: 100 * neighbors(*sets)[3].mean(),
+    "Proximity Bias": lambda *sets: (neighbors(*sets)[2] > 0.05).mean(),
+    "SC-WEAT": _sc_weat.sc_weat,
     "WEAT": _weat.weat_effect_size,
     "MAC": lambda x, y, a, b: _mac.mac([x, y], [a, b]),
     "ECT": _ect.ect,
@@ -66,7 +100,9 @@ SCORES = {
         _rnsb.negative_sentiment_probabilities(np.concatenate([x, y]), a, b)
     ),
 }
-PAIRED = ("RIPA", "Direct Bias")
+# Of 28 words, the usual 100 neighbours would be all.
+ASKED = {"EQT": {"k": 3}, "GIPE": {"k": 4}, "PMN": {"k": 4}, "Proximity Bias": {"k": 4}}
+PAIRED = ("RIPA", "Direct Bias", *ASKED)
 
 
 def drawn_rows(lengths, paired, seed, n=N_BOOTSTRAP):
@@ -89,7 +125,9 @@ def test_samples_are_scores_of_words_drawn_anew(metric):
         SCORES[name](*(part[own[case]] for part, own in zip(sets, rows, strict=True)))
         for case in range(N_BOOTSTRAP)
     ]
-    interval = bootstrap_interval(metric, query, model, N_BOOTSTRAP, random_state=3)
+    interval = bootstrap_interval(
+        metric, query, model, N_BOOTSTRAP, random_state=3, metric_params=ASKED.get(name)
+    )
     # An iterative solver may stop a little apart.
     tolerance = 1e-5 if name == "RNSB" else 1e-9
     np.testing.assert_allclose(interval.samples, expected, rtol=tolerance, atol=tolerance)

@@ -18,9 +18,10 @@ def model_of(seed=0, dim=6):
 
 
 def query_for(metric, n_words=5):
-    n_attributes = 1 if metric.metric_template[1] == 1 else 2
+    n_targets, n_attributes = (1 if n == 1 else 2 for n in metric.metric_template)
     lists = [[f"{letter}{i}" for i in range(n_words)] for letter in "abcd"]
-    return Query(lists[:2], lists[2 : 2 + n_attributes], ["A", "B"], ["C", "D"][:n_attributes])
+    names = ["A", "B"][:n_targets], ["C", "D"][:n_attributes]
+    return Query(lists[:n_targets], lists[2 : 2 + n_attributes], *names)
 
 
 # As in silhouettes: scores that can be compared between subsets.
@@ -30,14 +31,16 @@ PARAMS = {
     "RIPA": {"normalize": True},
     "RNSB": {"holdout": False},
 }
-PAIRED = ("RIPA", "Direct Bias")
+# As the metrics of whole vocabularies are asked; of 28 words, 100 neighbours would be all.
+ASKED = {"EQT": {"k": 3}, "GIPE": {"k": 4}, "PMN": {"k": 4}, "Proximity Bias": {"k": 4}}
+PAIRED = ("RIPA", "Direct Bias", *ASKED)
 
 
 @pytest.mark.parametrize("metric", list_metrics(), ids=lambda m: m.metric_short_name)
 def test_influence_is_what_run_query_says_without_the_word(metric):
     name, model, query = metric.metric_short_name, model_of(), query_for(metric)
-    params = PARAMS.get(name, {})
-    table = word_influence(metric, query, model)
+    params = {**PARAMS.get(name, {}), **ASKED.get(name, {})}
+    table = word_influence(metric, query, model, ASKED.get(name))
     full = metric().run_query(query, model, **params)["result"]
     assert table.attrs["score"] == pytest.approx(full)
     n_sets = len(query.target_sets) + len(query.attribute_sets)
@@ -54,6 +57,7 @@ def test_influence_is_what_run_query_says_without_the_word(metric):
         assert row["score"] == pytest.approx(without, **tolerance)
         assert row["influence"] == pytest.approx(full - without, **tolerance)
         assert row["nan_reason"] is None
+    assert table["influence"].abs().max() > 0.01
 
 
 def test_most_influential_word_comes_first_and_pairs_stay_together():

@@ -8,16 +8,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wefe import Query, WordEmbeddingModel, load
+from wefe import Query, WordEmbeddingModel, load, run_queries
 from wefe._evaluation import Evaluation
 from wefe.embeddings import embed_query
-from wefe.metrics import ECT, MAC, RIPA, RND, RNSB, WEAT, BaseMetric, list_metrics
+from wefe.metrics import (
+    ECT,
+    EQT,
+    GIPE,
+    MAC,
+    RIPA,
+    RND,
+    RNSB,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    NeighborPercentage,
+    ProximityBias,
+    get_metric,
+    list_metrics,
+)
 from wefe.silhouette import (
     Silhouette,
     accuracy_by_size,
     accuracy_score,
     bias_silhouette,
     bias_silhouettes,
+    bootstrap_interval,
 )
 from wefe.silhouette._growth import growth_sizes, run_orders
 from wefe.silhouette._silhouette import trapezoid
@@ -72,6 +88,13 @@ def query_for(metric, sizes=(6, 6, 5, 5)):
         [words(letter, size) for letter, size in zip("ab", sizes, strict=False)][:n_targets],
         [words(letter, size) for letter, size in zip("de", sizes[2:], strict=True)][:n_attributes],
     )
+
+
+# Few neighbours for the metrics of whole vocabularies: their usual 100 would be all words.
+FEW = {
+    "EQT": {"k": 3},
+    **{name: {"k": 4, "direction": "pca"} for name in ("GIPE", "PMN", "Proximity Bias")},
+}
 
 
 # The worked example
@@ -242,6 +265,9 @@ CASES = [
     (RND, {"distance": "cos"}),
     (RIPA, {"normalize": True, "relation": "pairs"}),
     *[(metric, {}) for metric in list_metrics() if metric.__name__ in ("SAME", "GeneralizedWEAT")],
+    (SCWEAT, {}),
+    (SCWEAT, {"reduce": "mean_abs", "ddof": 1}),
+    *[(get_metric(name), params) for name, params in FEW.items()],
 ]
 
 
@@ -273,15 +299,16 @@ def test_agrees_with_the_definitions(metric, params, vary):
 @pytest.mark.parametrize("metric", list_metrics())
 def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, vary):
     model, query = small_model(seed=3), query_for(metric, (7, 7, 6, 6))
-    silhouette = bias_silhouette(metric, query, model, vary, 4, 2)
-    params = {**metric._params_for_subsets}
+    asked = FEW.get(metric.metric_short_name, {})
+    silhouette = bias_silhouette(metric, query, model, vary, 4, 2, metric_params=asked)
+    params = {**metric._params_for_subsets, **asked}
     value = metric().run_query(query, model, **params)["result"]
     np.testing.assert_allclose(silhouette.curves[:, -1], value, rtol=1e-12)
     assert silhouette.value == pytest.approx(value)
     low, high = silhouette.value_range
     assert low - 1e-12 <= silhouette.curves.min() <= silhouette.curves.max() <= high + 1e-12
     assert 0 <= silhouette.robustness_of_span <= silhouette.robustness <= 1
-    other = bias_silhouette(metric, query, small_model(seed=4), vary, 4, 2)
+    other = bias_silhouette(metric, query, small_model(seed=4), vary, 4, 2, metric_params=asked)
     if len(other.k) == len(silhouette.k):
         assert 0 <= accuracy_score(silhouette, other) <= 1
     assert accuracy_score(silhouette, silhouette) == 0.5
@@ -291,10 +318,13 @@ def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, va
 @settings(max_examples=25, deadline=None)
 def test_scores_lie_within_the_range_for_lists_of_any_lengths(seed, sizes):
     for metric in list_metrics():
-        paired = metric.__name__ in ("RIPA", "DirectBias")
+        paired = metric.metric_short_name in ("RIPA", "Direct Bias", *FEW)
         query = query_for(metric, (sizes[0], sizes[0], *sizes[2:]) if paired else sizes)
         for vary in ("targets", "attributes"):
-            silhouette = bias_silhouette(metric, query, small_model(seed=seed), vary, 3, 2)
+            asked = FEW.get(metric.metric_short_name)
+            silhouette = bias_silhouette(
+                metric, query, small_model(seed=seed), vary, 3, 2, metric_params=asked
+            )
             assert len(silhouette.k) == 1 or 0 <= silhouette.robustness <= 1
             low, high = silhouette.value_range
             curves = silhouette.curves
@@ -598,9 +628,89 @@ def test_a_changed_mapped_model_travels_as_it_is_in_memory(tmp_path):
     sent = evaluation.travelling()
     assert (evaluation._model.held, sent._model.held) == ("mapped", "memory")
     np.testing.assert_array_equal(sent._model.vectors, mapped.vectors)
-    # What needs no model travels as it is.
-    plain = Evaluation(RND(), query_for(RND), mapped, {})
-    assert plain.travelling() is plain
+    # What needs no model sends none.
+    plain = Evaluation(RND(), query_for(RND), mapped, {}).travelling()
+    assert plain._model is None
+    assert not any(isinstance(each, WordEmbeddingModel) for each in plain._own.values())
+
+
+# Metrics of whole vocabularies
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("metric", [EQT, NeighborPercentage])
+def test_workers_see_the_vocabulary_of_a_mapped_model_as_it_is_in_memory(metric, changed, tmp_path):
+    small_model().save(tmp_path / "v.safetensors")
+    mapped = load(tmp_path / "v.safetensors", hold="mapped")
+    if changed:
+        mapped.vectors[:] = rng(5).normal(size=mapped.vectors.shape)
+    still = WordEmbeddingModel.from_arrays(list(mapped.vocab), np.array(mapped.vectors), "still")
+    query, params = query_for(metric), {"metric_params": {"k": 3}}
+    expected = bias_silhouette(metric, query, still, n_runs=4, **params)
+    got = bias_silhouette(metric, query, mapped, n_runs=4, n_jobs=2, **params)
+    np.testing.assert_array_equal(got.curves, expected.curves)
+    assert np.ptp(got.curves) > 0
+    expected = bootstrap_interval(metric, query, still, 150, **params)
+    got = bootstrap_interval(metric, query, mapped, 150, n_jobs=2, **params)
+    np.testing.assert_array_equal(got.samples, expected.samples)
+
+
+def test_workers_see_the_original_of_a_metric_as_it_is_in_memory(tmp_path):
+    small_model().save(tmp_path / "v.safetensors")
+    original = load(tmp_path / "v.safetensors", hold="mapped")
+    original.vectors[:] = rng(5).normal(size=original.vectors.shape)
+    query, other = query_for(ProximityBias), query_for(ProximityBias, (5, 5, 4, 4))
+    params = {"original": original, "k": 4}
+    alone, workers = (
+        run_queries(
+            ProximityBias, [query, other], [small_model(seed=9)], metric_params=params, n_jobs=n
+        ).to_numpy()
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(workers, alone)
+    one, two = (
+        bias_silhouette(
+            ProximityBias, query, small_model(seed=9), n_runs=4, n_jobs=n, metric_params=params
+        )
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(two.curves, one.curves)
+
+
+@pytest.mark.parametrize("metric", [EQT, GIPE, NeighborPercentage, ProximityBias])
+def test_models_of_which_words_are_left_out_have_no_whole_vocabulary(metric):
+    """Left out of the queries, that is; but neighbours of the others would be lost, too."""
+    one, other = small_model("one"), small_model("other", 1)
+    query = query_for(metric)
+    both = bias_silhouettes(metric, query, [one, other], n_runs=3, metric_params={"k": 3})
+    for silhouette, model in zip(both, (one, other), strict=True):
+        assert silhouette.value == metric().run_query(query, model, k=3)["result"]
+    lacking = WordEmbeddingModel.from_arrays(
+        [word for word in other.vocab if word != "a5"],
+        np.delete(other.vectors, other.vocab["a5"], axis=0),
+        "lacking",
+    )
+    with pytest.raises(ValueError, match="the whole vocabulary is needed"):
+        bias_silhouettes(metric, query, [one, lacking], n_runs=3, metric_params={"k": 3})
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("unequal", ["exhaust", "proportional", "trim"])
+def test_range_of_sc_weat_holds_for_attribute_sets_of_any_growth(unequal, ddof):
+    """Subsets of 5 and 2 words allow more than the full sets of 7 and 3 do."""
+    names = [f"t{i}" for i in range(4)] + [f"d{i}" for i in range(7)] + [f"e{i}" for i in range(3)]
+    cosines = np.array([1.0] * 4 + [0.6] * 7 + [-0.6] * 3)
+    vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
+    # Without any scatter the largest effect size is reached at every size.
+    noise = 1e-6 * rng().normal(size=vectors.shape)
+    model = WordEmbeddingModel.from_arrays(names, vectors + noise, "extreme")
+    query = Query([names[:4]], [names[4:11], names[11:]])
+    got = bias_silhouette(
+        SCWEAT, query, model, "attributes", 3, 2, unequal=unequal, metric_params={"ddof": ddof}
+    )
+    bounds = [n.sum() / np.sqrt(n.prod()) * np.sqrt((n.sum() - ddof) / n.sum()) for n in got.sizes]
+    np.testing.assert_allclose(got.curves, np.tile(bounds, (3, 1)), rtol=1e-4)
+    assert got.value_range[1] >= max(bounds) - 1e-12
 
 
 def test_models_may_have_words_in_other_forms():

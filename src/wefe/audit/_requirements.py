@@ -20,13 +20,16 @@ from wefe.audit._theorems import (
     Side,
     Theorem,
     attainable,
+    best_of_sc_weat,
     groups_of,
+    separate_and_mixed,
     theorems_of,
 )
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric, list_metrics
+from wefe.metrics._sc_weat import SCWEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
@@ -351,8 +354,8 @@ def check_requirements(
         for WEAT (``{"return_effect_size": False}`` is the sum), no hold-out for RNSB.
     groups : {'targets', 'attributes'}, optional
         Which sets of a query are the groups; the others hold the neutral words. By default the
-        attribute sets if the metric takes two or more of them (WEAT, MAC, RNSB, GWEAT), otherwise
-        the target sets (RND, RIPA, ECT, SAME, Direct Bias).
+        attribute sets if the metric takes two or more of them (WEAT, SC-WEAT, MAC, RNSB, GWEAT),
+        otherwise the target sets (RND, RIPA, ECT, SAME, Direct Bias).
     n_groups : int, optional
         Number of groups; two by default, if the metric leaves the choice.
     group_size : int, optional
@@ -536,7 +539,11 @@ def _counterexample(
                 return None
             return attainable(probe.metric, probe.params, groups, probe.sizes)
 
-        different = _search.search_comparable(probe, n_trials, rng, closed_form)
+        different = (
+            _constructed(probe)
+            if name in known and isinstance(probe.metric, SCWEAT)
+            else _search.search_comparable(probe, n_trials, rng, closed_form)
+        )
         if different is None:
             return None
         side, *pair, extremes, proven = different
@@ -562,6 +569,22 @@ def _counterexample(
     )
 
 
+def _constructed(
+    probe: _search.Probe,
+) -> tuple[str, _search.Case, _search.Case, tuple[float, float], bool]:
+    """Return what `search_comparable` does, of the groups that the theorem on SC-WEAT is about.
+
+    Most groups of few words allow the same extremes, so a search would hardly find two that do not.
+    """
+    cases = []
+    for how, groups in separate_and_mixed(probe.design):
+        _, word, _ = best_of_sc_weat(groups, probe.params.get("ddof", 0))
+        words = np.tile(word, (probe.design.n_targets, 1))
+        cases.append(_search.Case(groups, words, probe.score(groups, words) + probe.b_0, how))
+    one, other = cases
+    return "maximum", one, other, (one.score, other.score), True
+
+
 def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
     label = metric.scale(probe.query, **probe.params).label
     # The scale's own label tells the effect size from the sum.
@@ -583,7 +606,7 @@ def requirements_table(
         Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. By default
         all built-in metrics but those that look at a whole vocabulary, and of some the variants
         that differ: the individual bias, the sum and the effect size of WEAT, RND with cosines,
-        SAME with three groups.
+        SAME with three groups, SC-WEAT with magnitudes.
     n_trials, random_state
         See :func:`check_requirements`.
 
@@ -646,6 +669,7 @@ def _built_in() -> list[dict[str, Any]]:
         "WEAT": [{"metric_params": {"return_effect_size": False}}, {}],
         "RND": [{}, {"metric_params": {"distance": "cos"}}],
         "SAME": [{}, {"n_groups": 3}],
+        "SCWEAT": [{}, {"metric_params": {"reduce": "mean_abs"}}],
     }
     rows: list[dict[str, Any]] = [{"metric": IndividualBias}]
     for metric in list_metrics():

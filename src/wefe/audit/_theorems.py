@@ -26,6 +26,7 @@ from wefe.metrics._ripa import RIPA
 from wefe.metrics._rnd import RND
 from wefe.metrics._rnsb import RNSB, negative_sentiment_probabilities, rnsb
 from wefe.metrics._same import SAME, _directions
+from wefe.metrics._sc_weat import SCWEAT
 from wefe.metrics._weat import WEAT
 
 Property: TypeAlias = Literal["comparable", "trustworthy", "no_false_alarm"]
@@ -133,8 +134,8 @@ def theorems_of(
 def groups_of(metric: BaseMetric) -> Side:
     """Say which sets of a metric's queries are the groups: the attribute sets, if several.
 
-    So they are for WEAT, MAC, RNSB and GWEAT. A metric with a single attribute set compares target
-    sets on it: RND, RIPA, ECT, SAME and Direct Bias.
+    So they are for WEAT, SC-WEAT, MAC, RNSB and GWEAT. A metric with a single attribute set
+    compares target sets on it: RND, RIPA, ECT, SAME and Direct Bias.
     """
     n, least = metric.metric_template[1], metric.metric_template_minimum[1]
     # 'n' attribute sets beside a fixed number of target sets, or n of both.
@@ -199,6 +200,41 @@ def _weat(params: Mapping[str, Any], design: Design) -> _Statements:
         "Where all s are 0 their deviation is 0, and ES is 0/0: undefined just where it should be "
         "0. So it is wherever all words have the same bias.",
         f"section 4.1, {_PAPER}",
+    )
+
+
+def _sc_weat(params: Mapping[str, Any], design: Design) -> _Statements:
+    magnitudes = params.get("reduce", "mean") == "mean_abs"
+    least = (
+        " Of magnitudes the minimum is 0, but where all attribute words lie on a line (each group "
+        "is one word, say) every word has one and the same, or none."
+    )
+    yield (
+        *("comparable", False, "the maximum depends on how the words of the groups scatter"),
+        "With S the covariance matrix of the unit vectors of all n attribute words, the effect "
+        "size of a word is w . (m_1 - m_2)/sqrt(w . S w). By Cauchy and Schwarz its maximum is "
+        "sqrt((m_1 - m_2) . S^+ (m_1 - m_2)), at w = S^+ (m_1 - m_2) and in the mean of such "
+        "words. That is n/sqrt(n_A n_B), 2 for groups of equal size, only if m_1 - m_2 does not "
+        "lie in the span of the differences within the groups. So it is for groups of one word "
+        "each, and mostly where there are more dimensions than attribute words. But with A = "
+        "{(1, 0), (0, 1)} and B = {(-1, 0), (1, 0)} it is 1.41, at (1, 3)/sqrt(10)."
+        + (least if magnitudes else ""),
+    )
+    if magnitudes or design.n_targets == 1:
+        yield (
+            *("trustworthy", True, "0 only if every s is 0"),
+            "An effect size is s(w) divided by a positive number, so it is 0 only if s(w) is, and "
+            "a mean of magnitudes only if each is.",
+        )
+    else:
+        yield (
+            *("trustworthy", False, _CANCEL),
+            "The effect size of -w is that of w, negative: a word and its mirror image leave 0.",
+        )
+    yield (
+        *("no_false_alarm", False, "undefined where all cosines of a word are equal"),
+        "A word that is as near to every attribute word has s = 0, and so have its cosines no "
+        "deviation: 0/0, and the score is undefined. With any deviation it is 0.",
     )
 
 
@@ -444,6 +480,7 @@ def _rnsb(params: Mapping[str, Any], design: Design) -> _Statements:  # noqa: AR
 _PROOFS: Final[Mapping[type[BaseMetric], Any]] = {
     IndividualBias: _individual_bias,
     WEAT: _weat,
+    SCWEAT: _sc_weat,
     GeneralizedWEAT: _generalized_weat,
     RND: _rnd,
     MAC: _mac,
@@ -488,6 +525,11 @@ def attainable(
             if params.get("return_effect_size"):
                 largest = n / math.sqrt(math.prod(sizes))
                 bound = largest * math.sqrt((n - params.get("ddof", 0)) / n)
+        case SCWEAT():
+            largest, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
+            if params.get("reduce", "mean") == "mean":
+                return -largest, largest
+            return (0.0 if rank > 1 else largest), largest
         case GeneralizedWEAT():
             bound = float(np.linalg.norm(means - means.mean(axis=0), axis=1).sum())
         case RND():
@@ -519,6 +561,28 @@ def attainable(
         case RNSB():
             return 0.0, _largest_rnsb(groups, n)
     return None if bound is None else (-bound, bound)
+
+
+def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int]:
+    """Return the largest effect size of a word, such a word, and the rank of the covariance."""
+    words = np.concatenate(list(groups))
+    _, lengths, axes = np.linalg.svd(words - words.mean(axis=0), full_matrices=False)
+    rank = int((lengths > ZERO_LENGTH * math.sqrt(len(words))).sum())
+    deviations = lengths[:rank] / math.sqrt(len(words) - ddof)
+    difference = axes[:rank] @ (groups[0].mean(axis=0) - groups[1].mean(axis=0)) / deviations
+    word = difference / deviations @ axes[:rank]
+    return float(np.linalg.norm(difference)), word / np.linalg.norm(word), rank
+
+
+def separate_and_mixed(design: Design) -> list[tuple[str, Vectors]]:
+    """Return two groups of one word each, and two that mix: the case of the theorem on SC-WEAT."""
+    axes = np.eye(design.dim)
+    half = design.group_size // 2
+    separate = np.zeros((2, design.group_size, design.dim)) + axes[:2, None]
+    mixed = separate.copy()
+    mixed[0, :half], mixed[0, half:] = axes[0], axes[1]
+    mixed[1, :half], mixed[1, half:] = -axes[0], axes[0]
+    return [("groups of one word each", separate), ("groups that mix", mixed)]
 
 
 def _largest_rnsb(groups: Vectors, n_words: int) -> float:

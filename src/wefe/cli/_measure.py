@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wefe.contextual import FoundContexts
     from wefe.datasets._opened import OpenedQueries
     from wefe.models import WordEmbeddingModel
+    from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
@@ -88,20 +89,26 @@ def measure(
     metric: Annotated[
         list[str],
         typer.Option(
-            help="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same or "
-            "gweat; for encoders also seat and ceat. Repeat for several. A query that is too large "
-            "for a metric is replaced by its subqueries."
+            help="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same, "
+            "gweat or sc-weat (p-values per word: see --format json); eqt, gipe, pmn and "
+            "proximity-bias, which look at the whole vocabulary; for encoders also seat and ceat. "
+            "Repeat for several. A query that is too large for a metric is replaced by its "
+            "subqueries."
         ),
     ] = ["weat-es"],  # noqa: B006
     format: Annotated[  # noqa: A002 - the option is called --format
         Format,
-        typer.Option(help="csv (scores only) and json keep all digits and full texts."),
+        typer.Option(
+            help="csv (scores only) and json keep all digits and full texts. Only json has the "
+            "effect size and p-value of every word of sc-weat, under 'words'."
+        ),
     ] = Format.table,
     p_value_test: Annotated[
         Side,
         typer.Option(
             help="Which splits count in the permutation test of weat: right-sided asks whether the "
-            "first targets lean to the first attributes, two-sided whether they lean anywhere."
+            "first targets lean to the first attributes, two-sided whether they lean anywhere. "
+            "The same for each word of sc-weat."
         ),
     ] = Side.right,
     param: Annotated[
@@ -187,7 +194,8 @@ def measure(
 
     Prints one row per query, model and metric: the score, the score that would mean no bias, the
     p-value (of WEAT and SEAT, by an exact permutation test), the words used and lost, and why a
-    score is missing. With several models a ranking follows: rank 1 has the least bias measured by
+    score is missing. SC-WEAT has a p-value for each word, not for the score: --format json shows
+    them. With several models a ranking follows: rank 1 has the least bias measured by
     that metric, on average over the queries that all models could answer.
 
     Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
@@ -259,19 +267,20 @@ def measure(
     models += open_encoders(encoder, layer, pooling, template)
     if contexts is not None and "ceat" in names:
         own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
-    rows, scores = [], []
+    rows, scores, of_words = [], [], []
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
             defaults = usual_params(name, own, p_value_test_type=p_value_test.value)
             defaults |= unpaired_params(name, own, asked.name, asked.paired)
+            params = {**lookup, **defaults, **own}
             results = run_queries(
                 "weat" if name == "weat-es" else name,
                 asked.queries,
                 models,
                 queries_set_name=asked.name,
                 lost_vocabulary_threshold=lost_vocabulary_threshold,
-                metric_params={**lookup, **defaults, **own},
+                metric_params=_without_tests(params) if name == "sc-weat" else params,
                 generate_subqueries=True,
                 aggregate_results=True,
                 aggregation_function=AGGREGATION,
@@ -282,6 +291,10 @@ def measure(
             )
             rows.append(tidy_results(results).assign(queries=asked.name))
             scores.append(results)
+            if name == "sc-weat" and format is Format.json:
+                params = {"lost_vocabulary_threshold": lost_vocabulary_threshold, **params}
+                own_words = _words_of_sc_weat(results, asked.queries, models, params)
+                of_words.append(own_words.assign(queries=asked.name))
     tidy = pd.concat(rows, ignore_index=True)
     if format is Format.csv:
         print(tidy.to_csv(index=False, lineterminator="\n"), end="")
@@ -289,6 +302,8 @@ def measure(
         tables = {"results": tidy}
         if len(models) > 1:
             tables["ranking"] = _ranking(scores).reset_index()
+        if of_words:
+            tables["words"] = pd.concat(of_words, ignore_index=True)
         print(as_json(tables))
     else:
         _print_tables(tidy, scores, bootstrap, confidence)
@@ -351,6 +366,49 @@ def _print_tables(
         print(as_text(_short(scores, ranks), index=True))
         if ranking.isna().all().any():
             print("Blank: no query was answered by all models; leave out the one that lacks words.")
+
+
+def _without_tests(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what asks for p-values: those of single words have no place in a table."""
+    asked = ("calculate_p_value", "p_value_method", "p_value_test_type", "p_value_iterations")
+    return {name: value for name, value in params.items() if name not in asked}
+
+
+def _words_of_sc_weat(
+    results: pd.DataFrame,
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    params: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Return what SC-WEAT says of every word of the queries of a table of scores."""
+    import pandas as pd
+
+    from wefe._same_words import without_logging
+    from wefe.metrics import SCWEAT
+    from wefe.running import generate_subqueries_from_queries_list
+
+    rows = []
+    with without_logging("wefe"):  # all was said when the scores were computed
+        asked = generate_subqueries_from_queries_list(SCWEAT, queries)
+        # Queries that have no subquery come after these, and the aggregated column last.
+        columns = results.columns[: len(asked)]
+        for model_name, model in zip(results.index, models, strict=True):
+            for query_name, query in zip(columns, asked, strict=True):
+                result = SCWEAT().run_query(query, model, **params)
+                tests = result.details.get("permutation_tests", {})
+                for word, effect_size in result["effect_sizes"].items():
+                    test = tests.get(word)
+                    rows.append(
+                        {
+                            "model_name": model_name,
+                            "query_name": query_name,
+                            "word": word,
+                            "effect_size": effect_size,
+                            "p_value": None if test is None else test.p_value,
+                            "p_value_method": None if test is None else test.method,
+                        }
+                    )
+    return pd.DataFrame(rows)
 
 
 def _ranking(scores: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -352,6 +352,11 @@ class _LayerVectors(StoredVectors):
     def stored_held(self) -> Held:
         """Always 'selected'."""
         return "selected"
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The words looked up so far."""
+        return self._store.row_of.keys()
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:

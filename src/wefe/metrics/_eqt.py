@@ -311,7 +311,7 @@ class _Asked:
         """Return the hits; words of which no pair is present are candidates."""
         n_nearer: Any = self.n_nearer
         if present is not None and self.intruders is not None and self.pairs_of is not None:
-            n_nearer = n_nearer + self.intruders @ ~(self.pairs_of @ present)
+            n_nearer = n_nearer + (self.intruders & ~(self.pairs_of @ present)).sum(axis=-1)
         return np.asarray(n_nearer < self.k)
 
 

@@ -11,6 +11,8 @@ from wefe._checks import check_choice, found
 from wefe.metrics._base import BaseMetric
 
 _OF_ENCODERS = ("seat", "ceat")
+#: Names in articles of what is registered under another one.
+_ALSO_CALLED = {"wefat": "scweat"}
 _registry: dict[str, type[BaseMetric]] = {}
 
 MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
@@ -82,7 +84,7 @@ def _built_in_first(name: str) -> tuple[bool, str]:
 def get_metric(name: str) -> type[BaseMetric]:
     """Return the metric of that name, long or short; case and punctuation do not matter.
 
-    'seat' and 'ceat' are those of :mod:`wefe.contextual`.
+    'seat' and 'ceat' are those of :mod:`wefe.contextual`, 'wefat' is SC-WEAT.
 
     Examples
     --------
@@ -98,6 +100,8 @@ def get_metric(name: str) -> type[BaseMetric]:
     short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
     known = {**short_names, **_registry}
     plain = _plain(str(name))
+    if plain not in known:
+        plain = _ALSO_CALLED.get(plain, plain)
     # As it was written, so that the message shows that.
     return known[plain] if plain in known else known[check_choice("metric", name, known)]
 

@@ -208,7 +208,8 @@ def bootstrap_interval(
             if joblib.effective_n_jobs(n_jobs) == 1:
                 parts: Iterable[Vectors] = map(score, resamples)
             else:
-                parts = parallel(n_jobs)(joblib.delayed(score)(counts) for counts in resamples)
+                there = evaluation.travelling().scores
+                parts = parallel(n_jobs)(joblib.delayed(there)(counts) for counts in resamples)
             for part in parts:
                 yield part
                 bar.update(len(part))

@@ -673,17 +673,17 @@ def _scale(
         bounds = check_range(value_range)
     else:
         bounds = finite_range(scale, evaluation.metric)
-        if vary == "targets":
-            # The effect size of sets of different sizes may exceed that of the full sets.
-            fixed = [len(part) for part in evaluation.attributes]
-            ranges = [
-                evaluation.scale_of([*own.tolist(), *fixed]).value_range
-                for own in np.unique(sizes, axis=0)
-            ]
-            bounds = (
-                min(bounds[0], *(low for low, _ in ranges)),
-                max(bounds[1], *(high for _, high in ranges)),
-            )
+        # The effect size of sets of different sizes may exceed that of the full sets.
+        before = [] if vary == "targets" else [len(part) for part in evaluation.targets]
+        after = [len(part) for part in evaluation.attributes] if vary == "targets" else []
+        ranges = [
+            evaluation.scale_of([*before, *own.tolist(), *after]).value_range
+            for own in np.unique(sizes, axis=0)
+        ]
+        bounds = (
+            min(bounds[0], *(low for low, _ in ranges)),
+            max(bounds[1], *(high for _, high in ranges)),
+        )
     if no_bias_value is None:
         no_bias_value = scale.no_bias_value
     if not bounds[0] <= float(no_bias_value) <= bounds[1]:
