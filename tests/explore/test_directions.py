@@ -120,6 +120,11 @@ def test_groups_of_different_sizes_are_refused(toy_model):
         bias_directions(toy_model, {"f": ["she", "woman"], "m": ["he"]})
 
 
+def test_tuples_of_different_lengths_name_the_other_way_to_write_groups(toy_model):
+    with pytest.raises(ValueError, match=r"Words by group are a mapping: \{'female'"):
+        bias_directions(toy_model, [["she", "woman"], ["he"]])
+
+
 def test_a_published_criterion_needs_no_download(packaged_model, monkeypatch):
     monkeypatch.setattr("wefe.datasets._debiaswe.fetch_file", None)
     found = bias_directions(packaged_model, "gender")

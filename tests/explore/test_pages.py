@@ -108,6 +108,44 @@ def test_rounding_leans_to_no_group(toy_model):
     assert extreme_words(flat, criterion=directions).empty
 
 
+def test_a_mitigated_word_has_no_percentile_of_rounding(toy_model):
+    directions = bias_directions(toy_model, PAIRS)
+    flat = WordEmbeddingModel((list(toy_model), directions.without(toy_model.vectors)), "flat")
+    page = word_page(flat, "nurse", PAIRS, k=3, original=toy_model)
+    assert np.isnan(page.percentile)
+    assert page.to_dict()["percentile"] is None
+    assert "nothing but rounding" in str(page)
+
+
+def test_words_of_the_groups_say_how_far_words_go(toy_model, page):
+    g = page.directions.towards[0]
+    unit = {w: toy_model[w] / np.linalg.norm(toy_model[w]) for w in ("she", "woman", "he", "man")}
+    expected = [(unit["she"] + unit["woman"]) @ g / 2, -(unit["he"] + unit["man"]) @ g / 2]
+    np.testing.assert_allclose(page.directions.reach, expected)
+
+
+def test_a_direction_of_chance_is_said_to_be_one():
+    vectors = np.random.default_rng(0).normal(size=(40, 50))
+    words = [f"{a}{b}" for a in "abcd" for b in "efghijklmn"]
+    model = WordEmbeddingModel((words, vectors), "noise")
+    pairs = list(zip(words[:10], words[10:20], strict=True))
+    for page in (word_page(model, words[30], pairs, k=3), model_page(model, pairs)):
+        assert "may be chance" in str(page)
+    assert page.directions.explained < 0.3
+
+
+@pytest.mark.parametrize("others", ["pilot", [3]])
+def test_others_are_a_list_of_words(toy_model, others):
+    with pytest.raises(TypeError):
+        word_page(toy_model, "nurse", PAIRS, others=others)
+
+
+def test_an_original_of_other_dimensions_is_refused(toy_model):
+    wide = WordEmbeddingModel((list(toy_model), np.eye(13)), "wide")
+    with pytest.raises(ValueError, match="of 3 dimensions; wide has 13"):
+        word_page(toy_model, "nurse", PAIRS, original=wide)
+
+
 def test_words_that_look_like_no_words_have_pages_too(toy_model):
     numbered = WordEmbeddingModel(([f"{w}1" for w in toy_model], toy_model.vectors), "numbered")
     page = word_page(numbered, "nurse1", ("she1", "he1"), k=3)
@@ -146,7 +184,7 @@ def test_words_to_compare_with_may_be_lost(toy_model, caplog):
 
 
 def test_a_page_reads_as_text_and_as_json(toy_model, page):
-    assert str(page).startswith("nurse in toy: leans to she")
+    assert str(page).startswith("nurse in toy: hardly leans to she")
     assert len(str(page).splitlines()) == 6
     assert max(map(len, str(page).splitlines())) <= 100
     plain = page.to_dict()

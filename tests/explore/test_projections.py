@@ -181,7 +181,9 @@ def test_a_prefix_is_not_shown():
     assert not project(model, criterion=("aaa", "baa"))["word"].str.startswith("/").any()
 
 
-@pytest.mark.parametrize("bad", [{"n": 0}, {"n": 1.5}, {"among": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"n": 0}, {"n": 1.5}, {"among": 0}, {"ignore": "she"}, {"words": "nurse"}]
+)
 def test_numbers_of_words_are_checked(toy_model, bad):
     with pytest.raises((TypeError, ValueError)):
         extreme_words(toy_model, **{"criterion": PAIRS, **bad})

@@ -20,6 +20,8 @@ from wefe.words import Preprocessors
 
 # What is left of the cosines of vectors in float32 after a projection is far below this.
 ROUNDING = 1e-5
+# With less of the variance, other directions together hold more of it.
+LEAST_EXPLAINED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,9 @@ class BiasDirections:
         Share of the variance of the centred definitional sets along each principal direction. If
         the first ones do not dominate, the directions do not represent the sets;
         :func:`wefe.audit.audit_direction` says more.
+    reach : ndarray of shape (n_groups,)
+        Mean cosine of each group's own definitional words with the direction towards it: how far
+        words go to which the group belongs by definition.
     sets : tuple of tuple of str
         The definitional sets that the model has complete.
     n_lost : int
@@ -56,6 +61,7 @@ class BiasDirections:
     towards: Vectors = field(repr=False)
     subspace: Vectors = field(repr=False)
     explained_variance_ratio: Vectors = field(repr=False)
+    reach: Vectors = field(repr=False)
     sets: tuple[tuple[str, ...], ...] = field(repr=False)
     n_lost: int
     model_name: str
@@ -65,6 +71,22 @@ class BiasDirections:
     def is_binary(self) -> bool:
         """Whether there are two groups, so that one signed number says all."""
         return len(self.groups) == 2
+
+    @property
+    def explained(self) -> float:
+        """Share of the variance of the definitional sets that lies in the subspace."""
+        return float(self.explained_variance_ratio[: len(self.subspace)].sum())
+
+    def caveat(self) -> str:
+        """Say so if the directions hold so little of the sets that they may be anything."""
+        if self.explained >= LEAST_EXPLAINED:
+            return ""
+        return (
+            f"the directions of {self.name} hold {self.explained:.0%} of the variance of the "
+            f"{len(self.sets)} definitional sets, which have little in common in "
+            f"{self.model_name}. What lies along them may be chance; "
+            "wefe.audit.audit_direction says more"
+        )
 
     @property
     def dim(self) -> int:
@@ -142,7 +164,8 @@ def bias_directions(
         - the words of each group, word i of all groups being one tuple:
           ``{"female": ["she", "woman"], "male": ["he", "man"]}``;
         - tuples of words that differ in the group only: ``[("she", "he"), ("woman", "man")]``, or
-          one such tuple;
+          one such tuple; their first words name the groups. (Target sets of a query are the other
+          way round: give them as a mapping.)
         - directions found before, in any model of as many dimensions.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
@@ -204,6 +227,7 @@ def bias_directions(
         towards,
         subspace,
         bias_subspace(groups).explained_variance_ratio,
+        np.array([(part @ axis).mean() for part, axis in zip(groups, towards, strict=True)]),
         tuple(tuple(words) for words in sets),
         len(known.definitional_sets) - len(sets),
         model.name,
@@ -231,6 +255,13 @@ def as_criterion(criterion: Any) -> Criterion:
         return Criterion(" and ".join(names), tuples, class_names=names)
     if isinstance(criterion, Sequence) and len(criterion):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
+        if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
+            raise ValueError(
+                "a list is taken for tuples of one word per group, such as [('she', 'he'), "
+                "('woman', 'man')], and these have different lengths; got "
+                f"{found(criterion)}. Words by group are a mapping: {{'female': ['she', 'woman'], "
+                "'male': ['he', 'man']}."
+            )
         first = list(sets[0])
         return Criterion(" - ".join(first), sets, class_names=first)
     raise TypeError(

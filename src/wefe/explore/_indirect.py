@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wefe._checks import check_positive_int
+from wefe.debias._base import check_words
 from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.explore._projections import FREQUENT, extreme_words, form_of
 from wefe.metrics._indirect_bias import indirect_bias
@@ -83,7 +84,7 @@ def indirect_bias_along(
     check_positive_int("n", n)
     bias = bias_directions(model, criterion, preprocessors=preprocessors)
     line = bias_directions(model, (first, second), preprocessors=preprocessors)
-    left_out = [*(bias.words if ignore is None else ignore), first, second]
+    left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
     table = extreme_words(
         model,
         n,

@@ -95,6 +95,7 @@ class ModelPage:
             "groups": list(self.directions.groups),
             "n_sets": len(self.directions.sets),
             "n_sets_lost": self.directions.n_lost,
+            "reach": dict(zip(self.directions.groups, self.directions.reach.tolist(), strict=True)),
             "explained_variance_ratio": self.directions.explained_variance_ratio.tolist(),
             "n_words_lost": self.n_lost,
             "distribution": records(self.distribution),
@@ -103,11 +104,10 @@ class ModelPage:
 
     def __str__(self) -> str:
         directions = self.directions
-        ratio = directions.explained_variance_ratio[: len(directions.subspace)].sum()
         what = "direction" if directions.is_binary else f"{len(directions.subspace)} directions"
         lines = [
             f"{self.model_name}: {what} of {directions.name} from {len(directions.sets)} "
-            f"definitional sets ({ratio:.0%} of their variance)",
+            f"definitional sets ({directions.explained:.0%} of their variance)",
             "",
             self.distribution.round(3).to_string(index=False),
         ]
@@ -117,6 +117,8 @@ class ModelPage:
                 for word, value in zip(part["word"], part["projection"], strict=True)
             )
             lines += ["", f"farthest towards {group}: {words}"]
+        if directions.caveat():
+            lines += ["", f"beware: {directions.caveat()}"]
         return "\n".join(lines)
 
 

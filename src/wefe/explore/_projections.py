@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found, nearest
+from wefe.debias._base import check_words
 from wefe.embeddings import embed_tuples, get_embeddings_from_set
 from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
 from wefe.metrics._geometry import Vectors
@@ -180,12 +181,12 @@ def extreme_words(
     for label, model in zip(labels_of(given), given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
         groups, name = directions.groups, directions.name
-        left_out = directions.words if ignore is None else frozenset(ignore)
+        left_out = directions.words if ignore is None else frozenset(check_words("ignore", ignore))
         if words is None:
             known, cosines = _of_vocabulary(model, directions, n, among, left_out)
         else:
             ((known, _, vectors),) = _looked_up(
-                model, {"words": list(words)}, preprocessors
+                model, {"words": check_word_set("words", words)}, preprocessors
             ).values()
             kept = [row for row, word in enumerate(known) if word not in left_out]
             known, cosines = [known[row] for row in kept], directions.cosines(vectors[kept])
@@ -270,13 +271,28 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
         raise TypeError(f"word must be a string; got {found(word)}.")
     _, known = get_embeddings_from_set(model, [word], preprocessors)
     if not known:
-        near = itertools.islice(model.vocab, FREQUENT)
-        choices = [form for form in bare_words(model, list(near)) if abs(len(form) - len(word)) < 3]
-        hint = nearest(word, choices)
-        raise KeyError(f"{model.name} has no word {word!r}; it is looked up as written.{hint}")
+        why = _how(preprocessors) + "." + _near(model, word)
+        raise KeyError(f"{model.name} has no word {word!r}{why}")
     (bare,) = known
     prefix = model.vocab_prefix or ""
     return bare if bare in model.vocab else prefix + bare
+
+
+def _how(preprocessors: Preprocessors | None) -> str:
+    if preprocessors is None:
+        return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
+    return " in any of the forms that the preprocessors make"
+
+
+def _near(model: WordEmbeddingModel, word: str) -> str:
+    """Return a hint at a frequent word that is spelt alike, whatever its case."""
+    first = bare_words(model, list(itertools.islice(model.vocab, FREQUENT)))
+    by_lower = {form.lower(): form for form in reversed(first) if abs(len(form) - len(word)) < 3}
+    hint = nearest(word.lower(), by_lower)
+    for lower, form in by_lower.items():
+        if repr(lower) in hint:
+            return hint.replace(repr(lower), repr(form))
+    return hint
 
 
 def _looked_up(
@@ -306,7 +322,7 @@ def _looked_up(
                 *(model.name, len(part.lost), len(set(words)), name, ", ".join(part.lost)),
             )
     if not any(known for known, _, _ in result.values()):
-        raise ValueError(f"{model.name} has none of the words; they are looked up as written.")
+        raise ValueError(f"{model.name} has none of the words{_how(preprocessors)}.")
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe._checks import check_choice, check_positive_int
+from wefe.debias._base import check_words
 from wefe.embeddings import get_embeddings_from_set
 from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# A word hardly leans if that many frequent words have no less of the bias.
+_HARDLY = 0.75
+
 
 @dataclass(frozen=True, eq=False)
 class WordPage:
@@ -51,7 +56,8 @@ class WordPage:
     direct_bias : float
         Share of its length that lies in the bias subspace, in [0, 1].
     percentile : float
-        Share of frequent words with a smaller direct bias, in [0, 1].
+        Share of frequent words with a smaller direct bias, in [0, 1]; NaN if nothing but rounding
+        of the word lies in the subspace.
     neighbors : pandas.DataFrame
         Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, the group whose
         direction it is nearest to, and `projection`, the cosine with that of the first group (of
@@ -146,11 +152,11 @@ class WordPage:
         groups = ", ".join(f"{group} {value:+.3f}" for group, value in self.projection.items())
         shares = ", ".join(f"{group} {share:.0%}" for group, share in self.neighbor_shares.items())
         usual = ", ".join(f"{share:.0%}" for share in self.vocabulary_shares)
+        reach = ", ".join(f"{value:.3f}" for value in self.directions.reach)
         lines = [
-            f"{self.word} in {self.model_name}: leans to {self.leans_to or 'no group'}",
-            f"  projection      {groups} (cosine with the direction of {self.directions.name})",
-            f"  direct bias     {self.direct_bias:.3f}, that of {self.percentile:.0%} of frequent "
-            "words is smaller",
+            f"{self.word} in {self.model_name}: {self._leaning()}",
+            f"  projection      {groups} (cosine; words of the groups: {reach})",
+            f"  direct bias     {self.direct_bias:.3f}, {self._compared()}",
             f"  neighbours      {shares} of the {len(self.neighbors)} nearest ({usual} of frequent "
             "words)",
             f"  proximity bias  {self.proximity_bias:.2f} (share of them with an indirect bias "
@@ -159,7 +165,22 @@ class WordPage:
         if len(self.indirect_bias):
             listed = ", ".join(f"{word} {beta:+.3f}" for word, beta in self.indirect_bias.items())
             lines.append(f"  indirect bias   {listed}")
+        if self.directions.caveat():
+            lines.append(f"  beware          {self.directions.caveat()}")
         return "\n".join(lines)
+
+    def _leaning(self) -> str:
+        if self.leans_to is None:
+            return "leans to no group"
+        hardly = self.percentile < _HARDLY
+        return f"{'hardly leans' if hardly else 'leans'} to {self.leans_to}"
+
+    def _compared(self) -> str:
+        if math.isnan(self.percentile):
+            return "which is nothing but rounding"
+        # Rounded to all of them it would be wrong.
+        share = "more than 99%" if 0.995 <= self.percentile < 1 else f"{self.percentile:.0%}"
+        return f"that of {share} of frequent words is smaller"
 
 
 def word_page(
@@ -226,7 +247,7 @@ def word_page(
     >>> page = word_page(load_test_model(), "nurse", k=20, others=["midwife", "doctor"])
     >>> print(page)
     nurse in minilm-words: leans to female
-      projection      female +0.320, male -0.320 (cosine with the direction of gender)
+      projection      female +0.320, male -0.320 (cosine; words of the groups: 0.426, 0.313)
       direct bias     0.320, that of 99% of frequent words is smaller
       neighbours      female 95%, male 5% of the 20 nearest (50%, 50% of frequent words)
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
@@ -239,6 +260,13 @@ def word_page(
     """
     check_model(model)
     before = model if original is None else original
+    check_model(before)
+    if before.dim != model.dim:
+        raise ValueError(
+            f"original must be {model.name} before its mitigation, of {model.dim} dimensions; "
+            f"{before.name} has {before.dim}."
+        )
+    others = check_words("others", others)
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
     check_choice("map_method", map_method, METHODS)
     form = form_of(model, word, preprocessors)
@@ -250,7 +278,7 @@ def word_page(
     cosines = directions.cosines(vector)[0]
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
     shares = neighbor_group_shares(_but_rounding(around.along))[0]
-    smaller = _share_below(model, directions, strength)
+    smaller = math.nan if strength <= ROUNDING else _share_below(model, directions, strength)
     usual = _shares_of_frequent_words(before, directions)
     return WordPage(
         word=bare_words(model, [form])[0],
