@@ -454,3 +454,15 @@ def test_queries_of_the_literature_are_compared(packaged_model, debiased):
     # What has nothing to do with gender changes little.
     assert table[~gendered].change.abs().max() < 0.1
     assert all(isinstance(n, int | np.integer) for n in itertools.chain(table.n))
+
+
+@pytest.mark.parametrize("metric", ["direct-bias", "ripa", "pmn", "eqt", "sc-weat"])
+def test_metrics_of_pairs_and_neighbours_are_compared(packaged_model, metric):
+    other = packaged_model.copy("other")
+    query = Query([["she", "her"], ["he", "him"]], [["nurse", "pilot"], ["home", "office"]])
+    table = compare(
+        packaged_model, other, [query], [metric], quality=None, n_words=20, progress=False
+    ).to_frame()
+    bias = table[table["aspect"] == "bias"]
+    assert bias["before"].notna().all()
+    np.testing.assert_allclose(bias["before"], bias["after"], rtol=1e-9)

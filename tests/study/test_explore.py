@@ -376,3 +376,42 @@ def test_encoders_alone_are_refused_and_beside_tables_left_out():
 def test_defaults_are_those_of_the_functions():
     explore = check_declaration(declared(explore={"criteria": ["gender"]})).explore
     assert (explore.n_extremes, explore.among, explore.k, explore.theta) == (10, 50_000, 100, 0.05)
+
+
+@pytest.mark.parametrize("name", ["pmn", "proximity-bias", "gipe"])
+def test_neighbours_of_a_mitigated_model_are_judged_along_the_former_direction(name):
+    from wefe import Query
+    from wefe.datasets import load_criterion
+    from wefe.debias import compare
+    from wefe.metrics import get_metric
+
+    neutral = {"targets": QUERY["targets"], "attributes": {"Jobs": ["nurse", "engineer"]}}
+    metrics = [{"metric": name, "params": {"k": 10}}]
+    results = run(
+        declared(
+            mitigations=[HARD],
+            metrics=metrics,
+            queries=[{"name": "Own", "query": [neutral]}],
+        )
+    )
+    scores = results.to_frame().set_index("model_name")["score"]
+    model = load_test_model()
+    words = load_criterion("gender", offline=True)
+    debiased = HardDebias().fit(model, criterion=words)
+    debiased = debiased.transform(model, ignore=words.specific_words)
+    query = Query(
+        list(QUERY["targets"].values()), [["nurse", "engineer"]], ["Female", "Male"], ["Jobs"]
+    )
+    metric = get_metric(name)()
+    alone = metric.run_query(query, debiased, k=10)["result"]
+    judged = metric.run_query(query, debiased, k=10, original=model)["result"]
+    assert alone != pytest.approx(judged)
+    assert scores["demo (hard)"] == pytest.approx(judged, rel=1e-6)
+    # And so they are where models are compared.
+    comparison = compare(
+        model, {"hard": debiased}, [query], [name], quality=None, n_words=20, progress=False
+    )
+    table = comparison.to_frame()
+    judged = metric.run_query(query, debiased, original=model)["result"]
+    after = table[(table["aspect"] == "bias")]["after"]
+    assert after.tolist() == [pytest.approx(judged, rel=1e-6)]

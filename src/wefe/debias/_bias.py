@@ -46,6 +46,9 @@ def bias_rows(
         See :func:`wefe.debias.compare`.
     """
     names = [model.name for model in models[1:]]
+    if metric.takes_original:
+        # What is left of the former bias, not what is called one afterwards.
+        options = {"original": models[0], **options}
     scale = metric.scale(None, **_params(options))
     label, best = scale.label, scale.no_bias_value
     parts: dict[object, Query] = {}

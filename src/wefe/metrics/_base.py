@@ -120,6 +120,9 @@ class BaseMetric:
         Looks at more words than those of the query, such as their nearest neighbours, so that a
         model has to be opened whole. Its `_compute` is given the model, too, as `model`. False by
         default.
+    takes_original : bool
+        `run_query` takes `original`, the model before mitigation, in which directions are then
+        found; studies and comparisons pass it. False by default.
     nan_values : dict
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
@@ -137,6 +140,7 @@ class BaseMetric:
     no_bias_value: ClassVar[float] = 0.0
     encodes_texts: ClassVar[bool] = False
     needs_vocabulary: ClassVar[bool] = False
+    takes_original: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None
 
     #: Parameters with which scores of subsets of the words can be compared: bounded, not random.

@@ -162,7 +162,7 @@ class DirectBias(BaseMetric):
         )
 
     def _pairs_targets(self, **params: Any) -> bool:
-        return bool(params["direction"] == "pca")
+        return bool(params.get("direction", "pca") == "pca")
 
     def _compute(
         self,

@@ -331,9 +331,10 @@ class _NeighborMetric(BaseMetric):
     metric_template = ("n", 1)
     metric_template_minimum = (2, 1)
     needs_vocabulary = True
+    takes_original = True
 
     def _pairs_targets(self, **params: Any) -> bool:
-        return bool(params["direction"] == "pca")
+        return bool(params.get("direction", "pca") == "pca")
 
     def _run_neighbors(
         self,

@@ -283,7 +283,7 @@ class OpenedVariant:
         if variant.mitigation is not None:
             self.model, known["mitigation"] = variant.mitigation.apply(base)
             self.model.name = variant.label
-            if any(task.kind == "explore" for _, task in variant.tasks):
+            if any(_asks_for_original(task) for _, task in variant.tasks):
                 self.original = base
         # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
         # (It does so for one thread; a cluster may use several.)
@@ -416,6 +416,13 @@ def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
     return unit.queries[identity["query"]]
 
 
+def _asks_for_original(task: Task) -> bool:
+    """Tell whether a task of a mitigated model looks at the model as it was, too."""
+    if task.kind == "score":
+        return get_metric(task.identity["metric"]).takes_original
+    return task.kind == "explore"
+
+
 def _looked_up(words: list[str] | Query, task: Task, prefix: str | None) -> frozenset[str]:
     forms = json.dumps(task.identity.get("preprocessors") or [{}])
     if isinstance(words, Query):
@@ -444,6 +451,8 @@ def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
         # Of this query alone, as which words find a sentence depends on all that are asked for.
         with opened.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
             params["contexts"] = find_contexts([query], (line.strip() for line in lines))
+    if metric.takes_original and opened.original is not None:
+        params["original"] = opened.original
     wanted = None if what["bootstrap"] is None else Resampling.make(*what["bootstrap"])
     if not metric.encodes_texts:
         model.prepare([query], check_preprocessors(params.get("preprocessors")))
