@@ -145,7 +145,7 @@ def test_words_that_are_lost_or_have_no_number_are_left_out_and_named(toy_model,
     assert (found.lost, found.without_number, found.n) == (("unicorn",), ("they",), 7)
     assert found.pearson == plain.pearson
     assert found.statistic_name == "share of women"
-    assert "1 of 9 words have no vector" in caplog.text
+    assert "lacks 1 of 8 words" in caplog.text
     assert "1 of 9 words have no number" in caplog.text
     assert repr(found).endswith("7 words, 1 lost>")
 
@@ -217,7 +217,7 @@ def test_of_three_groups_the_direction_towards_the_one_named_counts():
     ("statistic", "error", "message"),
     [
         (["home", "kids"], TypeError, "mapping from words to numbers"),
-        (pd.DataFrame({"female": [1.0]}, index=["home"]), TypeError, r"Choose one, as table"),
+        (pd.DataFrame({"female": [1.0]}, index=["home"]), TypeError, r"Choose one: table"),
         (pd.Series([1.0, 2.0], index=["home", "home"]), ValueError, "several numbers for 'home'"),
         ({"home": "much"}, TypeError, "'home' needs a number"),
         ({1: 2.0}, TypeError, "words must be strings"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,14 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe.datasets import Criterion, load_criterion
-from wefe.embeddings import definitional_vectors
+from wefe.embeddings import UnusableVectorError, definitional_vectors
+from wefe.explore._lookup import look_up
 from wefe.metrics._direction import RANK_TOLERANCE, bias_subspace, group_directions
 from wefe.metrics._geometry import Vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
+
+logger = logging.getLogger(__name__)
 
 # What is left of the cosines of vectors in float32 after a projection is far below this.
 ROUNDING = 1e-5
@@ -49,7 +53,7 @@ class BiasDirections:
     sets : tuple of tuple of str
         The definitional sets that the model has complete.
     n_lost : int
-        Number of those of which it lacks a word.
+        Number of those of which it lacks a word, or has none with a direction.
     model_name : str
         The model.
     criterion : Criterion
@@ -202,9 +206,15 @@ def bias_directions(
             )
         return criterion
     known = as_criterion(criterion)
-    complete = definitional_vectors(
-        model, known.definitional_sets, "definitional_sets", preprocessors
-    )
+    candidates = list(known.definitional_sets)
+    try:
+        complete = definitional_vectors(model, candidates, "definitional_sets", preprocessors)
+    except UnusableVectorError as error:
+        candidates = [s for s in candidates if not look_up(model, s, preprocessors).unusable]
+        if not candidates:
+            raise
+        logger.warning("definitional sets with such words are left out: %s", error)
+        complete = definitional_vectors(model, candidates, "definitional_sets", preprocessors)
     # A set whose words share a form in the vocabulary has fewer vectors than words.
     vectors = [
         part.vectors[[row for row in part.first_row if row is not None]] for part in complete
@@ -218,7 +228,7 @@ def bias_directions(
     kept = {part.name for part in complete}
     sets = [
         words
-        for position, words in enumerate(known.definitional_sets)
+        for position, words in enumerate(candidates)
         if f"definitional_sets[{position}]" in kept
     ]
     return BiasDirections(

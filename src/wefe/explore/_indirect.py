@@ -10,7 +10,8 @@ import numpy as np
 from wefe._checks import check_positive_int
 from wefe.debias._base import check_words
 from wefe.explore._directions import CriterionLike, bias_directions
-from wefe.explore._projections import FREQUENT, extreme_words, form_of
+from wefe.explore._lookup import form_of
+from wefe.explore._projections import FREQUENT, extreme_words
 from wefe.metrics._indirect_bias import indirect_bias
 from wefe.models._passes import forms
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model

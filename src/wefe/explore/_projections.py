@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import math
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_positive_int, check_sequence, check_word_set, found, nearest
+from wefe._checks import check_positive_int, check_sequence, check_word_set, found
 from wefe.debias._base import check_words
-from wefe.embeddings import embed_tuples, get_embeddings_from_set
 from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
+from wefe.explore._lookup import as_looked_up, look_up
 from wefe.metrics._geometry import Vectors
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at
@@ -65,7 +64,7 @@ def project(
         the cosine with the bias direction, in [-1, 1], positive towards the first group. Of more
         than two groups, one row for each of them, named in a further column `group`, with the
         cosine with the direction towards it. `attrs` has 'criterion', 'groups', and 'lost': model
-        -> set -> words that were not found.
+        -> set -> words that were not found, or have no direction.
 
     Raises
     ------
@@ -265,64 +264,19 @@ def word_lists(words: object) -> dict[str, list[str]]:
     return lists
 
 
-def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
-    """Return a word as the vocabulary of a model has it."""
-    if not isinstance(word, str):
-        raise TypeError(f"word must be a string; got {found(word)}.")
-    _, known = get_embeddings_from_set(model, [word], preprocessors)
-    if not known:
-        why = _how(preprocessors) + "." + _near(model, word)
-        raise KeyError(f"{model.name} has no word {word!r}{why}")
-    (bare,) = known
-    prefix = model.vocab_prefix or ""
-    return bare if bare in model.vocab else prefix + bare
-
-
-def _how(preprocessors: Preprocessors | None) -> str:
-    if preprocessors is None:
-        return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
-    return " in any of the forms that the preprocessors make"
-
-
-def _near(model: WordEmbeddingModel, word: str) -> str:
-    """Return a hint at a frequent word that is spelt alike, whatever its case."""
-    first = bare_words(model, list(itertools.islice(model.vocab, FREQUENT)))
-    by_lower = {form.lower(): form for form in reversed(first) if abs(len(form) - len(word)) < 3}
-    hint = nearest(word.lower(), by_lower)
-    for lower, form in by_lower.items():
-        if repr(lower) in hint:
-            return hint.replace(repr(lower), repr(form))
-    return hint
-
-
 def _looked_up(
     model: WordEmbeddingModel,
     lists: Mapping[str, Sequence[str]],
     preprocessors: Preprocessors | None,
 ) -> dict[str, tuple[list[str], tuple[str, ...], Vectors]]:
-    """Return, per list, the words found, those lost, and vectors."""
+    """Return, per list, the words found, those left out, and vectors."""
     result: dict[str, tuple[list[str], tuple[str, ...], Vectors]] = {}
     for name, words in lists.items():
-        parts = embed_tuples(
-            model,
-            [words],
-            name,
-            preprocessors,
-            discard_incomplete_sets=False,
-            warn_lost_sets=False,
-        )
-        if not parts:
-            result[name] = ([], tuple(words), np.empty((0, model.dim)))
-            continue
-        (part,) = parts
-        result[name] = (bare_words(model, part.words), part.lost, part.vectors)
-        if part.lost:
-            logger.warning(
-                "%s lacks %d of %d words of %r: %s",
-                *(model.name, len(part.lost), len(set(words)), name, ", ".join(part.lost)),
-            )
+        known = look_up(model, words, preprocessors)
+        known.log(model, name)
+        result[name] = (known.forms, known.lost + known.unusable, known.vectors)
     if not any(known for known, _, _ in result.values()):
-        raise ValueError(f"{model.name} has none of the words{_how(preprocessors)}.")
+        raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
     return result
 
 

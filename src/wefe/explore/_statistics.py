@@ -14,6 +14,7 @@ import numpy as np
 from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._lookup import look_up
 from wefe.explore._projections import plain, records
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._sc_weat import sc_weat_by_word
@@ -79,7 +80,8 @@ class StatisticCorrelation:
     intercept : float
         Bias on that line where the statistic is 0.
     lost : tuple of str
-        Words that the model lacks.
+        Words that the model lacks, or that have no direction. (Another form of a word that has a
+        number already is left out, too: it is no further observation.)
     without_number : tuple of str
         Words of which the statistic is missing or not finite.
     confidence_level : float
@@ -218,7 +220,8 @@ class StatisticCorrelation:
             )
         lost = f", {len(self.lost)} lost" if self.lost else ""
         return (
-            f"<StatisticCorrelation in {self.model_name}: {self._pearson()}, {self.n} words{lost}>"
+            f"<StatisticCorrelation in {self.model_name}, {self.bias_name}: {self._pearson()}, "
+            f"{self.n} words{lost}>"
         )
 
 
@@ -299,7 +302,8 @@ def correlate_with_statistic(
     ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
     >>> correlation = correlate_with_statistic(load_test_model(), women)
     >>> correlation
-    <StatisticCorrelation in minilm-words: r = 0.73 (95 % interval 0.42 to 0.93), 8 words>
+    <StatisticCorrelation in minilm-words, cosine with the direction towards female: r = 0.73 \
+(95 % interval 0.42 to 0.93), 8 words>
     >>> correlation.to_frame().head(2).round(3)
             word  statistic   bias
     0      nurse       0.86  0.320
@@ -324,42 +328,39 @@ def correlate_with_statistic(
     position = directions.groups.index(towards)
     without_number = tuple(word for word, value in numbers.items() if not math.isfinite(value))
     wanted = [word for word in numbers if math.isfinite(numbers[word])]
-    # A tuple of one word each, so that each keeps its number.
-    parts = embed_tuples(
-        model,
-        [(word,) for word in wanted],
-        "words",
-        preprocessors,
-        warn_lost_sets=False,
-    )
-    of_word = {wanted[int(part.name[6:-1])]: part.vectors[0] for part in parts}
-    lost = tuple(word for word in wanted if word not in of_word)
-    for what, left_out in (("vector", lost), ("number", without_number)):
-        if left_out:
-            logger.warning(
-                "%s: %d of %d words have no %s and are left out: %s",
-                *(model.name, len(left_out), len(numbers), what, ", ".join(left_out)),
-            )
-    if len(of_word) < _FEWEST:
-        raise ValueError(
-            f"a correlation needs {_FEWEST} words or more with a number and a vector; of "
-            f"{len(numbers)}, {len(without_number)} have no number and {model.name} lacks "
-            f"{len(lost)} ({', '.join(lost[:5]) or 'none'})."
+    known = look_up(model, wanted, preprocessors)
+    known.log(model, name)
+    lost = known.lost + known.unusable
+    if without_number:
+        logger.warning(
+            "%s: %d of %d words have no number and are left out: %s",
+            *(name, len(without_number), len(numbers), ", ".join(without_number)),
         )
-    vectors = np.stack(list(of_word.values()))
+    if len(known.words) < _FEWEST:
+        why = [f"{len(without_number)} have no number"] if without_number else []
+        if lost:
+            why.append(f"{model.name} lacks {len(lost)} ({', '.join(lost[:5])})")
+        if known.repeated:
+            why.append(f"{len(known.repeated)} are other forms of one of them")
+        raise ValueError(
+            f"a correlation needs {_FEWEST} words or more with a number and a vector; "
+            f"{len(known.words)} of {len(numbers)} have both"
+            + (f": {', '.join(why)}." if why else ".")
+        )
+    vectors = known.vectors
     if measure == "projection":
         bias = directions.cosines(vectors)[:, position]
         bias_name = f"cosine with the direction towards {towards}"
     else:
         bias = _effect_sizes(model, directions, position, vectors, preprocessors)
         bias_name = f"effect size towards {towards}"
-    x = np.array([numbers[word] for word in of_word])
+    x = np.array([numbers[word] for word in known.words])
     found_in = _estimates(x, bias, share, int(n_bootstrap), seed)
     return StatisticCorrelation(
         model.name,
         name if statistic_name is None else statistic_name,
         bias_name,
-        tuple(of_word),
+        tuple(known.words),
         x,
         bias,
         lost=lost,
@@ -379,8 +380,9 @@ def _numbers(statistic: object) -> tuple[dict[str, float], str]:
     elif type(statistic).__module__.partition(".")[0] == "pandas" and hasattr(statistic, "items"):
         if getattr(statistic, "ndim", 0) != 1:
             raise TypeError(
-                "statistic must be one column with a number for each word; got a table with "
-                f"columns {list(statistic)}. Choose one, as table['female']."  # type: ignore[call-overload]
+                "statistic must be one column with a number for each word, its index the words; "
+                f"got a table with the columns {list(statistic)}. Choose one: "  # type: ignore[call-overload]
+                "table.set_index('word')['value'], or table['female'] if words are its index."
             )
         items = list(statistic.items())
         name = str(getattr(statistic, "name", None) or name)

@@ -12,10 +12,10 @@ import numpy as np
 
 from wefe._checks import check_choice, check_positive_int
 from wefe.debias._base import check_words
-from wefe.embeddings import get_embeddings_from_set
 from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
+from wefe.explore._lookup import form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._projections import FREQUENT, bare_words, form_of, plain, records
+from wefe.explore._projections import FREQUENT, bare_words, plain, records
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
@@ -154,7 +154,7 @@ class WordPage:
         usual = ", ".join(f"{share:.0%}" for share in self.vocabulary_shares)
         reach = ", ".join(f"{value:.3f}" for value in self.directions.reach)
         lines = [
-            f"{self.word} in {self.model_name}: {self._leaning()}",
+            f"{self.word} in {self.model_name}: {self.leaning}",
             f"  projection      {groups} (cosine; words of the groups: {reach})",
             f"  direct bias     {self.direct_bias:.3f}, {self._compared()}",
             f"  neighbours      {shares} of the {len(self.neighbors)} nearest ({usual} of frequent "
@@ -169,7 +169,9 @@ class WordPage:
             lines.append(f"  beware          {self.directions.caveat()}")
         return "\n".join(lines)
 
-    def _leaning(self) -> str:
+    @property
+    def leaning(self) -> str:
+        """Where the word leans to, in words; hardly, if a quarter of frequent words lean as far."""
         if self.leans_to is None:
             return "leans to no group"
         hardly = self.percentile < _HARDLY
@@ -231,7 +233,7 @@ def word_page(
     Raises
     ------
     KeyError
-        If the model lacks the word.
+        If the model lacks the word, or its vector has no direction.
     ValueError
         If the model was opened for some words only.
 
@@ -360,13 +362,12 @@ def _indirect(
 
     if not len(others):
         return pd.Series(dtype=np.float64)
-    lost, known = get_embeddings_from_set(model, list(others), preprocessors)
-    if lost:
-        logger.warning("%s lacks %s", model.name, ", ".join(lost))
-    if not known:
+    known = look_up(model, others, preprocessors)
+    known.log(model, "others")
+    if not known.words:
         return pd.Series(dtype=np.float64)
-    values = indirect_bias(model.get_vectors([form]), list(known.values()), directions.subspace)
-    return pd.Series(values, index=list(known))
+    values = indirect_bias(model.get_vectors([form]), known.vectors, directions.subspace)
+    return pd.Series(values, index=known.forms)
 
 
 def _map(

@@ -1,0 +1,140 @@
+"""Words of people in the vocabulary of a model: found, lost, without a direction, or twice."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wefe._checks import found, nearest
+from wefe.embeddings import EmbeddedSet, UnusableVectorError, embed_tuples
+from wefe.metrics._geometry import Vectors
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.words import Preprocessors
+
+logger = logging.getLogger(__name__)
+
+# Words from the start of a vocabulary among which one that is spelt alike is looked for.
+_FREQUENT = 50_000
+
+
+class Found(NamedTuple):
+    """What look-up found of some words."""
+
+    #: As they were asked for, and as the vocabulary has them, without its prefix.
+    words: list[str]
+    forms: list[str]
+    #: Of shape (n_words, dim), float64.
+    vectors: Vectors
+    #: Words that the model lacks; that have no direction; that are another form of one before.
+    lost: tuple[str, ...]
+    unusable: tuple[str, ...]
+    repeated: tuple[str, ...]
+
+    def log(self, model: WordEmbeddingModel, name: str) -> None:
+        """Say which words are left out, and why."""
+        n = len(self.words) + len(self.lost) + len(self.unusable) + len(self.repeated)
+        for what, words in (
+            ("lacks", self.lost),
+            ("has no vector with a direction for", self.unusable),
+            ("has in another form already", self.repeated),
+        ):
+            if words:
+                logger.warning(
+                    "%s %s %d of %d words of %r: %s",
+                    *(model.name, what, len(words), n, name, ", ".join(words)),
+                )
+
+
+def look_up(
+    model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
+) -> Found:
+    """Look up words, each by itself: what is wrong with one is no reason to lose the others.
+
+    Examples
+    --------
+    >>> model = WordEmbeddingModel((["a", "b"], np.array([[1.0, 0.0], [0.0, 0.0]])), "toy")
+    >>> look_up(model, ["a", "A", "b", "c"], [{}, {"lowercase": True}])[2:]
+    (array([[1., 0.]]), ('c',), ('b',), ('A',))
+    """
+    asked = list(dict.fromkeys(words))
+    unusable: list[str] = []
+    parts: dict[str, EmbeddedSet] = {}
+    try:
+        parts = _each(model, asked, preprocessors)
+    except UnusableVectorError:
+        for word in asked:
+            try:
+                parts |= _each(model, [word], preprocessors)
+            except UnusableVectorError:
+                unusable.append(word)
+    prefix = model.vocab_prefix or ""
+    first: dict[str, str] = {}
+    for word, part in parts.items():
+        first.setdefault(part.words[0], word)
+    kept = list(first.values())
+    return Found(
+        kept,
+        [form.removeprefix(prefix) for form in first],
+        np.array([parts[word].vectors[0] for word in kept]).reshape(len(kept), model.dim),
+        tuple(word for word in asked if word not in parts and word not in unusable),
+        tuple(unusable),
+        tuple(word for word in parts if first[parts[word].words[0]] != word),
+    )
+
+
+def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
+    """Return a word as the vocabulary of a model has it.
+
+    Raises
+    ------
+    KeyError
+        If the model lacks the word, or its vector has no direction.
+    """
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string; got {found(word)}.")
+    looked_up = look_up(model, [word], preprocessors)
+    if looked_up.unusable:
+        raise KeyError(
+            f"the vector of {word!r} in {model.name} is zero, or not finite: it has no direction."
+        )
+    if looked_up.lost:
+        why = as_looked_up(preprocessors) + "." + _near(model, word)
+        raise KeyError(f"{model.name} has no word {word!r}{why}")
+    (form,) = looked_up.forms
+    return (model.vocab_prefix or "") + form
+
+
+def as_looked_up(preprocessors: Preprocessors | None) -> str:
+    """Say in which forms words were looked for, and how others can be tried."""
+    if preprocessors is None:
+        return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
+    return " in any of the forms that the preprocessors make"
+
+
+def _each(
+    model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
+) -> dict[str, EmbeddedSet]:
+    """Return the words found, each as a set of its own."""
+    parts = embed_tuples(
+        model, [(word,) for word in words], "words", preprocessors, warn_lost_sets=False
+    )
+    return {words[int(part.name[len("words[") : -1])]: part for part in parts}
+
+
+def _near(model: WordEmbeddingModel, word: str) -> str:
+    """Return a hint at a frequent word that is spelt alike, whatever its case."""
+    prefix = model.vocab_prefix or ""
+    first = (form.removeprefix(prefix) for form in itertools.islice(model.vocab, _FREQUENT))
+    by_lower: dict[str, str] = {}
+    for form in first:
+        if abs(len(form) - len(word)) < 3:
+            by_lower.setdefault(form.lower(), form)
+    hint = nearest(word.lower(), by_lower)
+    for lower, form in by_lower.items():
+        if repr(lower) in hint:
+            return hint.replace(repr(lower), repr(form))
+    return hint
