@@ -1,12 +1,17 @@
 """What is wrong with one word is no reason to lose the others, and it is said."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from wefe import WordEmbeddingModel
+from wefe.datasets import Criterion
 from wefe.explore import (
     bias_directions,
+    cluster_map,
     correlate_with_statistic,
+    extreme_words,
+    indirect_bias_along,
     model_page,
     project,
     word_page,
@@ -83,3 +88,91 @@ def test_very_small_vectors_have_a_direction(toy_model):
         project(small, ["nurse"], PAIRS)["projection"],
         project(toy_model, ["nurse"], PAIRS)["projection"],
     )
+
+
+def shouted(model):
+    return WordEmbeddingModel(([word.upper() for word in model], model.vectors), "shouted")
+
+
+def test_words_are_ignored_in_all_forms_that_are_looked_up(packaged_model):
+    first = [word for word in packaged_model if word.isalpha() and word == word.lower()][:5000]
+    small = WordEmbeddingModel((first, packaged_model.get_vectors(first)), "small")
+    upper = [{}, {"lowercase": True}, {"uppercase": True}]
+    quiet, loud = (
+        extreme_words(model, 20, preprocessors=upper)["word"].str.lower().tolist()
+        for model in (small, shouted(small))
+    )
+    assert quiet == loud
+    quiet, loud = (
+        cluster_map(model, n_words=30, method="pca", preprocessors=upper)["word"].str.lower()
+        for model in (small, shouted(small))
+    )
+    assert quiet.tolist() == loud.tolist()
+    lower = [{"lowercase": True}]
+    most = extreme_words(small, 1, preprocessors=lower)["word"][0]
+    without = extreme_words(small, 50, ignore=[most.upper()], preprocessors=lower)["word"]
+    assert most not in without.tolist()
+
+
+def test_neither_end_of_a_line_is_an_extreme_word_of_it(packaged_model):
+    table = indirect_bias_along(
+        packaged_model, "Nurse", "engineer", preprocessors=[{"lowercase": True}]
+    )
+    assert not {"nurse", "engineer"} & set(table["word"])
+
+
+def test_stereotypes_that_a_model_lacks_are_counted_and_no_error(toy_model):
+    criterion = Criterion(
+        "sex",
+        PAIRS,
+        class_names=["f", "m"],
+        stereotyped_words={"f": ["xyz", "zyx"], "m": ["pilot", "yyy"]},
+    )
+    page = model_page(toy_model, criterion)
+    assert page.distribution["set"].tolist() == ["vocabulary", "m stereotypes"]
+    assert page.n_lost == 3
+
+
+def test_no_list_is_called_as_the_vocabulary_is(toy_model):
+    with pytest.raises(ValueError, match="give the list another name"):
+        model_page(toy_model, PAIRS, words={"vocabulary": ["nurse"]})
+
+
+def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model):
+    few = [word for word in toy_model if word not in ("nurse", "tree")]
+    original = WordEmbeddingModel((few, toy_model.get_vectors(few)), "before")
+    page = word_page(toy_model, "nurse", PAIRS, k=4, original=original, others=["home"])
+    assert page.nan_reason == "before lacks the word, so nothing of its former bias is known"
+    assert page.nan_reason in str(page)
+    assert page.neighbors["indirect_bias"].isna().all()
+    assert page.indirect_bias.empty or page.indirect_bias.isna().all()
+
+
+def test_the_share_of_frequent_words_is_that_in_the_original(toy_model):
+    directions = bias_directions(toy_model, PAIRS)
+    flat = WordEmbeddingModel((list(toy_model), directions.without(toy_model.vectors)), "flat")
+    page = word_page(flat, "nurse", PAIRS, k=4, original=toy_model)
+    along = directions.cosines(toy_model.vectors)[:, 0]
+    assert page.vocabulary_shares["she"] == pytest.approx((along > 0).mean())
+    assert page.vocabulary_shares["she"] != 0.5
+
+
+def test_no_word_is_of_two_groups(packaged_model):
+    table = cluster_map(packaged_model, "religion", n_words=900, method="pca")
+    assert table["word"].is_unique
+
+
+def test_words_without_the_prefix_are_not_of_the_vocabulary():
+    vectors = np.random.default_rng(0).normal(size=(4, 3))
+    model = WordEmbeddingModel((["en:a", "en:b", "en:nurse", "nurse"], vectors), "m", "en:")
+    assert project(model, criterion=("a", "b"))["word"].tolist() == ["a", "b", "nurse"]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_missing_number_is_one_however_it_is_written(toy_model, missing):
+    numbers = {"nurse": 0.9, "pilot": 0.1, "tree": 0.5, "job": 0.3, "home": 0.6, "boss": missing}
+    for given in (numbers, pd.Series(numbers, dtype=object)):
+        found = correlate_with_statistic(toy_model, given, PAIRS)
+        assert found.without_number == ("boss",)
+        assert found.n == 5
+        assert found.nan_reason.startswith("no interval: it would say nothing of 5 words")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from wefe._checks import found, nearest
 from wefe.embeddings import EmbeddedSet, UnusableVectorError, embed_tuples
 from wefe.metrics._geometry import Vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.words import Preprocessors
+from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +84,18 @@ def look_up(
         tuple(unusable),
         tuple(word for word in parts if first[parts[word].words[0]] != word),
     )
+
+
+def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> frozenset[str]:
+    """Return all forms in which words may stand in a vocabulary, without its prefix.
+
+    Examples
+    --------
+    >>> sorted(every_form(["she"], [{}, {"uppercase": True}]))
+    ['SHE', 'she']
+    """
+    checked = check_preprocessors(preprocessors)
+    return frozenset(form for word in words for form in (word, *variants(word, checked)))
 
 
 def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._lookup import look_up
 from wefe.explore._projections import (
     FREQUENT,
     VOCABULARY,
@@ -183,15 +184,17 @@ def model_page(
             model.name, VOCABULARY, bare_words(model, words_at(model, rows)), cosines, directions
         )
     ]
-    if words is None:
-        words = {
-            f"{name} stereotypes": list(part)
-            for name, part in directions.criterion.stereotyped_words.items()
-        }
     n_lost = 0
-    if len(word_lists(words)) if words else 0:
+    if words is None:
+        words, n_lost = _stereotypes(model, directions, preprocessors)
+    elif VOCABULARY in word_lists(words):
+        raise ValueError(
+            f"words: {VOCABULARY!r} is what the frequent words of the model are called here; give "
+            "the list another name."
+        )
+    if words:
         own = project(model, words, directions, preprocessors=preprocessors)
-        n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
+        n_lost += sum(len(lost) for lost in own.attrs["lost"][model.name].values())
         parts.append(own)
     projections = pd.concat(parts, ignore_index=True)
     return ModelPage(
@@ -204,6 +207,19 @@ def model_page(
         projections,
         n_lost,
     )
+
+
+def _stereotypes(
+    model: WordEmbeddingModel, directions: BiasDirections, preprocessors: Preprocessors | None
+) -> tuple[dict[str, list[str]], int]:
+    """Return the lists of the criterion of which the model has a word, and how many are lost."""
+    lists, n_lost = {}, 0
+    for name, words in directions.criterion.stereotyped_words.items():
+        if look_up(model, words, preprocessors).words:
+            lists[f"{name} stereotypes"] = list(words)
+        else:
+            n_lost += len(words)
+    return lists, n_lost
 
 
 def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:

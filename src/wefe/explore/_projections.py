@@ -13,7 +13,7 @@ import numpy as np
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found
 from wefe.debias._base import check_words
 from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
-from wefe.explore._lookup import as_looked_up, look_up
+from wefe.explore._lookup import as_looked_up, every_form, look_up
 from wefe.metrics._geometry import Vectors
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at
@@ -103,8 +103,12 @@ def project(
         if lists is None:
             towards = directions.towards[: 1 if directions.is_binary else None]
             cosines: FloatArray = vocabulary_cosines(model, towards)
-            every = bare_words(model, words_at(model, np.arange(len(cosines))))
-            parts.append(projections_frame(label, VOCABULARY, every, cosines, directions))
+            prefix = model.vocab_prefix or ""
+            every = words_at(model, np.arange(len(cosines)))
+            # What is no word of the model's language would be taken for another one without it.
+            own = [row for row, form in enumerate(every) if form.startswith(prefix)]
+            bare = bare_words(model, [every[row] for row in own])
+            parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
         lost[label] = {}
         for set_name, (known, unknown, vectors) in _looked_up(model, lists, preprocessors).items():
@@ -180,7 +184,8 @@ def extreme_words(
     for label, model in zip(labels_of(given), given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
         groups, name = directions.groups, directions.name
-        left_out = directions.words if ignore is None else frozenset(check_words("ignore", ignore))
+        ignored = directions.words if ignore is None else check_words("ignore", ignore)
+        left_out = every_form(ignored, preprocessors)
         if words is None:
             known, cosines = _of_vocabulary(model, directions, n, among, left_out)
         else:

@@ -16,6 +16,7 @@ from wefe.debias._common_words import CommonWords
 from wefe.debias._residual import plain_words
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
+from wefe.explore._lookup import every_form
 from wefe.metrics._geometry import Vectors, unit
 from wefe.metrics._recovery import (
     RecoveryTest,
@@ -204,12 +205,15 @@ def most_biased_words(
                 "only; load it whole. Of an encoder, take a snapshot of all words that matter."
             )
     n_words = check_positive_int("n_words", n_words)
-    words = {*criterion.specific_words, *criterion.representatives, *check_words("ignore", ignore)}
+    words = every_form(
+        [*criterion.specific_words, *criterion.representatives, *check_words("ignore", ignore)],
+        preprocessors,
+    )
     common, notes = CommonWords(models), list[str]()
     n_lost = len(models[0].vocab) - len(common)
     if n_lost:
         notes.append(f"{n_lost:,} words of {models[0].name} are not in {model.name}")
-    vocabulary = common.usable(plain_words(common, words, notes))
+    vocabulary = common.usable(plain_words(common, set(words), notes))
     axes = _axes(models[0], criterion, preprocessors)
     groups = _most_biased(_bias(common, 0, axes, vocabulary), n_words, notes)
     return MostBiased(common, vocabulary, groups, axes, notes)

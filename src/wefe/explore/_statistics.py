@@ -32,6 +32,8 @@ Measure: TypeAlias = Literal["projection", "sc-weat"]
 
 # A line through two points fits always; the t-test of a correlation needs one more.
 _FEWEST = 3
+# Resamples of fewer words are often but two or three of them, and intervals reach from -1 to 1.
+_FEWEST_FOR_INTERVALS = 6
 # Numbers of resamples that are worked on at once.
 _BLOCK_NUMBERS = 1 << 20
 # Share of resamples without a value (all words the same) up to which there is an interval.
@@ -373,6 +375,8 @@ def correlate_with_statistic(
 
 def _numbers(statistic: object) -> tuple[dict[str, float], str]:
     """Return the number of each word, and what the numbers are called."""
+    import pandas as pd
+
     name = "statistic"
     items: list[tuple[Any, Any]]
     if isinstance(statistic, Mapping):
@@ -397,6 +401,8 @@ def _numbers(statistic: object) -> tuple[dict[str, float], str]:
             raise TypeError(f"statistic: words must be strings; got {found(word)}.")
         if word in numbers:
             raise ValueError(f"statistic has several numbers for {word!r}; one is needed.")
+        if value is None or value is pd.NA:
+            value = math.nan
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise TypeError(f"statistic: {word!r} needs a number; got {found(value)}.")
         numbers[word] = float(value)
@@ -447,7 +453,10 @@ def _estimates(x: Vectors, y: Vectors, share: float, n_bootstrap: int, seed: int
     without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
     undefined = n_bootstrap - len(samples)
     reason = None
-    if undefined > _MOST_UNDEFINED * n_bootstrap or np.isnan(without_each).any():
+    if n < _FEWEST_FOR_INTERVALS:
+        reason = f"no interval: it would say nothing of {n} words; take {_FEWEST_FOR_INTERVALS}"
+        samples = samples[:0]
+    elif undefined > _MOST_UNDEFINED * n_bootstrap or np.isnan(without_each).any():
         reason = (
             "no interval: too few words differ, so that resamples have no correlation "
             f"({undefined} of {n_bootstrap})"

@@ -80,6 +80,8 @@ class WordPage:
         'pca', 't-sne' or 'umap'.
     theta : float
         Above it a neighbour is biased.
+    nan_reason : str or None
+        Why numbers are missing; None if they are not.
     """
 
     word: str
@@ -96,6 +98,7 @@ class WordPage:
     map: pd.DataFrame = field(repr=False)
     map_method: str = field(repr=False)
     theta: float = field(repr=False)
+    nan_reason: str | None = field(repr=False, default=None)
 
     @property
     def leans_to(self) -> str | None:
@@ -139,6 +142,7 @@ class WordPage:
             "percentile": plain(self.percentile),
             "n_neighbors": len(self.neighbors),
             "theta": self.theta,
+            "nan_reason": self.nan_reason,
             "proximity_bias": plain(self.proximity_bias),
             "neighbor_shares": plain(self.neighbor_shares),
             "vocabulary_shares": plain(self.vocabulary_shares),
@@ -165,6 +169,8 @@ class WordPage:
         if len(self.indirect_bias):
             listed = ", ".join(f"{word} {beta:+.3f}" for word, beta in self.indirect_bias.items())
             lines.append(f"  indirect bias   {listed}")
+        if self.nan_reason is not None:
+            lines.append(f"  missing         {self.nan_reason}")
         if self.directions.caveat():
             lines.append(f"  beware          {self.directions.caveat()}")
         return "\n".join(lines)
@@ -297,6 +303,9 @@ def word_page(
         map=_map(model, form, around, directions, map_method, random_state),
         map_method=map_method,
         theta=theta,
+        nan_reason=None
+        if form in before
+        else f"{before.name} lacks the word, so nothing of its former bias is known",
     )
 
 
@@ -360,7 +369,7 @@ def _indirect(
 ) -> pd.Series[float]:
     import pandas as pd
 
-    if not len(others):
+    if not len(others) or form not in model:
         return pd.Series(dtype=np.float64)
     known = look_up(model, others, preprocessors)
     known.log(model, "others")
