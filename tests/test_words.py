@@ -354,3 +354,22 @@ def test_apostrophes_of_a_query_and_of_a_vocabulary_are_matched():
     assert np.isnan(WEAT().run_query(query, model)["weat"])
     found = WEAT().run_query(query, model, preprocessors=[{"apostrophes": "straight"}])
     assert found["weat"] == pytest.approx(0, abs=1e-9)
+
+
+APOSTROPHES = ("straight", "typographic")
+
+
+def test_the_characters_that_count_as_apostrophes_are_those_that_are_named():
+    # Others look like one, and are accents, primes or marks of their own.
+    lookalikes = "'`\u00b4\u02b9\u02bb\u02bc\u2018\u2019\u201b\u2032\uff07"
+    changed = {
+        mark
+        for mark in lookalikes
+        if {preprocess_word(f"l{mark}art", {"apostrophes": kind}) for kind in APOSTROPHES}
+        == {"l'art", "l\u2019art"}
+    }
+    assert changed == {"'", "\u2018", "\u2019", "\u02bc"}
+    text = " ".join(preprocess_word.__doc__.split())
+    covered, stay = text.split("``apostrophes``")[1].split("``preprocessor``")[0].split("Accents")
+    assert all(f"U+{ord(mark):04X}" in covered for mark in changed)
+    assert all(f"U+{ord(mark):04X}" in stay for mark in "`\u00b4\u2032")

@@ -59,8 +59,9 @@ def preprocess_word(
           (decomposed, NFD): they look alike and are different strings. NFKC and NFKD also take
           apart what is one letter in print only, such as the Dutch 'ĳ'. The word is composed
           before its case is changed, and has this form at the end.
-        - ``apostrophes`` : {'straight', 'typographic'}. Write every apostrophe as U+0027 or as
-          U+2019: "aujourd'hui" is in print 'aujourd’hui'.
+        - ``apostrophes`` : {'straight', 'typographic'}. Write U+0027, U+2018, U+2019 and U+02BC
+          all as U+0027 or all as U+2019: "aujourd'hui" is in print 'aujourd’hui'. Accents that
+          stand alone (U+0060, U+00B4) and the prime (U+2032) are other characters, and stay.
         - ``preprocessor`` : callable. Takes and returns a string; the other options are ignored.
     vocab_prefix : str, optional
         Put before the processed word (``"/c/en/"`` for ConceptNet); it is not processed itself.

@@ -326,3 +326,14 @@ def test_criteria_can_be_keys():
     assert one == other
     assert {one: 1}[other] == 1
     assert hash(one) != hash(load_criterion("religion"))
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"), [("gender_es", "reina rey"), ("gender_de", "Witwe Witwer")]
+)
+def test_criteria_of_other_languages_hold_more_than_pairs_and_occupations(name, pair):
+    criterion = load_criterion(name)
+    female, male = pair.split()
+    assert {female, male} <= {*criterion.specific_words}
+    # Left alone, but neither a direction nor equalized.
+    assert (female, male) not in (*criterion.definitional_sets, *criterion.equalize_sets)

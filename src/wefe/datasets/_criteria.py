@@ -273,6 +273,8 @@ def _read(path: Path) -> Criterion:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path}: expected a JSON file ({error}).") from error
+    except RecursionError:
+        raise ValueError(f"{path}: expected a JSON file (it is nested too deeply).") from None
     if not isinstance(content, dict) or "definitional_sets" not in content:
         raise ValueError(
             f"{path}: expected a JSON object with 'definitional_sets', a list of lists of words; "

@@ -39,7 +39,9 @@ def list_languages() -> list[dict[str, Any]]:
         - `query_set`: what :func:`load_query_set` and ``wefe measure --queries`` take;
         - `pairs`: number of pairs of a male and a female term;
         - `career`, `family`, `math`, `arts`, `science`: number of words of each attribute set;
-        - `occupations`: number of occupations of :func:`load_occupations`.
+        - `occupations`: number of occupations of :func:`load_occupations`;
+        - `gendered_words`: number of words of kin, titles and the body, such as 'queen' and
+          'pregnant', that :func:`load_language_criterion` adds to its specific words.
 
     Examples
     --------
@@ -59,6 +61,7 @@ def list_languages() -> list[dict[str, Any]]:
                 "pairs": sizes["male_terms"],
                 **{key: size for key, size in sizes.items() if key not in _TARGETS},
                 "occupations": len(content["occupations"]),
+                "gendered_words": len(content["gendered_words"]),
             }
         )
     return rows
@@ -82,7 +85,8 @@ def load_language_words(language: str) -> pd.DataFrame:
         - `word`, and `english`: the word that it translates or stands in for;
         - `grammatical_gender`: 'm', 'f', 'n', 'c' (common gender of Dutch and Swedish), or '-'
           where the form has none or serves all;
-        - `person`: whether it names persons; such words are listed in both forms.
+        - `person`: whether it names persons; such words are listed in both forms, or in one that
+          serves both sexes.
 
     Raises
     ------
@@ -192,8 +196,10 @@ def load_language_criterion(language: str) -> Criterion:
     Criterion
         Named ``gender_es`` and so on. Definitional sets are the pairs (female, male) of the gender
         queries, in the order of classes of the English criterion; they are equalized, too.
-        Specific words are all words that have a form for each sex, occupations included. There
-        are no stereotyped words.
+        Specific words are these; words that are listed with a form for each sex, occupations
+        included; and a list of gendered words (kin, titles, the body) written by hand. It is not
+        complete: :func:`wefe.explore.learn_specific_words` finds more in a model. There are no
+        stereotyped words.
 
     Raises
     ------
@@ -208,17 +214,24 @@ def load_language_criterion(language: str) -> Criterion:
     (('female', 'male'), (('ella', 'él'), ('hija', 'hijo')))
     >>> "enfermera" in criterion.specific_words, "dentista" in criterion.specific_words
     (True, False)
+    >>> {"esposa", "rey", "embarazada"} <= set(criterion.specific_words)
+    True
     """
     from wefe.datasets._criteria import Criterion
 
     content = _read(language)
     sets = language_word_sets(language)
-    persons = [
-        row["word"]
+    rows = [
+        row
         for key, words in content["word_sets"].items()
         if key not in _TARGETS
         for row in words
-        if row.get("person") and row["gender"] in ("m", "f")
+        if row.get("person")
+    ]
+    forms = {(row["english"], row["gender"]) for row in rows}
+    # One form for both sexes may be feminine, such as the Portuguese crianças, children.
+    persons = [
+        row["word"] for row in rows if {(row["english"], "m"), (row["english"], "f")} <= forms
     ]
     occupations = [
         row[form]
@@ -230,7 +243,13 @@ def load_language_criterion(language: str) -> Criterion:
         f"gender_{language}",
         list(zip(sets["female_terms"], sets["male_terms"], strict=True)),
         ("female", "male"),
-        specific_words=[*sets["female_terms"], *sets["male_terms"], *persons, *occupations],
+        specific_words=[
+            *sets["female_terms"],
+            *sets["male_terms"],
+            *persons,
+            *occupations,
+            *content["gendered_words"],
+        ],
     )
 
 
@@ -255,8 +274,8 @@ def language_notes(language: str) -> str:
     Examples
     --------
     >>> from wefe.datasets import language_notes
-    >>> print(language_notes("sv").splitlines()[-3])
-    - dancer: dansös and danserska compete
+    >>> print(language_notes("sv").splitlines()[-1])
+    - cashier: kassör and kassörska are different jobs
     """
     content = _read(language)
     blocks = [
