@@ -11,7 +11,7 @@ import pytest
 from wefe import Query, WordEmbeddingModel
 from wefe.datasets import load_criterion, load_weat_queries
 from wefe.debias import Comparison, HardDebias, compare
-from wefe.metrics import ECT, MAC, RND, RNSB, WEAT, BaseMetric
+from wefe.metrics import ECT, GIPE, MAC, RND, RNSB, WEAT, BaseMetric
 from wefe.models._keyed_vectors import SelectedVectors
 
 GENDER = load_criterion("gender", offline=True)
@@ -212,6 +212,27 @@ def test_options_reach_the_look_up_and_the_metrics_that_have_them(packaged_model
     assert (table.n == 10).all()
 
 
+def test_metrics_may_have_parameters_of_their_own(packaged_model, debiased):
+    near = {"k": 20}
+    metrics = ["gipe", ("gipe", near), (RND, {"distance": "cos"}), ("gipe", {"k": 20}), "gipe"]
+    query = Query(NAMES.target_sets, [["nurse", "boss", "captain", "dancer"]])
+    table = bias_of(packaged_model, debiased, queries=[query], metrics=metrics)
+    assert table.measure.tolist() == ["GIPE", "GIPE (k=20)", "RND"]
+    wide, close, cosines = table.itertuples()
+    assert wide.before == GIPE().run_query(query, packaged_model)["result"]
+    assert close.before == GIPE().run_query(query, packaged_model, k=20)["result"]
+    after = GIPE().run_query(query, debiased, k=20, original=packaged_model)
+    assert close.after == after["result"]
+    assert close.before != wide.before
+    expected = RND().run_query(query, packaged_model, distance="cos")["result"]
+    assert cosines.before == expected
+    # What holds for all is overridden, too.
+    (own,) = bias_of(
+        *(packaged_model, debiased), queries=[query], metrics=[("gipe", near)], k=5
+    ).itertuples()
+    assert (own.measure, own.before) == ("GIPE", close.before)
+
+
 def test_metrics_that_draw_are_seeded(packaged_model, debiased):
     def scores(seed):
         table = bias_of(
@@ -338,6 +359,12 @@ def test_wrong_arguments_are_refused(packaged_model, debiased):
         compare(packaged_model, packaged_model, [])
     with pytest.raises(ValueError, match="two models of after are called"):
         compare(packaged_model, [debiased, debiased.copy()], [])
+    with pytest.raises(TypeError, match="parameters of a metric are a dict: .* got int 20"):
+        compare(packaged_model, debiased, [NAMES], [("gipe", 20)])
+    with pytest.raises(ValueError, match="preprocessors are those of all metrics"):
+        compare(packaged_model, debiased, [NAMES], [("weat", {"preprocessors": [{}]})])
+    with pytest.raises(TypeError, match="has no parameter 'kk'"):
+        compare(packaged_model, debiased, [NAMES], [("weat", {"kk": 20})])
     with pytest.raises(ValueError, match="after is empty"):
         compare(packaged_model, [], [])
     with pytest.raises(TypeError, match="after must be a model, a list of models or a mapping"):

@@ -176,3 +176,20 @@ def test_a_missing_number_is_one_however_it_is_written(toy_model, missing):
         assert found.without_number == ("boss",)
         assert found.n == 5
         assert found.nan_reason.startswith("no interval: it would say nothing of 5 words")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        (("home",), "before has 3 of the 4 neighbours, of which the shares are"),
+        (("tree", "home", "pilot"), "before has 1 of the 4 neighbours; they are too few for"),
+    ],
+)
+def test_neighbours_that_the_original_lacks_are_counted(toy_model, lacking, said):
+    near = word_page(toy_model, "nurse", PAIRS, k=4).neighbors["neighbor"].tolist()
+    assert set(lacking) <= set(near)
+    few = [word for word in toy_model if word not in lacking]
+    original = WordEmbeddingModel((few, toy_model.get_vectors(few)), "before")
+    page = word_page(toy_model, "nurse", PAIRS, k=4, original=original)
+    assert said in page.nan_reason
+    assert np.isnan(page.proximity_bias) == ("too few" in said)

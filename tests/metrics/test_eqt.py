@@ -197,6 +197,54 @@ def test_candidates_that_the_model_lacks_are_counted(query, toy_model):
     assert none["eqt"] == 1
 
 
+def test_candidates_without_a_direction_are_left_out(query, toy_model, caplog):
+    toy_model.update("tree", np.zeros(3))
+    toy_model.update("folk", np.array([np.nan, 1, 0]))
+    some = ["tree", "nurse", "folk", "pilot", "xyzzy"]
+    result = EQT().run_query(query, toy_model, candidates=some)
+    expected = EQT().run_query(query, toy_model, candidates=["nurse", "pilot"])
+    assert result.details["answers"] == expected.details["answers"]
+    assert result.details["unusable_candidates"] == ["tree", "folk"]
+    assert result.details["lost_candidates"] == ["xyzzy"]
+    assert result.details["n_candidates"] == 2
+    assert "toy: 2 candidates are left out, as their vectors have no direction: tree, folk" in (
+        caplog.text
+    )
+    accepted = EQT().run_query(query, toy_model, variants={"boss": ["tree", "home"]})
+    assert accepted["eqt"] == EQT().run_query(query, toy_model, variants={"boss": ["home"]})["eqt"]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 10])
+@pytest.mark.parametrize("candidates", [None, [f"w{i}" for i in range(8)]])
+def test_models_with_fewer_candidates_than_k_are_answered(k, candidates, caplog):
+    model = model_of(8, seed=3)
+    model.update("w6", np.zeros(5))
+    model.update("w7", np.full(5, np.nan))
+    # w4 and w5, which count for w3, are no candidates for it, and for w2 they are.
+    variants = {"w3": ["w5"]}
+    query = Query([["w0"], ["w1"]], [["w2", "w3"]])
+    options = {"k": k, "variants": variants, "candidates": candidates}
+    result = EQT().run_query(query, model, **options)
+    usable = {word: vector for word, vector in plain(model).items() if word not in ("w6", "w7")}
+    expected = literal(usable, [("w0", "w1")], ["w2", "w3"], **options)
+    assert [answer[-1] for answer in result.details["answers"]] == expected
+    # There are three others for w2, and two for w3.
+    n_short = (k > 2) + (k > 3)
+    assert (f"{n_short} of 2 questions have fewer candidates than k={k}" in caplog.text) == (
+        n_short > 0
+    )
+
+
+def test_a_question_with_few_candidates_does_not_limit_another():
+    """Of k=3 candidates two or three are nearer, although another question has one only."""
+    vectors = np.array([[1, 0, 0], [0, 1, 0], [0.1, 0.1, 1], [0, 1, 0.9], [0, 1, 0.8], [0, 1, 0.7]])
+    words = ["he", "she", "book", "lady", "girl", "aunt"]
+    model = WordEmbeddingModel((words, vectors))
+    query = Query([["he"], ["she"]], [["book", "lady"]])
+    result = EQT().run_query(query, model, k=3, variants={"lady": ["girl", "aunt"]})
+    assert result.details["by_word"] == {"book": 0, "lady": 1}
+
+
 def test_pair_that_lost_a_word_is_left_out(query_of, toy_model):
     lost = query_of(["he xyzzy man", "she folk woman"], [NEUTRAL])
     result = EQT().run_query(lost, toy_model, lost_vocabulary_threshold=0.5)

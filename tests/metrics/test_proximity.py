@@ -13,6 +13,7 @@ from wefe._evaluation import Evaluation
 from wefe.embeddings import UnanswerableError
 from wefe.metrics import (
     GIPE,
+    DirectBias,
     NeighborPercentage,
     ProximityBias,
     bias_subspace,
@@ -267,6 +268,90 @@ def test_a_model_without_the_direction_shows_its_bias_only_through_the_original(
     assert result["result"] > 0
 
 
+@pytest.mark.parametrize("metric", [ProximityBias, GIPE])
+def test_a_smaller_original_leaves_the_bias(metric):
+    """Neighbours that it lacks are unknown, not without bias."""
+    rng = np.random.default_rng(2)
+    model = WordEmbeddingModel(([f"w{i}" for i in range(400)], rng.normal(0.3, 1, (400, 5))))
+    words = [f"w{i}" for i in range(4, 34)]
+    query = Query([["w0", "w1"], ["w2", "w3"]], [words])
+    full = metric().run_query(query, model, original=model, k=40)["result"]
+    kept = [f"w{i}" for i in range(34)] + [f"w{i}" for i in range(34, 400) if i % 3]
+    smaller = WordEmbeddingModel((kept, model.get_vectors(kept)), "smaller")
+    result = metric().run_query(query, model, original=smaller, k=40)
+    assert result.details["neighborhoods"].n_missing > 80
+    assert full > 0.2
+    assert result["result"] == pytest.approx(full, abs=0.02)
+    # All three divide by the same neighbours.
+    near = result.details["neighborhoods"]
+    for word, betas in zip(near.words, near.indirect_bias, strict=True):
+        known = betas[~np.isnan(betas)]
+        assert result["word_values"][word] == pytest.approx(np.mean(known > 0.05))
+
+
+def test_a_word_that_is_nothing_but_bias_says_so_without_an_original(caplog):
+    vectors = np.array([[1, 0.1], [-1, 0.1], [2, 0], [0.9, 0.3], [0.8, 0.3], [-0.7, 0.4]])
+    model = WordEmbeddingModel((["she", "he", "lady", "nurse", "home", "kids"], vectors), "flat")
+    query = Query([["she"], ["he"]], [["lady", "nurse"]])
+    result = ProximityBias().run_query(query, model, k=2)
+    assert list(result["word_values"]) == ["nurse"]
+    assert result.details["left_out"] == {
+        "lady": "the indirect bias of 0 of its 2 neighbours is known"
+    }
+    assert result.details["not_in_original"] == ()
+    assert "Proximity Bias: 1 of 2 words are left out: lady" in caplog.text
+
+
+def without_direction(model, targets):
+    """The model in float32 without its bias direction, and with a few words as they were."""
+    sets = [model.get_vectors(words) for words in targets]
+    g = bias_subspace(sets).directions[0].astype(np.float32)
+    narrow = model.vectors.astype(np.float32)
+    return g, narrow - np.outer(narrow @ g, g)
+
+
+def test_the_sign_of_rounding_is_no_leaning():
+    model = random_model(8, n_words=400, dim=50)
+    targets = [["w0", "w1"], ["w2", "w3"]]
+    query = Query(targets, [[f"w{i}" for i in range(4, 40)]])
+    _, flat = without_direction(model, targets)
+    flat[:4] = model.vectors[:4]
+    scores = []
+    for scale in (1.0, 3.1, 0.017):
+        mitigated = WordEmbeddingModel((list(model.vocab), flat * np.float32(scale)), "mitigated")
+        result = NeighborPercentage().run_query(query, mitigated, k=30)
+        cosines = result.details["neighborhoods"].along
+        assert 0 < np.median(np.abs(cosines)) < 1e-5
+        scores.append(result["result"])
+    # Of words of the targets alone there is more than rounding.
+    assert scores == pytest.approx([scores[0]] * 3, abs=1e-9)
+    assert scores[0] == pytest.approx(50, abs=1)
+
+
+def test_most_of_the_neighbours_being_rounding_is_told(caplog):
+    model = random_model(8, n_words=400, dim=50)
+    targets = [["w0", "w1"], ["w2", "w3"]]
+    query = Query(targets, [[f"w{i}" for i in range(4, 40)]])
+    _, flat = without_direction(model, targets)
+    flat[:4] = model.vectors[:4]
+    mitigated = WordEmbeddingModel((list(model.vocab), flat), "mitigated")
+    assert NeighborPercentage().run_query(query, mitigated, k=30)["result"] > 0
+    assert "neighbours nothing but rounding lies along the direction" in caplog.text
+    caplog.clear()
+    exclude = ["w0", "w1", "w2", "w3"]
+    result = NeighborPercentage().run_query(query, mitigated, k=30, exclude=exclude)
+    assert math.isnan(result["result"])
+    assert result.nan_reason == (
+        "nothing but rounding lies along the direction; pass the model before mitigation as "
+        "`original`"
+    )
+    assert (
+        not NeighborPercentage()
+        .run_query(query, mitigated, k=30, exclude=exclude, original=model)
+        .nan_reason
+    )
+
+
 # Traps
 
 
@@ -297,16 +382,26 @@ def test_weights_reach_from_one_to_two_and_repeated_words_share_theirs():
 
 
 def test_indirect_bias_at_the_threshold_is_not_above_it():
-    assert proximity_bias([[0.05, 0.05000001, -9.0, math.nan]]) == pytest.approx([0.25])
+    assert proximity_bias([[0.05, 0.05000001, -9.0, 0.0]]) == pytest.approx([0.25])
     assert proximity_bias([[0.05, 0.05]], theta=0.0499).tolist() == [1]
 
 
-def test_neighbours_without_a_number_are_no_reason_but_words_of_such_only_are_undefined():
-    betas = [[math.nan, 0.3], [math.nan, math.nan]]
-    assert np.isnan(proximity_bias(betas)).tolist() == [False, True]
-    score, weights = gipe([0, 1], [[1, 2], [0, 2]], betas)
-    assert (score, weights.tolist()) == (0.5, [1, 1])
-    score, _ = gipe([0], [[1]], [[math.nan]])
+def test_neighbours_of_which_nothing_is_known_are_left_out():
+    nan = math.nan
+    # One biased neighbour of two known ones is a half, not a quarter.
+    betas = [[nan, 0.3, 0.0, nan], [nan, nan, nan, 0.3], [nan] * 4]
+    np.testing.assert_array_equal(proximity_bias(betas), [0.5, nan, nan])
+    along = np.array(betas)[..., None] * [1, -1]
+    along[0, 2] = [-0.2, 0.2]
+    np.testing.assert_array_equal(
+        neighbor_group_shares(along), [[0.5, 0.5], [nan, nan], [nan, nan]]
+    )
+    rows = [[1, 2, 7, 8], [2, 7, 8, 0], [0, 1, 7, 8]]
+    score, weights = gipe([0, 1, 2], rows, betas)
+    # One known edge leads to 0, which is biased; one to 2, which is; none to 1.
+    assert weights.tolist() == [2, 1, 2]
+    assert score == 0.5
+    score, _ = gipe([0], [[1]], [[nan]])
     assert math.isnan(score)
 
 
@@ -388,12 +483,22 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     kept = [word for word in toy_model.vocab if word not in ("pilot", "folk")]
     original = WordEmbeddingModel((kept, toy_model.get_vectors(kept)), "smaller")
     result = ProximityBias().run_query(six, toy_model, original=original, **OF_TOY)
-    assert "smaller lacks 1 of 6 words, which are left out: pilot" in caplog.text
+    assert "smaller lacks 2 of 9 words and neighbours" in caplog.text
+    assert "Proximity Bias: 3 of 6 words are left out: boss (" in caplog.text
     assert result.details["not_in_original"] == ("pilot",)
-    assert "pilot" not in result["word_values"]
+    # Of job's neighbours boss, pilot and folk, boss alone is known.
+    assert result.details["left_out"] == {
+        "boss": "the indirect bias of 1 of its 3 neighbours is known",
+        "job": "the indirect bias of 1 of its 3 neighbours is known",
+        "pilot": "smaller lacks it",
+    }
+    # Of nurse's neighbours tree, home and pilot, home is biased, and tree is not.
+    assert result["word_values"] == {"home": 0, "kids": 0, "nurse": 0.5}
+    assert result["result"] == pytest.approx(0.5 / 3)
     assert result.details["neighborhoods"].n_missing == 2
-    # Of job's neighbours boss, pilot and folk none is known to be biased.
-    assert result["word_values"]["job"] == 0
+    percentages = NeighborPercentage().run_query(six, toy_model, original=original, **OF_TOY)
+    why = "the leaning of 1 of its 3 neighbours is known"
+    assert percentages.details["left_out"] == {"boss": why, "job": why}
     without = WordEmbeddingModel((["nurse"], toy_model.get_vectors(["nurse"])), "nothing")
     with pytest.raises(UnanswerableError, match="nothing lacks words of 'Female'"):
         ProximityBias().run_query(six, toy_model, original=without)
@@ -401,7 +506,30 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     for metric in METRICS:
         result = metric().run_query(six, toy_model, original=targets_only, **OF_TOY)
         assert math.isnan(result["result"])
-        assert result.nan_reason == "targets has none of the words and neighbours"
+        what = "targets lacks it"
+        assert result.nan_reason == (
+            f"no word is left: home ({what}), kids ({what}), nurse ({what}) and 3 more"
+        )
+
+
+def test_a_model_most_of_which_has_no_direction_gives_the_neighbours_that_it_has(caplog):
+    vectors = np.zeros((1000, 5))
+    vectors[:12] = np.random.default_rng(0).normal(size=(12, 5))
+    model = WordEmbeddingModel(([f"w{i}" for i in range(1000)], vectors), "empty")
+    query = Query([["w0", "w1"], ["w2", "w3"]], [["w4", "w5"]])
+    with caplog.at_level(logging.INFO, "wefe.metrics"):
+        result = ProximityBias().run_query(query, model, k=20)
+    assert result.details["neighborhoods"].k == 11
+    assert "empty has 11 neighbours for each word, not 20" in caplog.text
+
+
+def test_words_of_results_are_written_as_by_other_metrics(six, toy_model):
+    forms = [f"/c/en/{word}" for word in toy_model.vocab]
+    prefixed = WordEmbeddingModel((forms, toy_model.vectors), "prefixed", "/c/en/")
+    expected = list(DirectBias().run_query(six, prefixed)["word_values"])
+    assert expected[0] == "/c/en/home"
+    for metric in METRICS:
+        assert list(metric().run_query(six, prefixed)["word_values"]) == expected
 
 
 @each_metric

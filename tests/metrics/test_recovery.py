@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.svm import SVC
 
 from wefe.metrics import _recovery as recovery
@@ -287,6 +288,92 @@ def test_the_p_value_of_one_classification_is_that_of_all_groups_of_the_words_te
     assert (result.n_words, result.chance) == (28, 0.5)
 
 
+@pytest.mark.parametrize("apart", [0.25, 0.7])
+def test_the_p_value_of_three_divisions_is_twice_their_median(apart):
+    rng, seed = np.random.default_rng(11), 4
+    sides = rng.normal(size=(2, 6, 3)) + apart * np.array([[[1, 0, 0]], [[-1, 0, 0]]])
+    divisions = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
+    p_values, accuracies = [], []
+    for _ in range(3):
+        orders = [divisions.permutation(6) for _ in sides]
+        learnt = [side[order[:2]] for side, order in zip(sides, orders, strict=True)]
+        tested = [side[order[2:]] for side, order in zip(sides, orders, strict=True)]
+        said = SVC(C=1).fit(units(learnt), [0, 0, 1, 1]).predict(units(tested))
+        right = np.mean(said == [0] * 4 + [1] * 4)
+        every = [
+            np.mean([(i in chosen) == (said[i] == 1) for i in range(8)])
+            for chosen in itertools.combinations(range(8), 4)
+        ]
+        accuracies.append(right)
+        p_values.append(np.mean(np.array(every) >= right - 1e-9))
+    result = classification_test(sides, train_share=1 / 3, n_repeats=3, random_state=seed)
+    assert result.value == pytest.approx(np.mean(accuracies))
+    assert result.p_value == pytest.approx(min(1, 2 * sorted(p_values)[1]))
+    # Neither the median itself nor always 1.
+    assert (result.p_value < 1) == (apart == 0.7)
+    single = classification_test(sides, train_share=1 / 3, n_repeats=1, random_state=seed)
+    assert single.p_value == pytest.approx(p_values[0])
+
+
+# Groups of different sizes
+
+
+def uneven(*sizes, apart=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(n, 5)) + apart * np.eye(5)[i] for i, n in enumerate(sizes)]
+
+
+def test_a_small_group_is_found_where_groups_count_alike():
+    groups = uneven(60, 6)
+    plain, fair = (classification_test(groups, balanced=each) for each in (False, True))
+    # Every word is said to be of the large group.
+    assert plain.value == plain.chance == pytest.approx(48 / 53)
+    assert plain.p_value == 1
+    assert fair.chance == 0.5
+    assert fair.value > 0.6
+    assert fair.p_value < 1
+
+
+def test_balanced_accuracy_is_that_of_scikit_learn_and_its_p_value_that_of_all_groups():
+    train, test = uneven(20, 9, 5), uneven(4, 3, 1, seed=1)
+    classifier = SVC(C=1, class_weight="balanced")
+    said = classifier.fit(units(train), np.repeat([0, 1, 2], [20, 9, 5])).predict(units(test))
+    labels = np.repeat([0, 1, 2], [4, 3, 1])
+    result = classification_test(train, test=test, balanced=True, n_permutations=4000)
+    seen = balanced_accuracy_score(labels, said)
+    assert result.value == pytest.approx(seen)
+    assert result.chance == pytest.approx(1 / 3)
+    every = [
+        balanced_accuracy_score(each, said) for each in set(itertools.permutations(labels.tolist()))
+    ]
+    expected = np.mean(np.array(every) >= seen - 1e-9)
+    assert 0.01 < expected < 0.6
+    assert result.p_value == pytest.approx(expected, abs=0.03)
+    # Shares of 4, 3 and 1 words have the variance of a share of so many.
+    n = 9 / (1 / 4 + 1 / 3 + 1)
+    assert result.interval == pytest.approx(recovery._wilson(seen, n, 0.95))
+
+
+def test_of_groups_of_one_size_balance_changes_nothing(three):
+    groups = [part[:20] for part in three]
+    options = {"n_repeats": 3, "n_permutations": 99}
+    plain, fair = (
+        classification_test(groups, balanced=each, **options).to_dict() for each in (False, True)
+    )
+    for name in ("value", "chance", "p_value", "interval"):
+        assert fair[name] == pytest.approx(plain[name]), name
+
+
+def test_balanced_accuracy_of_groups_without_meaning_is_chance():
+    values = [
+        classification_test(
+            uneven(40, 10, apart=0, seed=seed), balanced=True, n_repeats=5, random_state=seed
+        ).value
+        for seed in range(30)
+    ]
+    assert np.mean(values) == pytest.approx(0.5, abs=4 * np.std(values) / math.sqrt(30))
+
+
 def test_the_worked_example_as_tests(toy_model, nine, bias):
     get = toy_model.get_vectors
     sides = [get(["she", "woman", "home", "nurse"]), get(["he", "man", "boss", "pilot"])]
@@ -322,6 +409,16 @@ def test_the_interval_of_a_correlation_is_that_of_a_slow_jackknife():
 def test_the_interval_of_a_share_is_wilsons():
     """8 of 10: 0.490 to 0.943, as textbooks have it."""
     assert recovery._wilson(0.8, 10, 0.95) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_the_interval_of_nothing_begins_at_zero_and_that_of_all_ends_at_one(n):
+    low, high = recovery._wilson(0.0, n, 0.95)
+    assert low == 0
+    assert 0 < high < 1
+    low, high = recovery._wilson(1.0, n, 0.95)
+    assert 0 < low < 1
+    assert high == 1
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
@@ -421,5 +518,13 @@ def test_wrong_arguments_of_tests_are_refused(nine, bias, three):
         cluster_test(three, confidence_level=0)
     with pytest.raises(ValueError, match="for each of the 9 vectors"):
         neighbor_test(nine, bias[:8], range(8), 3)
+    both = np.stack([bias, -bias], axis=1)
+    for group in (5, 2, -1, 0.0, True):
+        with pytest.raises(ValueError, match="column of bias, which has 2: an integer from 0 to 1"):
+            neighbor_test(nine, both, range(9), 3, group=group)
+    with pytest.raises(ValueError, match="column of bias, which has 1"):
+        neighbor_test(nine, bias, range(9), 3, group=1)
+    with pytest.raises(TypeError, match="balanced must be True or False"):
+        classification_test(three, balanced=1)
     with pytest.raises(ValueError, match="the same words in both"):
         projection_test([1, 2, 3], [1, 2])

@@ -206,6 +206,20 @@ def test_cosines_do_not_depend_on_lengths():
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_no_cosine_is_beyond_one(dtype):
+    array = vectors(dtype)
+    array[3] = 0
+    for row in range(50):
+        g = array[row].astype(np.float64)
+        if not g.any():
+            continue
+        cosines = vocabulary_cosines(model_of(array), [g, -g])
+        assert cosines[row] == pytest.approx([1, -1], abs=1e-6)
+        assert np.nanmax(np.abs(cosines)) <= 1
+        assert np.isnan(cosines).any(axis=1).tolist() == [each == 3 for each in range(N_WORDS)]
+
+
 def test_words_without_a_direction_have_no_cosine():
     array = vectors()
     array[3], array[4, 0], array[5, 0] = 0, np.nan, np.inf

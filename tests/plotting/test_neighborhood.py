@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from wefe.plotting import as_dark, plot_group_shares, plot_neighborhood
-from wefe.plotting._neighborhood import place_labels
-from wefe.plotting._style import PALETTE
+from wefe.plotting._neighborhood import _MAP_PX
+from wefe.plotting._places import place_labels
+from wefe.plotting._style import INK, PALETTE
 
 # The middle of a label from its point, in half widths and heights.
 SIDES = {"left": -1, "center": 0, "right": 1, "bottom": -1, "middle": 0, "top": 1}
@@ -113,6 +114,63 @@ def test_at_most_the_nearest_words_are_named():
     assert not any(plot_neighborhood(crowded, word="nurse").data[0].text)
 
 
+def test_the_centre_is_named_even_in_a_crowd():
+    around = [[0.01 * i, 0.01 * j] for i in range(-10, 11) for j in range(-10, 11) if i or j]
+    table = hood(len(around) + 1)
+    table[["x", "y"]] = [[0.0, 0.0], *around]
+    _, centre = plot_neighborhood(table, word="nurse").data
+    assert centre.text == ("<b>nurse</b>",)
+    assert centre.marker.opacity == 1
+
+
+@pytest.mark.parametrize("width", [480, 700, 1400])
+@pytest.mark.parametrize("stretch", [0.1, 1, 10])
+def test_no_label_reaches_out_of_the_map(width, stretch):
+    table = hood(60, word=[f"averylongwordofvocabulary{number}" for number in range(60)])
+    table["x"] *= stretch
+    figure = plot_neighborhood(table, word="x", n_labels=60)
+    low, high = figure.layout.xaxis.range
+    span = figure.layout.yaxis.range
+    # As plotly does where both axes have one scale: the longer one decides.
+    px = min(width / (high - low), _MAP_PX[1] / (span[1] - span[0]))
+    shown = [
+        (x, text, side)
+        for trace in figure.data
+        for x, text, side in zip(trace.x, trace.text, trace.textposition, strict=True)
+        if text
+    ]
+    assert len(shown) > 1
+    for x, text, side in shown:
+        letters = text.removeprefix("<b>").removesuffix("</b>")
+        half = 6.4 * len(letters) / 2
+        middle = (x - (low + high) / 2) * px + SIDES[side.split()[1]] * (half + 7.5)
+        assert abs(middle) + half <= width / 2 + 6
+    assert not any(trace.cliponaxis for trace in figure.data)
+
+
+def test_several_maps_can_share_a_scale_of_colours():
+    figure = plot_neighborhood(hood(), word="nurse", groups=("f", "m"), largest=0.7)
+    axis = figure.layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (-0.7, 0.7)
+    assert axis.colorbar.ticktext == ("0.70<br>f", "0", "-0.70<br>m")
+    assert axis.colorbar.tickvals == (0.7, 0, -0.7)
+    for wrong in (0, -0.1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="largest must be a number above 0; got"):
+            plot_neighborhood(hood(), word="nurse", largest=wrong)
+    for wrong in ("much", True):
+        with pytest.raises(TypeError, match="largest must be a number above 0, or None; got"):
+            plot_neighborhood(hood(), word="nurse", largest=wrong)
+
+
+def test_the_eighth_group_looks_unlike_the_first():
+    names = [f"group {number}" for number in range(9)]
+    table = hood(18, group=[names[i % 9] for i in range(18)])
+    *of_groups, _ = plot_neighborhood(table, word="nurse", groups=names).data
+    looks = {(trace.marker.color, trace.marker.symbol) for trace in of_groups}
+    assert len(looks) == 9
+    assert of_groups[6].marker.symbol == "circle" != of_groups[7].marker.symbol
+
+
 def test_words_are_escaped_and_cut():
     table = hood()
     table.loc[[1, 2], "word"] = ["<i>&", "x" * 90]
@@ -199,8 +257,16 @@ def test_bars_of_shares_are_stacked_and_equal_shares_are_marked(n):
     assert [trace.marker.color for trace in figure.data] == list(PALETTE[:n])
     assert figure.layout.barmode == "stack"
     np.testing.assert_allclose(np.sum([trace.x for trace in figure.data], axis=0), 1)
-    lines = [shape.x0 for shape in figure.layout.shapes]
-    np.testing.assert_allclose(lines, np.arange(1, n) / n)
+    # Over the bars, and seen on each: a dark line upon a light one.
+    under, upon = figure.layout.shapes[::2], figure.layout.shapes[1::2]
+    for shapes, colour in ((under, "white"), (upon, INK)):
+        np.testing.assert_allclose([shape.x0 for shape in shapes], np.arange(1, n) / n)
+        assert {(shape.layer, shape.line.color) for shape in shapes} == {("above", colour)}
+    assert all(one.line.width > 2 * two.line.width for one, two in zip(under, upon, strict=True))
+    assert upon[0].line.dash
+    assert "Dashed lines: equal shares" in figure.layout.title.text
+    anchors = [trace.insidetextanchor for trace in figure.data]
+    assert anchors == ["start", *["middle"] * (n - 2), "end"]
     assert figure.layout.yaxis.categoryarray == ("nurse", "cook")
     assert figure.layout.yaxis.range == (1.5, -0.5)
 
@@ -216,6 +282,18 @@ def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
     table = shares()
     table.loc[table["word"] == "cook", "share"] = math.nan
     assert len(said(plot_group_shares(table), " no value")) == 1
+
+
+def test_what_is_no_neighbour_is_not_called_so():
+    figure = plot_group_shares(shares())
+    assert figure.layout.xaxis.title.text == "Share of the neighbours"
+    table = shares(words=("nurse", "(frequent words)"), models=("a", "b"))
+    figure = plot_group_shares(table)
+    assert figure.layout.xaxis.title.text == figure.layout.xaxis2.title.text == "Share of words"
+    nurse, usual = figure.data[0].hovertext
+    assert nurse.endswith("50.0% of the neighbours")
+    assert usual.endswith("50.0% of the words")
+    assert figure.layout.title.text.startswith("Groups among the neighbours of 1 word<br>")
 
 
 def test_shares_that_are_none_are_refused():

@@ -5,10 +5,23 @@ import math
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
+import plotly.io as pio
 import pytest
 
-from wefe.plotting import as_dark, plot_extremes, plot_group_shares, plot_projections, plot_ranking
-from wefe.plotting._style import FAINT, INK, PALETTE
+from wefe.plotting import (
+    as_dark,
+    plot_clusters,
+    plot_extremes,
+    plot_group_shares,
+    plot_neighborhood,
+    plot_projections,
+    plot_ranking,
+    plot_ranking_correlations,
+    plot_statistic,
+)
+from wefe.plotting._projections import _named
+from wefe.plotting._style import BAR, FAINT, INK, PALETTE, pale
 
 GROUPS = ["female", "male", "other", "unknown"]
 LONG = "averylongtokenofavocabulary" * 4
@@ -97,6 +110,8 @@ def test_other_numbers_of_groups_have_a_panel_each():
         if len(groups) > 1:
             assert [note.text for note in figure.layout.annotations] == groups
         assert figure.layout.xaxis.range[0] == 0
+        title = figure.layout.xaxis.title.text
+        assert title == ("cosine" if len(groups) == 3 else "cosine with the bias direction") + " →"
 
 
 @pytest.mark.parametrize("n_models", [2, 7])
@@ -151,7 +166,7 @@ def test_a_table_without_any_projection_is_drawn(drawn, said):
 def test_a_group_has_one_colour_in_all_figures():
     shown = extremes(GROUPS)
     shares = shown[shown["rank"] == 1].assign(word="nurse", share=0.25)
-    colours = {trace.name: trace.marker.color for trace in bars(plot_extremes(shown))}
+    colours = {trace.name: trace.marker.line.color for trace in bars(plot_extremes(shown))}
     assert colours == dict(zip(GROUPS, PALETTE, strict=False))
     assert colours == {trace.name: trace.marker.color for trace in plot_group_shares(shares).data}
     # A table without the first group says by its attrs, or the call, which are all.
@@ -160,7 +175,8 @@ def test_a_group_has_one_colour_in_all_figures():
     part.attrs["groups"] = GROUPS
     for figure in (by_call, plot_extremes(part)):
         for trace in bars(figure):
-            assert trace.marker.color == colours[trace.name]
+            assert trace.marker.line.color == colours[trace.name]
+            assert trace.marker.color == pale(colours[trace.name], BAR)
     with pytest.raises(ValueError, match="it lacks male"):
         plot_extremes(part, groups=["female", "other"])
     # On a direction of two groups, a word has the colour of the group that it leans to.
@@ -179,6 +195,62 @@ def test_few_words_have_a_point_each_and_the_ends_are_named():
     assert len({*trace.y}) > 10
     assert max(abs(y) for y in trace.y) <= 0.25
     assert plot_projections(projections(values)) == plot_projections(projections(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[-0.2, 0.0, 0.3], np.linspace(-0.4, 0.4, 8), [0.1, 0.1, 0.1], [-0.3, -0.29, 0.1, 0.11, 0.2]],
+)
+def test_few_words_that_have_room_are_all_named(values):
+    (trace,) = points(plot_projections(projections(values)))
+    assert sorted(text.strip() for text in trace.text) == [f"word{i}" for i in range(len(values))]
+    # None leaves its row.
+    assert max(abs(y) for y in trace.y) <= 0.35
+    figure = plot_projections(projections(np.linspace(-0.4, 0.4, 9)))
+    assert sum(map(bool, points(figure)[0].text)) == 2
+
+
+def test_labels_of_few_words_overlap_neither_each_other_nor_a_point():
+    values = np.random.default_rng(1).normal(0, 0.02, 8)
+    table = projections(values).assign(word=[f"wordofsomelength{i}" for i in range(8)])
+    wide = projections([0.2, -0.2]).assign(set="wide")
+    figure = plot_projections(pd.concat([table, wide]))
+    trace = points(figure)[0]
+    assert 3 <= sum(map(bool, trace.text)) < 8
+    row_px = (figure.layout.height - figure.layout.margin.t - figure.layout.margin.b) / 2.1
+    low, high = figure.layout.xaxis.range
+    x_px = 400 / (high - low)
+    boxes = []
+    for x, y, text, side in zip(trace.x, trace.y, trace.text, trace.textposition, strict=True):
+        if text:
+            up, right = side.split()
+            half = 6 * len(text.strip()) / 2
+            across = {"left": -1, "center": 0, "right": 1}[right] * (half + 3)
+            rise = {"top": -1, "middle": 0, "bottom": 1}[up] * 9
+            boxes.append((x * x_px + across, y * row_px + rise, half, 6))
+    for i, (x, y, wide_px, tall) in enumerate(boxes):
+        for a, b, c, d in boxes[:i]:
+            assert abs(x - a) >= wide_px + c or abs(y - b) >= tall + d
+        for a, b in zip(trace.x, trace.y, strict=True):
+            assert abs(x - a * x_px) >= wide_px or abs(y - b * row_px) >= tall
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_between_the_ends_stay_off_the_tick_and_in_their_row(seed):
+    rng = np.random.default_rng(seed)
+    values, heights = np.sort(rng.normal(0, 0.2, 7)), rng.uniform(-0.35, 0.35, 7)
+    labels, px, row_px = ["word", *["of some length"] * 5, "word"], 300, 60
+    sides = _named(values, heights, labels, (px, row_px))
+    assert {0, 6} < {*sides}
+    for i, side in sides.items():
+        if i in (0, 6):
+            continue
+        up, right = side.split()
+        half = 6 * len(labels[i]) / 2
+        x = values[i] * px + {"left": -1, "center": 0, "right": 1}[right] * (half + 4)
+        y = heights[i] * row_px + {"top": -1, "middle": 0, "bottom": 1}[up] * 11
+        assert abs(x - np.median(values) * px) >= half or abs(y) >= 6 + 13
+        assert abs(y) <= row_px / 2 - 6
 
 
 def test_a_single_word_is_named_once():
@@ -249,6 +321,53 @@ def test_the_axis_says_towards_which_group_each_side_leans():
     assert plot_projections(table).layout.xaxis.title.text == wanted
 
 
+def gap_px(figure):
+    """Pixels between panels that are below each other."""
+    domains = sorted({figure.layout[axis].domain for axis in figure.layout if "yaxis" in axis})
+    inner = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    return (domains[1][0] - domains[0][1]) * inner if len(domains) > 1 else 0.0
+
+
+LONG_GROUPS = ["women in the labour market of Chile <>", "men who were born before the year 1950"]
+
+
+@pytest.mark.parametrize("n_models", [1, 2, 7])
+@pytest.mark.parametrize("plot", [plot_extremes, plot_projections])
+def test_long_names_of_groups_are_cut_and_axes_have_room_for_two_lines(plot, n_models):
+    models = [f"model {number}" for number in range(n_models)]
+
+    def draw(groups):
+        if plot is plot_extremes:
+            return plot(extremes(groups, models))
+        table = projections([0.1, 0.2], models, ("a", "b", "c", "d"))
+        return plot(table, toward_first=groups[0], toward_second=groups[1])
+
+    short, figure = draw(GROUPS[:2]), draw(LONG_GROUPS)
+    title = figure.layout.xaxis.title.text
+    assert title.count("<br>") == 1
+    line = title.partition("<br>")[2].replace("&lt;", "<").replace("&gt;", ">")
+    n_columns = len({figure.layout[axis].domain for axis in figure.layout if "xaxis" in axis})
+    assert len(line) <= (80 if plot is plot_extremes else 58) // n_columns
+    assert line.startswith("← men ")
+    assert line.endswith("… →")
+    # What is cut stands in a note.
+    notes = figure.layout.title.text.replace("<br>", " ")
+    assert "Left: towards men who were born before the year 1950, right: towards women" in notes
+    # Panels below each other are one line farther apart, and the last one has it below.
+    assert figure.layout.margin.b == short.layout.margin.b + 16
+    n_rows = len({figure.layout[axis].domain for axis in figure.layout if "yaxis" in axis})
+    assert gap_px(figure) == pytest.approx(gap_px(short) + 16 * (n_rows > 1))
+    more = figure.layout.height - figure.layout.margin.t
+    more -= short.layout.height - short.layout.margin.t
+    assert more == 16 * n_rows
+
+
+def test_one_long_name_is_cut_too():
+    figure = plot_projections(projections([0.1]), toward_second="m" * 70)
+    assert figure.layout.xaxis.title.text == (f"cosine with the bias direction<br>← {'m' * 49}…")
+    assert f"Left: towards {'m' * 70}." in figure.layout.title.text
+
+
 def test_more_groups_have_a_panel_each_in_their_colour():
     table = pd.concat([projections([0.1, -0.2], group=group) for group in GROUPS])
     figure = plot_projections(table)
@@ -257,6 +376,12 @@ def test_more_groups_have_a_panel_each_in_their_colour():
     assert colours == list(PALETTE[:4])
     assert len({trace.marker.color[0] for trace in points(figure)}) == 1
     assert figure.layout.xaxis.title.text.endswith("towards the group →")
+
+
+def test_a_word_without_end_does_not_fill_the_page():
+    table = extremes().assign(word="x" * 10_000)
+    for trace in bars(plot_extremes(table)):
+        assert all(len(text) < 500 for text in trace.hovertext)
 
 
 def test_a_title_of_ones_own_is_escaped():
@@ -306,9 +431,72 @@ def test_a_dark_figure_keeps_data_texts_and_colours_of_data():
     assert words_of(dark)[0][0] == "white"
     for one, other in zip(figure.data, dark.data, strict=True):
         assert (one.x, one.y, one.hovertext) == (other.x, other.y, other.hovertext)
-    assert [trace.marker.color for trace in bars(dark)] == list(PALETTE[:2])
+    assert [trace.marker.line.color for trace in bars(dark)] == list(PALETTE[:2])
     assert dark.layout.height == figure.layout.height
     assert json.loads(as_dark(dark).to_json()) == json.loads(dark.to_json())
+
+
+def contrast(one, other):
+    """Contrast of two colours, in [1, 21] (WCAG 2)."""
+    shares = []
+    for colour in (one, other):
+        parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        shares.append(float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(shares) / min(shares)
+
+
+def test_marks_are_told_from_dark_paper_and_texts_from_bars():
+    rows = [(f"w{i}", i, i, 0.5, 0.1, 0.0, i == 0, "f", "fm"[i % 2]) for i in range(6)]
+    columns = ["word", "x", "y", "cosine", "projection", "indirect_bias", "is_center", "group"]
+    table = pd.DataFrame(rows, columns=[*columns, "cluster"])
+    figures = [
+        plot_projections(projections([0.2, -0.1])),
+        plot_clusters(table),
+        plot_neighborhood(table, word="w0", groups=["f"]),
+        plot_statistic(
+            table.rename(columns={"x": "statistic", "y": "bias"}),
+            statistic_name="share",
+            bias_name="bias",
+        ),
+    ]
+    for figure in figures:
+        dark = as_dark(figure)
+        paper = dark.layout.template.layout.paper_bgcolor
+        for trace in dark.data:
+            assert trace.marker.opacity in (None, 1)
+        assert all(contrast(colour, paper) >= 3 for colour in PALETTE)
+    dark = as_dark(plot_extremes(extremes()))
+    ink = dark.layout.template.layout.font.color
+    for trace in bars(dark):
+        assert contrast(trace.marker.line.color, paper) >= 3
+        assert contrast(trace.marker.color, ink) >= 4.5
+
+
+def test_dark_figures_keep_their_heat_maps(drawn):
+    table = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], index=["a", "b"], columns=["a", "b"])
+    figure = plot_ranking_correlations(table)
+    (before,), (after,) = drawn(figure)["data"], drawn(as_dark(figure))["data"]
+    assert before["type"] == "heatmap"
+    assert INK in {*colours_in(before)}
+    # Dark numbers on pale cells, in either mode.
+    assert after == before
+
+
+@pytest.mark.parametrize("template", [None, "plotly", "plotly_white", "plotly_dark"])
+def test_other_figures_of_plotly_can_be_dark_too(template, monkeypatch, drawn):
+    monkeypatch.setattr(pio.templates, "default", template)
+    figure = go.Figure(go.Bar(x=["a"], y=[1]))
+    dark = as_dark(figure)
+    shown = dark.layout.template.layout
+    ours = as_dark(plot_extremes(extremes())).layout.template.layout
+    assert shown.paper_bgcolor == shown.plot_bgcolor == ours.paper_bgcolor
+    assert shown.font.color == ours.font.color
+    assert shown.xaxis.gridcolor == shown.yaxis.gridcolor == ours.xaxis.gridcolor
+    assert shown.hoverlabel.bgcolor == ours.hoverlabel.bgcolor
+    assert drawn(as_dark(dark)) == drawn(dark)
+    assert pio.templates["plotly_dark"].layout.paper_bgcolor == "rgb(17,17,17)"
+    as_dark(go.Figure())
 
 
 def test_only_figures_can_be_dark():

@@ -29,6 +29,7 @@ def bias_rows(
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
+    label: str | None = None,
 ) -> list[Row]:
     """Measure every query with one metric, in full and with words left out.
 
@@ -44,13 +45,15 @@ def bias_rows(
         What `run_query` is called with.
     n_jobs, progress
         See :func:`wefe.debias.compare`.
+    label : str, optional
+        Name of the measure; that of the metric by default.
     """
     names = [model.name for model in models[1:]]
     if metric.takes_original:
         # What is left of the former bias, not what is called one afterwards.
         options = {"original": models[0], **options}
-    scale = metric.scale(None, **_params(options))
-    label, best = scale.label, scale.no_bias_value
+    scale = metric.scale(None, **scale_params(options))
+    label, best = label or scale.label, scale.no_bias_value
     parts: dict[object, Query] = {}
     rows = []
     for query in queries:
@@ -102,7 +105,7 @@ def _jackknife(
     lookup = {key: value for key, value in options.items() if key in Lookup.__annotations__}
     # A set may lose a word of its own beside those left out.
     lookup |= {"lost_vocabulary_threshold": 1.0, "warn_not_found_words": False}
-    paired = metric._pairs_targets(**_params(options))
+    paired = metric._pairs_targets(**scale_params(options))
     plans: list[tuple[list[list[Query]], str | None]] = []
     for position, query in enumerate(queries):
         scores = [row[position].score for row in answers]
@@ -135,7 +138,8 @@ def _jackknife(
     return results
 
 
-def _params(options: Mapping[str, Any]) -> dict[str, Any]:
+def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the options of a call that may matter for what is measured."""
     return {
         key: value
         for key, value in options.items()

@@ -26,7 +26,7 @@ from wefe._checks import (
 from wefe._same_words import on_same_words
 from wefe.datasets import Criterion
 from wefe.debias._base import as_criterion, check_words
-from wefe.debias._bias import bias_rows
+from wefe.debias._bias import bias_rows, scale_params
 from wefe.debias._common_words import CommonWords, Row
 from wefe.debias._cost import displacement_rows, neighbor_rows
 from wefe.debias._quality import check_quality, quality_rows
@@ -36,6 +36,7 @@ from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
+from wefe.running import unique_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,8 @@ After: TypeAlias = (
     WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
 )
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
+#: A metric, and parameters of its own.
+WithParams: TypeAlias = tuple[AnyMetric, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +156,7 @@ def compare(
     before: WordEmbeddingModel,
     after: After,
     queries: Sequence[Query],
-    metrics: Sequence[AnyMetric] | None = None,
+    metrics: Sequence[AnyMetric | WithParams] | None = None,
     *,
     quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
     criterion: Criterion | str | None = None,
@@ -179,8 +182,9 @@ def compare(
     queries : sequence of Query
         What bias is measured with; an empty list for none.
     metrics : sequence of metric classes, instances or names, optional
-        By default WEAT, RND, MAC and ECT. A query that is too large for a metric is replaced by
-        its subqueries.
+        By default WEAT, RND, MAC and ECT. A pair (metric, parameters), such as
+        ``("proximity-bias", {"k": 20})``, gives parameters to that metric alone. A query that is
+        too large for a metric is replaced by its subqueries.
     quality : 'auto', sequence, or None, default='auto'
         Data sets of word similarity and analogies that gensim's evaluators are asked: names out of
         'wordsim353', 'simlex999' and 'analogies', which come with gensim, and paths of files of the
@@ -311,7 +315,7 @@ def compare(
     for query in checked_queries:
         check_query(query)
     asked = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
-    instances = [as_metric(metric) for metric in dict.fromkeys(asked)]
+    asked_metrics = _with_params(asked)
     data_sets = check_quality(quality)
     checked_criterion = as_criterion(criterion)
     chosen = None if words is None else check_word_set("words", words)
@@ -320,13 +324,14 @@ def compare(
     n_sample = check_positive_int("n_sample", n_sample)
     seed = _seed(random_state)
     check_bool("progress", progress)
-    options = _options(instances, lookup, seed)
+    options = _options(asked_metrics, lookup, seed)
 
     models = [before, *mitigated]
     rows: list[Row] = []
     alike = on_same_words(models, checked_queries, lookup.get("preprocessors"))
-    for metric, own in zip(instances, options, strict=True):
-        rows += bias_rows(metric, checked_queries, alike, own, n_jobs, progress)
+    labels = _labels(asked_metrics, options)
+    for (metric, _), own, label in zip(asked_metrics, options, labels, strict=True):
+        rows += bias_rows(metric, checked_queries, alike, own, n_jobs, progress, label)
     rows += _whole_vocabulary_rows(
         models, data_sets, checked_criterion, chosen, left_out, n_words, k, n_sample, seed
     )
@@ -435,11 +440,49 @@ def _seed(random_state: object) -> int:
     return int(np.random.default_rng(checked).integers(2**32))
 
 
+def _with_params(metrics: Sequence[Any]) -> list[tuple[BaseMetric, dict[str, Any]]]:
+    """Return metrics and parameters of their own, each pair of them once."""
+    pairs: dict[Any, tuple[BaseMetric, dict[str, Any]]] = {}
+    for asked in metrics:
+        metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
+        if not isinstance(params, Mapping):
+            raise TypeError(
+                f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}."
+            )
+        if "preprocessors" in params:
+            raise ValueError(
+                "preprocessors are those of all metrics, which are asked for the same words: "
+                "compare(..., preprocessors=...)."
+            )
+        instance = as_metric(metric)
+        kind = metric if isinstance(metric, BaseMetric) else type(instance)
+        # Values need not be hashable.
+        pairs.setdefault((kind, repr(sorted(params.items()))), (instance, dict(params)))
+    return list(pairs.values())
+
+
+def _labels(
+    metrics: Sequence[tuple[BaseMetric, Mapping[str, Any]]], options: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return names of the metrics, with their parameters where they would be the same."""
+    plain = [
+        metric.scale(None, **scale_params(own)).label
+        for (metric, _), own in zip(metrics, options, strict=True)
+    ]
+    labels = [
+        f"{label} ({', '.join(f'{name}={value}' for name, value in params.items())})"
+        if plain.count(label) > 1 and params
+        else label
+        for label, (_, params) in zip(plain, metrics, strict=True)
+    ]
+    return unique_labels(labels, "metrics")
+
+
 def _options(
-    metrics: Sequence[BaseMetric], lookup: Mapping[str, Any], seed: int
+    metrics: Sequence[tuple[BaseMetric, Mapping[str, Any]]], lookup: Mapping[str, Any], seed: int
 ) -> list[dict[str, Any]]:
     """Return what each metric is called with: all of `Lookup`, and its own parameters."""
-    known = [set(inspect.signature(metric.run_query).parameters) for metric in metrics]
+    known = [set(inspect.signature(metric.run_query).parameters) for metric, _ in metrics]
     every = set().union(Lookup.__annotations__, *known) - {"query", "model", "lookup"}
     for name in lookup:
         if name not in every:
@@ -448,7 +491,7 @@ def _options(
                 f"{nearest(name, every)}"
             )
     options = []
-    for own in known:
+    for own, (_, params) in zip(known, metrics, strict=True):
         taken = {
             name: value
             for name, value in lookup.items()
@@ -457,5 +500,6 @@ def _options(
         if "random_state" in own:
             # The same draws before and after.
             taken["random_state"] = seed
-        options.append({"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False, **taken})
+        usual = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
+        options.append({**usual, **taken, **params})
     return options

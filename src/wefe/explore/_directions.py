@@ -15,15 +15,17 @@ from wefe._checks import found
 from wefe.datasets import Criterion, load_criterion
 from wefe.embeddings import UnusableVectorError, definitional_vectors
 from wefe.explore._lookup import look_up
-from wefe.metrics._direction import RANK_TOLERANCE, bias_subspace, group_directions
+from wefe.metrics._direction import (
+    RANK_TOLERANCE,
+    bias_subspace,
+    group_directions,
+)
 from wefe.metrics._geometry import Vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
 logger = logging.getLogger(__name__)
 
-# What is left of the cosines of vectors in float32 after a projection is far below this.
-ROUNDING = 1e-5
 # With less of the variance, other directions together hold more of it.
 LEAST_EXPLAINED = 0.5
 

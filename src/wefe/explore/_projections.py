@@ -12,8 +12,9 @@ import numpy as np
 
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found
 from wefe.debias._base import check_words
-from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import as_looked_up, every_form, look_up
+from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at

@@ -12,11 +12,12 @@ import numpy as np
 
 from wefe._checks import check_choice, check_positive_int
 from wefe.debias._base import check_words
-from wefe.explore._directions import ROUNDING, BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
 from wefe.explore._projections import FREQUENT, bare_words, plain, records
 from wefe.metrics._direct_bias import direct_bias_by_word
+from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
 from wefe.metrics._proximity import (
@@ -285,7 +286,7 @@ def word_page(
     vector = model.get_vectors([form])
     cosines = directions.cosines(vector)[0]
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
-    shares = neighbor_group_shares(_but_rounding(around.along))[0]
+    shares = neighbor_group_shares(around.along)[0]
     smaller = math.nan if strength <= ROUNDING else _share_below(model, directions, strength)
     usual = _shares_of_frequent_words(before, directions)
     return WordPage(
@@ -303,9 +304,7 @@ def word_page(
         map=_map(model, form, around, directions, map_method, random_state),
         map_method=map_method,
         theta=theta,
-        nan_reason=None
-        if form in before
-        else f"{before.name} lacks the word, so nothing of its former bias is known",
+        nan_reason=_why_missing(before, form, around),
     )
 
 
@@ -313,6 +312,17 @@ def _series(values: Vectors, groups: Sequence[str]) -> pd.Series[float]:
     import pandas as pd
 
     return pd.Series(values, index=list(groups), dtype=np.float64)
+
+
+def _why_missing(before: WordEmbeddingModel, form: str, around: Neighborhoods) -> str | None:
+    """Return why numbers of a page are missing, or are of some neighbours only."""
+    if form not in before:
+        return f"{before.name} lacks the word, so nothing of its former bias is known"
+    known = int(np.isfinite(around.along[0]).all(axis=1).sum())
+    if known == around.k:
+        return None
+    few = "; they are too few for shares" if 2 * known < around.k else ", of which the shares are"
+    return f"{before.name} has {known} of the {around.k} neighbours{few}"
 
 
 def _share_below(model: WordEmbeddingModel, directions: BiasDirections, strength: float) -> float:
@@ -323,7 +333,7 @@ def _share_below(model: WordEmbeddingModel, directions: BiasDirections, strength
 
 def _shares_of_frequent_words(model: WordEmbeddingModel, directions: BiasDirections) -> Vectors:
     """Return the share of frequent words that lean to each group."""
-    towards = _but_rounding(_frequent(model, directions.towards))
+    towards = _frequent(model, directions.towards)
     return np.asarray(neighbor_group_shares(towards[None])[0])
 
 
@@ -334,11 +344,6 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
         rows = np.arange(min(len(model.vocab), FREQUENT))
     cosines = vocabulary_cosines(model, axes, FREQUENT)[rows].astype(np.float64)
     return np.asarray(cosines[np.isfinite(cosines).all(axis=1)])
-
-
-def _but_rounding(cosines: Vectors) -> Vectors:
-    """Return cosines, zero where they are so small that their sign says nothing."""
-    return np.where(np.abs(cosines) > ROUNDING, cosines, np.where(np.isnan(cosines), np.nan, 0.0))
 
 
 def _neighbors(

@@ -13,6 +13,8 @@ from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
 
 # Components below this share of the largest one are rounding noise, not directions.
 RANK_TOLERANCE = 1e-7
+# What is left of the cosines of vectors in float32 after a projection is far below this.
+ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
@@ -10,21 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_word_set, found
-from wefe.embeddings import EmbeddedSet, Lookup, get_embeddings_from_set
+from wefe.embeddings import EmbeddedSet, Lookup, _find
 from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
 from wefe.metrics._word_counts import WordCounts, n_cases_of
-from wefe.models._keyed_vectors import StoredVectors
-from wefe.models._neighbors import _words, nearest_neighbors
+from wefe.models._neighbors import (
+    _search,
+    _squares_of_rows,
+    _Table,
+    _Task,
+    _whole_table,
+    _words,
+    nearest_neighbors,
+)
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
-from wefe.words import Preprocessors
+from wefe.words import Preprocessors, check_preprocessors
+
+logger = logging.getLogger(__name__)
 
 # Candidates no nearer than that tie with the word itself, as copies of its vector do.
 _TIE = 1e-12
+_BUFFER_MB = 64
 
 
 def eqt_by_question(
@@ -193,15 +204,18 @@ class EQT(BaseMetric):
             The model to be measured, with its whole vocabulary.
         candidates : list of str, optional
             What may be an answer besides the word that is asked about, such as neutral words.
-            Those that the model lacks are left out, and the two words of the pair for its
-            questions. By default all words of the model, without the words of all pairs.
+            Those that the model lacks, or has without a direction, are left out, and the two words
+            of the pair for its questions. By default all words of the model, without the words of
+            all pairs.
         k : int, default=1
-            Count a word if it is among the k nearest candidates.
+            Count a word if it is among the k nearest candidates, as it always is if there are no
+            more; the log says so.
         both_directions : bool, default=False
             Ask each question from the second target set to the first, too.
         variants : mapping of str to list of str, optional
             Further answers accepted for a word, such as its plural, all written as the vocabulary
-            has them. Those that the model lacks, and words that the query has not, do not matter.
+            has them. Those that the model lacks, or has without a direction, and words that the
+            query has not, do not matter.
         **lookup
             How words are looked up, see :class:`wefe.embeddings.Lookup`.
 
@@ -211,7 +225,8 @@ class EQT(BaseMetric):
             'query_name', 'result' and 'eqt'. `details` has 'by_word': word -> share of hits;
             'by_pair': (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f,
             nearest candidate, whether it is a hit), where with ``k=1`` the candidate of a hit is
-            s; 'n_candidates', and 'lost_candidates' of a given list.
+            s; 'n_candidates', and of a given list 'lost_candidates', which the model lacks, and
+            'unusable_candidates', of which the vectors have no direction.
         """
         if variants is not None and not isinstance(variants, Mapping):
             raise TypeError(f"variants must map words to lists of words; got {found(variants)}.")
@@ -258,7 +273,21 @@ class EQT(BaseMetric):
             ],
             "n_candidates": asked.n_candidates,
             "lost_candidates": asked.lost_candidates,
+            "unusable_candidates": asked.unusable_candidates,
         }
+        if asked.unusable_candidates:
+            logger.warning(
+                "%s: %d candidates are left out, as their vectors have no direction: %s",
+                params["model"].name,
+                len(asked.unusable_candidates),
+                ", ".join(asked.unusable_candidates),
+            )
+        if asked.n_short:
+            logger.warning(
+                "%s: %d of %d questions have fewer candidates than k=%d besides their word, which "
+                "are hits, whatever the candidates are",
+                *(params["model"].name, asked.n_short, hits.size, asked.k),
+            )
         return Measurement({"result": score, "eqt": score}, None, details)
 
     def _compute_cases(
@@ -301,6 +330,9 @@ class _Asked:
     answers: list[list[str]] = field(default_factory=list)
     n_candidates: int = 0
     lost_candidates: list[str] = field(default_factory=list)
+    unusable_candidates: list[str] = field(default_factory=list)
+    n_short: int = 0
+    """Questions with fewer candidates than k besides what is accepted."""
     intruders: npt.NDArray[np.bool_] | None = None
     """Per question, which words of pairs would be nearer, too, if they were candidates: one more
     axis. None if they never are."""
@@ -339,28 +371,38 @@ def _ask(
 
     row_of: Mapping[str, int] = model.vocab
     lost: list[str] = []
-    table: Any = model.wv
+    unusable: list[str] = []
     if candidates is None:
-        if not isinstance(table, StoredVectors):
-            # gensim may have room for words to come.
-            table = model.vectors[: len(row_of)]
+        table = _whole_table(model, "EQT")
         banned = [_rows(row_of, [form for pair in given for form in pair])] * len(pairs)
         n_candidates = len(row_of) - len(banned[0])
     else:
-        lost, listed = get_embeddings_from_set(model, candidates, preprocessors)
-        table = np.array([*listed.values()]).reshape(-1, model.dim)
-        row_of = {form: row for row, form in enumerate(listed)}
+        looked_up = _find(model, candidates, check_preprocessors(preprocessors), "first")
+        lost, row_of = [*looked_up.lost], looked_up.forms
+        vectors = np.asarray(model.get_vectors([*row_of])).reshape(-1, model.dim)
+        directed = _squares_of_rows(vectors)[1]
+        unusable = [form for form, there in zip(row_of, directed, strict=True) if not there]
+        row_of = {form: row for row, form in enumerate(f for f in row_of if f not in unusable)}
+        table = _Table(vectors[directed])
         banned = [_rows(row_of, pair) for pair in pairs]
         n_candidates = len(row_of)
     exclude = [sorted(own | _rows(row_of, forms)) for forms in accepted for own in banned]
-    n_others = min(k, len(row_of) - max(map(len, exclude)))
     n_nearer = np.zeros(len(questions), dtype=np.int64)
+    n_others = np.zeros(len(questions), dtype=np.int64)
     answers = best_forms
-    if n_others > 0:
-        rows, cosines = nearest_neighbors(table, questions, n_others, exclude=exclude)
-        n_nearer = (cosines > best[:, None] + _TIE).sum(axis=1)
-        forms = _words(model, rows[:, 0]) if candidates is None else np.array([*row_of])[rows[:, 0]]
-        answers = np.where(n_nearer > 0, forms, best_forms)
+    wanted = np.array([min(k, table.n_words - len(rows)) for rows in exclude])
+    for n in np.unique(wanted[wanted > 0]).tolist():
+        some = np.flatnonzero(wanted == n)
+        task = _Task.checked(table, questions[some], n, [exclude[i] for i in some], _BUFFER_MB)
+        # In place of rows that are not there, as vectors have no direction, come -1 and -inf.
+        rows, cosines = _search(task)
+        n_others[some] = (rows >= 0).sum(axis=1)
+        n_nearer[some] = (cosines > best[some, None] + _TIE).sum(axis=1)
+        missed = np.flatnonzero(n_nearer[some])
+        nearest = rows[missed, 0]
+        answers[some[missed]] = (
+            _words(model, nearest) if candidates is None else [[*row_of][row] for row in nearest]
+        )
 
     intruders = pairs_of = None
     if candidates is None:
@@ -380,6 +422,8 @@ def _ask(
         answers.reshape(shape).tolist(),
         n_candidates,
         lost,
+        unusable,
+        int((n_others < k).sum()),
         intruders,
         pairs_of,
     )
@@ -404,7 +448,9 @@ def _accepted(
     accepted = [[s] for s in words.words]
     for i, forms in enumerate(accepted):
         more = [prefix + form for form in variants.get(forms[0].removeprefix(prefix), ())]
-        forms += [form for form in more if form in model and form != forms[0]]
+        more = [form for form in more if form in model and form != forms[0]]
+        directed = _squares_of_rows(np.asarray(model.get_vectors(more)).reshape(-1, model.dim))[1]
+        forms += [form for form, there in zip(more, directed, strict=True) if there]
         if len(forms) > 1:
             own = slice(i * n_each, (i + 1) * n_each)
             vectors = np.asarray(model.get_vectors(forms), dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
@@ -15,16 +15,16 @@ from wefe._checks import check_choice, check_positive_int, check_sequence, check
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, case_of
 from wefe.metrics._direct_bias import _DIRECTIONS, _subspace
-from wefe.metrics._direction import group_directions
+from wefe.metrics._direction import ROUNDING, group_directions
 from wefe.metrics._geometry import Vectors, unit
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines, orthonormal
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
 from wefe.metrics._word_counts import WordCounts, n_cases_of
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
+from wefe.models._keyed_vectors import FloatArray
+from wefe.models._neighbors import _search, _Task, _whole_table
 from wefe.models._neighbors import _words as _words_of
-from wefe.models._neighbors import nearest_neighbors
-from wefe.models._passes import chunks, forms, vocabulary_blocks, word_rows
+from wefe.models._passes import chunks, forms, word_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -40,8 +40,14 @@ Rows = npt.NDArray[np.int64]
 DEFAULT_K = 100
 DEFAULT_THETA = 0.05
 
+# Nothing is said of a word of which less than this share of the neighbours is known.
+_LEAST_KNOWN = 0.5
+# Words of a message.
+_SHOWN = 3
+
 # Numbers of the vectors of neighbours that are looked at together: some MB.
 _BLOCK_NUMBERS = 1 << 19
+_BUFFER_MB = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,15 +187,15 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     Parameters
     ----------
     indirect : array-like of shape (n_words, k)
-        Indirect bias of each word and each of its neighbours.
+        Indirect bias of each word and each of its neighbours; NaN where it is not known.
     theta : float, default=0.05
         The indirect bias has to be larger than this. The authors use 0.03 to 0.07.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]; 0 if no neighbour's nearness is due to the bias. A neighbour of undefined
-        indirect bias (NaN) counts as one that is not near because of it. NaN if all are undefined.
+        In [0, 1]; 0 if no neighbour's nearness is due to the bias. Neighbours whose indirect bias
+        is NaN are left out: the share is that of the others. NaN if these are fewer than half.
 
     References
     ----------
@@ -202,8 +208,14 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     array([0.5, 0. ])
     """
     betas = as_table("indirect", indirect)
-    shares = (betas > _check_theta(theta)).mean(axis=1)
-    return np.where(np.isnan(betas).all(axis=1), np.nan, shares)
+    n_biased = (betas > _check_theta(theta)).sum(axis=1)
+    return _shares_of_known(n_biased, (~np.isnan(betas)).sum(axis=1), betas.shape[1])
+
+
+def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int) -> Vectors:
+    """Counts as shares of the known neighbours; NaN where these are fewer than half of all k."""
+    enough = (n_known > 0) & (n_known >= _LEAST_KNOWN * k)
+    return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
 
 
 def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
@@ -220,7 +232,12 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     ndarray of shape (n_words, n_groups)
         A neighbour belongs to the group of its largest cosine; one that has it with several groups
         counts for each of them in equal parts. Rows sum to 1. Neighbours whose cosines are NaN are
-        left out; if there is no other, the shares are NaN.
+        left out; if the others are fewer than half, the shares are NaN.
+
+    Notes
+    -----
+    Cosines of at most 1e-5 count as 0: that much is left by rounding where a direction was removed
+    from vectors in float32, and its sign says nothing.
 
     Examples
     --------
@@ -233,11 +250,11 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
             "along must have shape (n_words, k, n_groups), with a neighbour and a group at least; "
             f"got {array.shape}."
         )
+    array = np.where(np.abs(array) <= ROUNDING, 0.0, array)
     known = ~np.isnan(array).any(axis=2, keepdims=True)
     largest = known & (array == array.max(axis=2, keepdims=True))
     parts = largest / np.maximum(largest.sum(axis=2, keepdims=True), 1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(parts.sum(axis=1) / known.sum(axis=1))
+    return _shares_of_known(parts.sum(axis=1), known.sum(axis=1), array.shape[1])
 
 
 def gipe(
@@ -255,7 +272,7 @@ def gipe(
     neighbor_rows : array-like of shape (n_words, k)
         Rows of their neighbours, without the word itself.
     indirect : array-like of shape (n_words, k)
-        Indirect bias of each word and each of its neighbours.
+        Indirect bias of each word and each of its neighbours; NaN where it is not known.
     theta : float, default=0.05
         Threshold of the indirect bias, as in :func:`proximity_bias`.
 
@@ -266,8 +283,8 @@ def gipe(
         Words whose proximity bias is NaN are left out; NaN if no other is left.
     weights : ndarray of shape (n_words,)
         gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
-        `theta`. An edge leads from each of the other words to each of its neighbours. A word that
-        is no other word's neighbour has weight 1.
+        `theta`. An edge leads from each of the other words to each of its neighbours; those of
+        which the indirect bias is NaN are left out. A word without edges to it has weight 1.
 
     Notes
     -----
@@ -293,7 +310,7 @@ def gipe(
     shares = proximity_bias(betas, theta)
     different, of_word = np.unique(words, return_inverse=True)
     to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
-    edges = (different[to] == neighbors) & (neighbors != words[:, None])
+    edges = (different[to] == neighbors) & (neighbors != words[:, None]) & ~np.isnan(betas)
     n_edges, n_biased = (
         np.bincount(to[chosen], minlength=len(different))
         for chosen in (edges, edges & (betas > theta))
@@ -361,10 +378,33 @@ class _NeighborMetric(BaseMetric):
             **params,
         )
 
+    #: What has to be known of a neighbour.
+    _known_by = "indirect bias"
+
     def _values(
         self, near: Neighborhoods, groups: Sequence[str], **params: Any
     ) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of the result, and the words that are left out."""
         raise NotImplementedError
+
+    def _why_undefined(self, near: Neighborhoods) -> str | None:  # noqa: ARG002
+        """Say why there is no score, where one could be computed."""
+        return None
+
+    def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
+        """Tell which neighbours are known."""
+        return ~np.isnan(near.indirect_bias)
+
+    def _why_left_out(
+        self, near: Neighborhoods, words: Sequence[str], space: WordEmbeddingModel
+    ) -> dict[str, str]:
+        n_known = dict(zip(near.words, self._known(near).sum(axis=1).tolist(), strict=True))
+        return {
+            word: f"{space.name} lacks it"
+            if not n_known[word] and word not in space
+            else f"the {self._known_by} of {n_known[word]} of its {near.k} neighbours is known"
+            for word in words
+        }
 
     def _compute(
         self,
@@ -382,16 +422,26 @@ class _NeighborMetric(BaseMetric):
         n_found = near.rows.shape[1]
         if n_found < k:
             logger.info("%s has %d neighbours for each word, not %d", model.name, n_found, k)
-        missing = measured.details.get("not_in_original", ())
-        if missing and measured.nan_reason is None:
-            logger.warning(
-                "%s lacks %d of %d words, which are left out: %s",
-                params["original"].name,
-                len(missing),
-                len(words),
-                ", ".join(missing),
-            )
+        self._log(measured, (params["original"] or model).name)
         return measured
+
+    def _log(self, measured: Measurement, space: str) -> None:
+        """Say what is not known in the model of that name."""
+        near, left_out = (measured.details.get(key) for key in ("neighborhoods", "left_out"))
+        if near is None:
+            return
+        if near.n_missing:
+            n_words = len({*near.words, *near.names.ravel().tolist()})
+            logger.warning(
+                "%s lacks %d of %d words and neighbours, or has them without a direction; these "
+                "neighbours are left out",
+                *(space, near.n_missing, n_words),
+            )
+        if left_out and measured.nan_reason is None:
+            logger.warning(
+                "%s: %d of %d words are left out: %s",
+                *(self.metric_short_name, len(left_out), len(near.words), _listed(left_out)),
+            )
 
     def _measured(
         self,
@@ -415,10 +465,13 @@ class _NeighborMetric(BaseMetric):
         own, groups = original is None, _towards(targets, basis)
         near = _judged(found_near, space, basis, groups, own=own)
         values, undefined = self._values(near, [part.name for part in targets], **params)
-        details = {**details, "neighborhoods": near, "not_in_original": tuple(undefined)}
+        left_out = self._why_left_out(near, undefined, space)
+        missing = tuple(word for word in undefined if word not in space)
+        details |= {"neighborhoods": near, "left_out": left_out, "not_in_original": missing}
         if math.isnan(values["result"]):
-            return self._undefined(f"{space.name} has none of the words and neighbours", details)
-        return Measurement(values, None, details)
+            return self._undefined(f"no word is left: {_listed(left_out)}", details)
+        reason = self._why_undefined(near)
+        return self._undefined(reason, details) if reason else Measurement(values, None, details)
 
     def _compute_cases(
         self,
@@ -517,9 +570,12 @@ class ProximityBias(_NeighborMetric):
         -------
         MetricResult
             'query_name', 'result', 'proximity_bias', and 'word_values': word -> share of its
-            neighbours, in [0, 1]. The score is their mean. `details` has 'subspace', 'pairs',
-            'neighborhoods' (see :class:`Neighborhoods`; its `k` is the number used) and
-            'not_in_original': words that `original` lacks, which are left out.
+            known neighbours, in [0, 1]; neighbours that `original` lacks are left out. The score is
+            the mean of the words. Words are written as in the vocabulary, with its prefix.
+            `details` has 'subspace', 'pairs', 'neighborhoods' (see :class:`Neighborhoods`; its `k`
+            is the number used), 'left_out': word -> why it has no value, for words of which fewer
+            than half of the neighbours are known, and 'not_in_original': those of them that
+            `original` lacks.
         """
         return self._run_neighbors(
             query,
@@ -674,6 +730,7 @@ class NeighborPercentage(_NeighborMetric):
     value_range = (0.0, 100.0)
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
+    _known_by = "leaning"
 
     def run_query(
         self,
@@ -706,11 +763,11 @@ class NeighborPercentage(_NeighborMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'pmn', 'word_values': word -> percentage of its neighbours that
-            lean to the first group, and 'group_values': group -> mean percentage of the words,
+            'query_name', 'result', 'pmn', 'word_values': word -> percentage of its known neighbours
+            that lean to the first group, and 'group_values': group -> mean percentage of the words,
             that of the first group being the score. The words of a balanced score may lean to one
-            group each: look at them. `details` as in :meth:`ProximityBias.run_query`, and
-            'group_shares' of shape (n_words, n_groups).
+            group each: look at them. `details` as in :meth:`ProximityBias.run_query`. NaN if
+            nothing but rounding lies along the direction, as where a mitigation removed it.
         """
         return self._run_neighbors(
             query,
@@ -722,6 +779,32 @@ class NeighborPercentage(_NeighborMetric):
             original=original,
             exclude=exclude,
         )
+
+    def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
+        return np.asarray(~np.isnan(near.along).any(axis=2))
+
+    def _why_undefined(self, near: Neighborhoods) -> str | None:
+        if (np.abs(near.along) > ROUNDING).any():
+            return None
+        return (
+            "nothing but rounding lies along the direction; pass the model before mitigation as "
+            "`original`"
+        )
+
+    def _log(self, measured: Measurement, space: str) -> None:
+        super()._log(measured, space)
+        near = measured.details.get("neighborhoods")
+        if near is None or measured.nan_reason is not None:
+            return
+        largest = np.abs(near.along).max(axis=2)
+        n_rounding, n_known = int((largest <= ROUNDING).sum()), int((~np.isnan(largest)).sum())
+        if 2 * n_rounding > n_known:
+            logger.warning(
+                "%s: of %d of %d neighbours nothing but rounding lies along the direction; they "
+                "count in equal parts for all groups; pass the model before mitigation as "
+                "`original`",
+                *(space, n_rounding, n_known),
+            )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
         """Say how scores are to be read; what means no bias depends on the number of groups."""
@@ -757,6 +840,13 @@ def _mean_of_known(
     return score, {word: v for word, v in by_word.items() if not math.isnan(v)}, undefined
 
 
+def _listed(left_out: Mapping[str, str]) -> str:
+    """Write down some words, and why they are left out."""
+    shown = [f"{word} ({why})" for word, why in list(left_out.items())[:_SHOWN]]
+    more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
+    return ", ".join(shown) + more
+
+
 def _towards(targets: Sequence[EmbeddedSet], basis: Vectors) -> Vectors:
     """Directions towards the groups that target sets are."""
     if len(targets) == 2:
@@ -784,35 +874,25 @@ def _found(
     """Search the neighbours of words."""
     check_model(model)
     _check_whole(model)
-    words, n_words = check_word_set("words", words), len(model.vocab)
+    words = check_word_set("words", words)
     queries = model.get_vectors(words)
     rows_of_words = np.array([model.vocab.get(word, -1) for word in words], dtype=np.int64)
     everywhere = {model.vocab[word] for word in _words(exclude) if word in model.vocab}
     excluded = [
         sorted(everywhere | {row} if row >= 0 else everywhere) for row in rows_of_words.tolist()
     ]
-    k = check_positive_int("k", k)
-    if 2 * (k + len(everywhere) + 1) > n_words:
-        k = min(k, _n_neighbors(model, excluded))
-    stored = isinstance(model.wv, StoredVectors)
-    # gensim may have room for words to come.
-    table = model.wv if stored else model.vectors[:n_words]
-    rows, cosines = nearest_neighbors(table, queries, k, exclude=excluded)
+    table = _whole_table(model, "neighborhoods")
+    k = min(check_positive_int("k", k), table.n_words - max(map(len, excluded)))
+    if k > 0:
+        rows, cosines = _search(_Task.checked(table, queries, k, excluded, _BUFFER_MB))
+        # Of vectors without a direction there may be any number.
+        k = int((rows >= 0).sum(axis=1).min())
+        rows, cosines = rows[:, :k], cosines[:, :k]
+    if k < 1:
+        raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
     different, inverse = np.unique(rows, return_inverse=True)
     names = np.array(_words_of(model, different), dtype=object)[inverse.reshape(rows.shape)]
     return _Neighbors(words, rows_of_words, rows, names, cosines)
-
-
-def _n_neighbors(model: WordEmbeddingModel, excluded: Sequence[Sequence[int]]) -> int:
-    """Return how many neighbours every word has, in a small model."""
-    directed = np.zeros(len(model.vocab), dtype=bool)
-    for rows, _ in vocabulary_blocks(model):
-        directed[rows] = True
-    n_there = int(directed.sum())
-    fewest = min(n_there - int(directed[list(rows)].sum()) for rows in excluded)
-    if fewest < 1:
-        raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    return fewest
 
 
 def _judged(

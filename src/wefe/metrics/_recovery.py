@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
+from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, check_share, found
 from wefe.metrics._geometry import Vectors, as_vectors, association, pearson, unit
 from wefe.models._neighbors import nearest_neighbors
 
@@ -227,6 +227,7 @@ class RecoveryTest:
         Of the interval.
     p_value : float
         Share of random groups of the same sizes that are recovered at least as well; NaN if none.
+        Of 'classification' it is on the safe side, see :func:`classification_test`.
     p_method : {'exact', 'permutation', 'none'}
         If all random groups were counted, or some drawn: then p = (r + 1) / (n + 1).
     n_words : int
@@ -319,7 +320,7 @@ def cluster_test(
         np.random.default_rng(seed),
         best=True,
     )
-    value = _agreement(labels, clusters, n_groups, best=True) / len(labels)
+    value = float((_best_reading(labels, clusters, n_groups) == labels).mean())
     low, high = _wilson(value, len(labels), level)
     return RecoveryTest(
         *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
@@ -338,6 +339,7 @@ def classification_test(
     n_permutations: int = 1000,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
+    balanced: bool = False,
 ) -> RecoveryTest:
     """Test whether a classifier learns the former group of words from their vectors.
 
@@ -361,16 +363,29 @@ def classification_test(
         Of the interval.
     random_state : int, Generator or None, default=0
         Seed of divisions and random groups.
+    balanced : bool, default=False
+        Let each group count alike, however many words it has: for groups of different sizes. The
+        classifier weighs their words so, and accuracy is the mean, over the groups, of the share
+        of words that are recognised.
 
     Returns
     -------
     RecoveryTest
         `value` is the mean accuracy over the divisions, `chance` the share of the largest group
-        among the words tested. `interval` is Wilson's for as many words as are tested in one
-        division: more divisions do not make more words. `p_value`: what a division's classifier
+        among the words tested, or, if `balanced`, 1 / n_groups. `interval` is Wilson's for as many
+        words as are tested in one division (if `balanced`: for so many that the error is that of
+        the groups): more divisions do not make more words. `p_value`: what a division's classifier
         says of the words tested is compared with random groups of these words. Of the p-values of
-        several divisions, which depend on each other, twice the median counts; that is on the
-        safe side [2]_.
+        several divisions, which depend on each other, twice the median counts [2]_.
+
+    Notes
+    -----
+    Twice the median is far on the safe side: of groups without meaning it is hardly ever below
+    0.05, and mostly 1. A small p-value says much; one of 1 is no evidence that there is nothing to
+    be learnt. ``n_repeats=1`` makes the exact test of a single division, which finds weak traces
+    more often and depends on the division, that is on the seed. And where one group is much larger
+    than the others, a classifier that gives every word to it is right as often as chance, with
+    p = 1: let groups count alike (`balanced`), or give groups of equal sizes.
 
     Raises
     ------
@@ -391,6 +406,7 @@ def classification_test(
     (1.0, 0.5)
     """
     check_choice("kernel", kernel, ("rbf", "linear"))
+    check_bool("balanced", balanced)
     level, seed = _check_level(confidence_level), as_seed(random_state)
     n_permutations = check_positive_int("n_permutations", n_permutations)
     n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
@@ -399,17 +415,22 @@ def classification_test(
     values, p_values = [], []
     for _ in range(n_repeats):
         parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
-        labels, recognised = classified(parts[0], parts[1], gamma, kernel)
-        values.append(float((labels == recognised).mean()))
+        labels, recognised = classified(parts[0], parts[1], gamma, kernel, balanced=balanced)
+        sizes = np.bincount(labels, minlength=len(sides))
+        # What a word of each group counts; of all words the sum is 1.
+        weights = 1 / (len(sides) * sizes if balanced else np.full(len(sides), len(labels)))
+        values.append(_agreement(labels, recognised, weights))
         _, p_value = _by_chance(
-            labels, recognised, len(sides), n_permutations, shuffles, best=False
+            labels, recognised, len(sides), n_permutations, shuffles, best=False, weights=weights
         )
         p_values.append(p_value)
-    value, chance = float(np.mean(values)), float(np.bincount(labels).max() / len(labels))
+    value, chance = float(np.mean(values)), float((sizes * weights).max())
+    # As many words as make the variance of a mean with these weights.
+    n_tested = 1 / float((sizes * weights**2).sum())
     p_value = p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.median(p_values)))
     n_words = sum(map(len, sides)) + (0 if test is None else len(labels))
     return RecoveryTest(
-        *("classification", value, chance, _wilson(value, len(labels), level), "Wilson", level),
+        *("classification", value, chance, _wilson(value, n_tested, level), "Wilson", level),
         *(p_value, "exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
     )
 
@@ -432,7 +453,7 @@ def neighbor_test(
     vectors, bias, rows, k
         See :func:`bias_by_neighbors`.
     group : int, default=0
-        If `bias` has several columns: the one whose correlation is tested.
+        If `bias` has several columns: the one whose correlation is tested, from 0.
     n_permutations : int, default=1000
         Times that the biases of all words are exchanged at random. Neighbours do not depend on
         bias, so they are looked for once.
@@ -453,7 +474,7 @@ def neighbor_test(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a word has fewer than `k` neighbours.
+        If shapes do not fit, `bias` has no such column, or a word has fewer than `k` neighbours.
 
     References
     ----------
@@ -467,6 +488,13 @@ def neighbor_test(
     (0.9986178, 0.0, 4)
     """
     near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
+    n_columns = 1 if numbers.ndim == 1 else numbers.shape[1]
+    whole = isinstance(group, int | np.integer) and not isinstance(group, bool)
+    if not (whole and 0 <= group < n_columns):
+        raise ValueError(
+            f"group must be a column of bias, which has {n_columns}: an integer from 0 to "
+            f"{n_columns - 1}; got {found(group)}."
+        )
     column = numbers if numbers.ndim == 1 else numbers[:, group]
     belongs = members(numbers) if numbers.ndim == 1 else members(numbers)[:, group]
     return neighborhood_test(
@@ -536,7 +564,12 @@ def clusters_of(groups: Groups, random_state: int) -> Labels:
 
 
 def classified(
-    train: Groups, test: Groups, gamma: str | float = "scale", kernel: str = "rbf"
+    train: Groups,
+    test: Groups,
+    gamma: str | float = "scale",
+    kernel: str = "rbf",
+    *,
+    balanced: bool = False,
 ) -> tuple[Labels, Labels]:
     """Return the groups of the words tested, as they are and as a classifier says."""
     from sklearn.svm import SVC
@@ -546,7 +579,9 @@ def classified(
         raise ValueError(
             f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
         )
-    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0).fit(np.concatenate(x), _labels(x))
+    weight = "balanced" if balanced else None
+    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0, class_weight=weight)
+    classifier.fit(np.concatenate(x), _labels(x))
     return _labels(x_test), np.asarray(classifier.predict(np.concatenate(x_test)), dtype=np.intp)
 
 
@@ -630,11 +665,13 @@ def _group_of_cluster(labels: Labels, clusters: Labels, n_groups: int) -> Labels
     return np.asarray(groups, dtype=np.intp)
 
 
-def _agreement(labels: Labels, found: Labels, n_groups: int, *, best: bool) -> int:
-    """Number of words found in their group; in the `best` reading of what was found."""
-    if best:
-        found = _group_of_cluster(labels, found, n_groups)[found]
-    return int(np.count_nonzero(labels == found))
+def _agreement(labels: Labels, found: Labels, weights: Vectors) -> float:
+    """Sum of what words found in their group count: one weight for each group."""
+    return float(np.bincount(labels[labels == found], minlength=len(weights)) @ weights)
+
+
+def _best_reading(labels: Labels, found: Labels, n_groups: int) -> Labels:
+    return np.asarray(_group_of_cluster(labels, found, n_groups)[found])
 
 
 def _by_chance(
@@ -645,20 +682,34 @@ def _by_chance(
     rng: np.random.Generator,
     *,
     best: bool,
+    weights: Vectors | None = None,
 ) -> tuple[float, float]:
-    """Return the expected share of agreement of random groups, and the p-value of the one seen."""
-    seen, n = _agreement(labels, found, n_groups, best=best), len(labels)
+    """Return the expected share of agreement of random groups, and the p-value of the one seen.
+
+    Words count alike by default, or by the weights of their groups.
+    """
+    n = len(labels)
+    counts = np.full(n_groups, 1 / n) if weights is None else weights
+
+    def agreement(labels: Labels) -> float:
+        read = _best_reading(labels, found, n_groups) if best else found
+        return _agreement(labels, read, counts)
+
     if n_groups > 2:
         shuffled = labels.copy()
-        drawn = np.empty(n_permutations, dtype=np.intp)
+        drawn = np.empty(n_permutations)
         for i in range(n_permutations):
             rng.shuffle(shuffled)
-            drawn[i] = _agreement(shuffled, found, n_groups, best=best)
-        n_reached = int(np.count_nonzero(drawn >= seen))
-        return float(drawn.mean()) / n, (n_reached + 1) / (n_permutations + 1)
+            drawn[i] = agreement(shuffled)
+        n_reached = int(np.count_nonzero(drawn >= agreement(labels) - _ROUNDING))
+        return float(drawn.mean()), (n_reached + 1) / (n_permutations + 1)
     from scipy.stats import hypergeom
 
-    # Of two groups, the number of words that are second in both decides on all four cells.
+    read = _best_reading(labels, found, n_groups) if best else found
+    seen = int(np.count_nonzero(labels == read))
+
+    # Of two groups, the number of words that are second in both decides on all four cells, so
+    # that more words are right where more of each group are: weights do not matter.
     second, found_second = int(labels.sum()), int(found.sum())
     both = np.arange(max(0, second + found_second - n), min(second, found_second) + 1)
     agreements = n - second - found_second + 2 * both
@@ -752,12 +803,13 @@ def _jackknife(x: Vectors, y: Vectors, value: float, level: float) -> tuple[floa
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
-def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
-    """Score interval for a share of n words (Wilson 1927)."""
+def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
+    """Score interval for a share of n words (Wilson 1927); exactly 0 and 1 where the share is."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    low = centre - half if share > _ROUNDING else 0.0
+    return max(low, 0.0), min(centre + half if share < 1 - _ROUNDING else 1.0, 1.0)
 
 
 def _check_level(confidence_level: object) -> float:

@@ -81,8 +81,8 @@ def vocabulary_cosines(
     Returns
     -------
     ndarray of shape (n_words, n_directions), float32 or float64
-        As wide as the vectors, at least float32: the error is below dim * 2**-24 then. NaN for
-        words without a direction.
+        In [-1, 1]. As wide as the vectors, at least float32: the error is below dim * 2**-24 then.
+        NaN for words without a direction.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def vocabulary_cosines(
         if unsafe.size:
             # Where squares vanish or overflow, they do not in float64 and after scaling.
             cosines[part.start + unsafe] = _careful_cosines(block[unsafe], axes)
-    return cosines
+    return np.clip(cosines, -1, 1, out=cosines)
 
 
 def _careful_cosines(vectors: FloatArray, axes: Vectors) -> Vectors:

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from wefe.plotting._labels import CHARACTER_PX, height_px, wrap
+from wefe.plotting._labels import CHARACTER_PX, LINE_PX, height_px, wrap
 
 _ROW_GAP = 0.2
 # What plotly makes of a figure of no set width where no page widens it.
@@ -62,13 +62,22 @@ class Panels:
         self.n_columns = min(2 if len(names) == 4 else len(names), abreast)
         self.n_rows = math.ceil(len(names) / self.n_columns)
         width_px = 0.9 * (_WIDTH_PX - left_px - 48) / self.n_columns
-        self.titles = [wrap(name, max(12, int(width_px / CHARACTER_PX))) for name in names]
+        # What a line below or above a panel may have.
+        self.characters = max(12, int(width_px / CHARACTER_PX))
+        self.titles = [wrap(name, self.characters) for name in names]
         if second_lines:
             pairs = zip(self.titles, second_lines, strict=True)
             self.titles = ["<br>".join(filter(None, pair)) for pair in pairs]
         self.title_px = height_px(self.titles) + 10
         self.between_px = below_px + self.title_px
         self.height = self.n_rows * panel_px + (self.n_rows - 1) * self.between_px
+
+    def make_room(self, axis_title: str) -> int:
+        """Keep the further lines of an axis title off the next panel; return their height."""
+        more_px = height_px([axis_title]) - LINE_PX
+        self.between_px += more_px
+        self.height += (self.n_rows - 1) * more_px
+        return more_px
 
     def figure(self) -> go.Figure:
         """Return a figure of empty panels."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._labels import count, escape, wrap
-from wefe.plotting._projections import check_frame, check_groups
-from wefe.plotting._style import PALETTE, dress, pointed_at
+from wefe.plotting._labels import count, wrap
+from wefe.plotting._projections import check_frame, check_groups, in_full, left_out
+from wefe.plotting._style import dress, point_style, pointed_at
 
 _PLOT_PX = 480
 
@@ -31,25 +31,35 @@ def plot_clusters(
     -------
     plotly.graph_objects.Figure
         Per group, a trace of the words in the cluster of their group (dots) and one of the others
-        (crosses).
+        (crosses). From the eighth group on, colours return with other symbols.
 
     Raises
     ------
     TypeError, ValueError
         If `frame` is no such table, or empty.
 
+    Notes
+    -----
+    Words without place, group or cluster are left out, of the share as well, and named.
+
     Examples
     --------
     >>> rows = [("nurse", 0, 1, "female", "female"), ("pilot", 1, 0, "male", "female")]
     >>> frame = pd.DataFrame(rows, columns=["word", "x", "y", "group", "cluster"])
     >>> [trace.name for trace in plot_clusters(frame).data]
-    ['female', 'male, in a cluster of others']
+    ['female', 'male, in a cluster<br>of others']
     """
     table = check_frame(frame, ("word", "group", "cluster"), ("x", "y"))
+    missing = table[["x", "y"]].isna().any(axis=1)
+    missing |= frame[["group", "cluster"]].isna().any(axis=1).to_numpy()
+    lost = left_out(list(table["word"][missing]), "place, group or cluster")
+    groups = check_groups(None, frame[~missing.to_numpy()])
+    table = table[~missing]
     figure = go.Figure()
     own = table["group"] == table["cluster"]
-    for position, group in enumerate(check_groups(None, frame)):
-        for agrees in (True, False):
+    for position, group in enumerate(groups):
+        colour, *symbols = point_style(position)
+        for agrees, symbol in zip((True, False), symbols, strict=True):
             part = table[(table["group"] == group) & (own == agrees)]
             if part.empty:
                 continue
@@ -58,21 +68,18 @@ def plot_clusters(
                 x=part["x"],
                 y=part["y"],
                 mode="markers",
-                name=wrap(group + others, 30),
+                name=wrap(group + others, 20),
                 marker={
-                    "color": PALETTE[position % len(PALETTE)],
-                    "symbol": "circle" if agrees else "x-thin",
+                    "color": colour,
+                    "symbol": symbol,
                     "size": 8,
                     "opacity": 0.75,
-                    "line": {
-                        "width": 0 if agrees else 2,
-                        "color": PALETTE[position % len(PALETTE)],
-                    },
+                    "line": {"width": 0 if agrees else 2, "color": colour},
                 },
                 **pointed_at(
                     [
-                        f"<b>{escape(str(word))}</b><br>{escape(group)}; its cluster is that of "
-                        f"{escape(str(cluster))}"
+                        f"{in_full(word)}<br>{wrap(group, 60)}; its cluster is that of<br>"
+                        f"{wrap(cluster, 60)}"
                         for word, cluster in zip(part["word"], part["cluster"], strict=True)
                     ]
                 ),
@@ -80,12 +87,13 @@ def plot_clusters(
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
     figure.update_layout(showlegend=True)
-    share = float(own.mean())
+    shown = count(len(table), "word")
+    share = f"{own.mean():.0%} of {shown} fall" if len(table) else f"{shown} fall"
     notes = [
-        f"{share:.0%} of {count(len(table), 'word')} fall into the cluster of their group.",
+        f"{share} into the cluster of their group.",
         f"Map by {method}: distances in it are not those in the space, in which clusters were "
         "looked for.",
     ]
     model = frame.attrs.get("model")
     heading = title or "The most biased words and their clusters" + (f", {model}" if model else "")
-    return dress(figure, heading, notes, _PLOT_PX, below_px=30)
+    return dress(figure, heading, notes, _PLOT_PX, below_px=30, footnotes=lost)

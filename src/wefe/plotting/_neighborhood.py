@@ -3,93 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_sequence, check_share
+from wefe._checks import check_sequence, check_share, found
 from wefe.plotting._axes import Panels, Rows
 from wefe.plotting._labels import at_most, count, escape, wrap
-from wefe.plotting._projections import AWAY, check_frame, check_groups, left_out, shortened
-from wefe.plotting._style import INK, PALETTE, bar_style, dress, pointed_at, write
+from wefe.plotting._places import place_labels
+from wefe.plotting._projections import (
+    AWAY,
+    check_frame,
+    check_groups,
+    in_full,
+    left_out,
+    shortened,
+)
+from wefe.plotting._style import INK, PALETTE, bar_style, dress, point_style, pointed_at, write
 
 # What is surely there of the page for a map; on a wider one, labels are farther apart.
 _MAP_PX = (480, 520)
 # What an axis is longer than its points on either side, as a share of theirs: room for labels.
 _MARGINS = (0.22, 0.07)
-_LABEL_PX, _GLYPH_PX = 14, 6.4
 # From the second group over grey, which is seen on light and dark paper, to the first.
 _LEANS = (PALETTE[1], "#cfcfcf", PALETTE[0])
-_POINT_PX, _CENTRE_PX = 11.0, 17.0
-# Where a label may stand beside its point: plotly's name, and its middle relative to the point,
-# in half label widths and heights beyond the point.
-_SPOTS = {
-    "middle right": (1, 0),
-    "middle left": (-1, 0),
-    "top center": (0, 1),
-    "bottom center": (0, -1),
-    "top right": (1, 1),
-    "top left": (-1, 1),
-    "bottom right": (1, -1),
-    "bottom left": (-1, -1),
-}
-
-
-class _Box(NamedTuple):
-    """A rectangle in pixels."""
-
-    x: float
-    y: float
-    half_width: float
-    half_height: float
-
-    def meets(self, other: _Box) -> bool:
-        return (
-            abs(self.x - other.x) < self.half_width + other.half_width
-            and abs(self.y - other.y) < self.half_height + other.half_height
-        )
-
-
-def place_labels(
-    points: Sequence[tuple[float, float]],
-    labels: Sequence[str],
-    order: Iterable[int],
-    sizes: Sequence[float],
-) -> dict[int, str]:
-    """Choose which points are labelled, and on which side, so that no two labels overlap.
-
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        Where the points are, in pixels.
-    labels : sequence of str
-        What would be written beside each.
-    order : iterable of int
-        Points by falling importance; others get no label, but none is written over them.
-    sizes : sequence of float
-        Diameters of the points, in pixels.
-
-    Returns
-    -------
-    dict
-        Point -> plotly's `textposition`. A point without room around it is not in it.
-    """
-    taken = [_Box(x, y, size / 2, size / 2) for (x, y), size in zip(points, sizes, strict=True)]
-    chosen: dict[int, str] = {}
-    for point in order:
-        (x, y), beside = points[point], sizes[point] / 2 + 2
-        wide, high = _GLYPH_PX * len(labels[point]) / 2, _LABEL_PX / 2
-        for spot, (right, up) in _SPOTS.items():
-            # plotly moves a label aside by the radius of the point, in each direction it names.
-            box = _Box(x + right * (wide + beside), y + up * (high + beside), wide, high)
-            if not any(box.meets(other) for other in taken):
-                chosen[point] = spot
-                taken.append(box)
-                break
-    return chosen
+_POINT_PX, _CENTRE_PX = 11.0, 22.0
 
 
 def plot_neighborhood(
@@ -101,6 +42,7 @@ def plot_neighborhood(
     method: str = "PCA",
     theta: float = 0.05,
     n_labels: int = 30,
+    largest: float | None = None,
 ) -> go.Figure:
     """Plot a map of the neighbourhood of a word.
 
@@ -123,7 +65,11 @@ def plot_neighborhood(
     theta : float, default=0.05
         Points of an indirect bias above it have a ring.
     n_labels : int, default=30
-        At most so many of the nearest words are named, fewer where there is no room.
+        At most so many of the nearest words are named, fewer where there is no room. The centre
+        always is.
+    largest : float, optional
+        Projection at both ends of the scale of colours, so that several maps can share one; by
+        default the largest in the frame. Words farther out have the colour of the end.
 
     Returns
     -------
@@ -135,9 +81,9 @@ def plot_neighborhood(
     Raises
     ------
     TypeError
-        If `frame` is no DataFrame.
+        If `frame` is no DataFrame, or `largest` no number.
     ValueError
-        If it is empty, or lacks one of the columns.
+        If it is empty, or lacks one of the columns, or `largest` is not above 0.
 
     Notes
     -----
@@ -156,6 +102,7 @@ def plot_neighborhood(
     """
     names = [str(name) for name in check_sequence("groups", groups)]
     check_share("theta", theta)
+    end = _check_largest(largest)
     table = check_frame(
         frame,
         ("word",),
@@ -170,24 +117,25 @@ def plot_neighborhood(
     lost = left_out(list(table["word"][missing]), "place or projection")
     table = table[~missing].reset_index(drop=True)
     table["spot"], table["size"] = _labelled(table, n_labels)
-    largest = float(table["projection"].abs().max()) if len(table) else 0.0
+    end = end or (float(table["projection"].abs().max()) if len(table) else 0.0)
     figure = go.Figure()
     centre = table["is_center"] == 1
     if by_group:
-        colours = {name: bar_style(number)["color"] for number, name in enumerate(names)}
-        for name, colour in colours.items():
+        styles = {name: point_style(number) for number, name in enumerate(names)}
+        for name, (colour, symbol, _) in styles.items():
             own = table[(table["group"] == name) & ~centre]
-            _add_points(figure, own, name, colour, "circle", theta)
+            _add_points(figure, own, name, colour, symbol, theta)
         none = table[~table["group"].isin(names) & ~centre]
         if len(none):
             _add_points(figure, none, "none of them", AWAY, "circle", theta)
         for group, own in table[centre].groupby("group", sort=False):
-            _add_points(figure, own, "centre", colours.get(str(group), AWAY), "star", theta)
+            colour = styles[str(group)][0] if group in styles else AWAY
+            _add_points(figure, own, "centre", colour, "star", theta)
         figure.update_layout(showlegend=True, legend_title_text="Leans to")
     else:
         _add_points(figure, table[~centre], "neighbours", None, "circle", theta)
         _add_points(figure, table[centre], "centre", None, "star", theta)
-        figure.update_layout(showlegend=False, coloraxis=_scale(largest or 0.1, names))
+        figure.update_layout(showlegend=False, coloraxis=_scale(end or 0.1, names))
     _set_axes(figure, table)
     notes = [
         f"Map by {method}: distances in it are not those in the space. Point at a dot for its "
@@ -200,6 +148,16 @@ def plot_neighborhood(
     return dress(figure, heading, notes, _MAP_PX[1], below_px=30, footnotes=lost)
 
 
+def _check_largest(largest: object) -> float | None:
+    if largest is None:
+        return None
+    if isinstance(largest, bool) or not isinstance(largest, int | float | np.number):
+        raise TypeError(f"largest must be a number above 0, or None; got {found(largest)}.")
+    if not (math.isfinite(largest) and largest > 0):
+        raise ValueError(f"largest must be a number above 0; got {largest!r}.")
+    return float(largest)
+
+
 def _labelled(table: pd.DataFrame, n_labels: int) -> tuple[list[str], list[float]]:
     """Return the side of each label, '' for none, and the sizes of the points."""
     sizes = [_CENTRE_PX if centre else _POINT_PX for centre in table["is_center"] == 1]
@@ -210,9 +168,19 @@ def _labelled(table: pd.DataFrame, n_labels: int) -> tuple[list[str], list[float
     lengths = np.ptp(places, axis=0) * (1 + 2 * np.array(_MARGINS))
     per_px = float((lengths / _MAP_PX).max()) or 1.0
     points = [(float(x), float(y)) for x, y in places / per_px]
+    middle = (places.min(axis=0) + places.max(axis=0)) / 2 / per_px
+    half = np.array(_MAP_PX) / 2
+    left, low, right, high = map(float, [*(middle - half), *(middle + half)])
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
     labels = [shortened(word) for word in table["word"]]
-    chosen = place_labels(points, labels, order[: n_labels + 1], sizes)
+    chosen = place_labels(
+        points,
+        labels,
+        order[: n_labels + 1],
+        sizes,
+        within=(left, low, right, high),
+        always=set(np.flatnonzero(table["is_center"] == 1)),
+    )
     return [chosen.get(row, "") for row in range(len(table))], sizes
 
 
@@ -225,7 +193,8 @@ def _add_points(
     theta: float,
 ) -> None:
     """Add points of one kind; without a colour they have that of their projection."""
-    bold = "<b>{}</b>" if symbol == "star" else "{}"
+    star = symbol == "star"
+    bold, least = ("<b>{}</b>", 1.0) if star else ("{}", 0.4)
     texts = [
         bold.format(escape(shortened(word))) if spot else ""
         for word, spot in zip(part["word"], part["spot"], strict=True)
@@ -237,19 +206,22 @@ def _add_points(
     ):
         shown = ["undefined" if math.isnan(value) else f"{value:.3f}" for value in values]
         hovers.append(
-            f"<b>{wrap(word, 60)}</b><br>projection: {shown[0]}<br>"
+            f"{in_full(word)}<br>projection: {shown[0]}<br>"
             f"cosine with the centre: {shown[1]}<br>indirect bias: {shown[2]}"
         )
     figure.add_scatter(
         x=part["x"].tolist(),
         y=part["y"].tolist(),
         mode="markers+text",
-        name=wrap(name, 30),
+        name=wrap(name, 20),
+        # The letters of a browser may be wider than those that were reckoned with.
+        cliponaxis=False,
         marker={
             "symbol": symbol,
             "size": part["size"].tolist(),
-            "opacity": 0.9,
-            "line": {"color": INK, "width": [2.0 if ring else 0.4 for ring in ringed]},
+            # The star is seen over the points of a crowd.
+            "opacity": 1 if star else 0.9,
+            "line": {"color": INK, "width": [2.0 if ring else least for ring in ringed]},
             **(
                 {"color": part["projection"].tolist(), "coloraxis": "coloraxis"}
                 if colour is None
@@ -301,7 +273,8 @@ def plot_group_shares(
     ----------
     frame : DataFrame
         A row per word and group: 'word', 'group', 'share' of the word's neighbours that lean to
-        the group, in [0, 1], and perhaps 'model'.
+        the group, in [0, 1], and perhaps 'model'. What stands in parentheses in place of a word,
+        as '(frequent words)', are words to compare with, and no neighbours.
     title : str, optional
         Without one the figure says what is shown.
     groups : sequence of str, optional
@@ -312,7 +285,7 @@ def plot_group_shares(
     -------
     plotly.graph_objects.Figure
         A panel per model, with a stacked bar per word in the order of the frame, the first on
-        top. Lines between the bars are the ends of equal shares.
+        top. Dashed lines over the bars are the ends of equal shares.
 
     Raises
     ------
@@ -339,6 +312,7 @@ def plot_group_shares(
     names = check_groups(groups, frame)
     _check_shares(table)
     words, models = (list(dict.fromkeys(table[key])) for key in ("word", "model"))
+    others = [word for word in words if word.startswith("(") and word.endswith(")")]
     rows = Rows(words, [wrap(shortened(word)) for word in words], 1)
     panels = Panels(models if len(models) > 1 else [""], rows.height, 54, left_px=170, abreast=2)
     figure = panels.figure()
@@ -353,9 +327,12 @@ def plot_group_shares(
         for number, group in enumerate(names):
             own = [shares.get((model, word, group), math.nan) for word in words]
             hovers = [
-                f"<b>{wrap(word, 60)}</b><br>{wrap(group, 60)}: {share:.1%} of the neighbours"
+                f"{in_full(word)}<br>{wrap(group, 60)}: {share:.1%} of the "
+                + ("words" if word in others else "neighbours")
                 for word, share in zip(words, own, strict=True)
             ]
+            # At the outer ends of a bar, numbers are not below the lines.
+            anchor = {0: "start", len(names) - 1: "end"}.get(number, "middle")
             figure.add_bar(
                 x=own,
                 y=words,
@@ -365,7 +342,7 @@ def plot_group_shares(
                 showlegend=position == 0,
                 text=[f"{share:.0%}" if share >= 0.08 else "" for share in own],
                 textposition="inside",
-                insidetextanchor="middle",
+                insidetextanchor=anchor,
                 textangle=0,
                 marker=bar_style(number),
                 **pointed_at(hovers),
@@ -375,19 +352,24 @@ def plot_group_shares(
             if all(math.isnan(shares.get((model, word, group), math.nan)) for group in names):
                 write(figure, 0, number, " no value", **place)
         for end in range(1, len(names)):
-            figure.add_vline(
-                end / len(names), line={"color": INK, "width": 2}, layer="below", **place
-            )
+            # Dark on light is seen on any colour, on light and dark paper.
+            for line in ({"color": "white", "width": 3}, {"color": INK, "width": 1, "dash": "4px"}):
+                figure.add_vline(end / len(names), line=line, layer="above", **place)
     rows.apply(figure, "")
     # Panels of a row share the names of the words.
     figure.update_xaxes(
-        range=[0, 1], showgrid=False, tickformat=".0%", title_text="Share of the neighbours"
+        range=[0, 1],
+        showgrid=False,
+        tickformat=".0%",
+        title_text="Share of words" if others else "Share of the neighbours",
     )
+    if panels.n_columns > 1:
+        # The last number of a panel would run into the first one of the next.
+        figure.update_xaxes(tickvals=[0.25, 0.5, 0.75])
     figure.update_layout(barmode="stack", showlegend=True, legend_title_text="Leans to")
-    notes = [
-        f"Lines between the bars: equal shares of {count(len(names), 'group')}, no bias measured."
-    ]
-    heading = title or f"Groups among the neighbours of {count(len(words), 'word')}"
+    notes = [f"Dashed lines: equal shares of {count(len(names), 'group')}, no bias measured."]
+    n_words = len(words) - len(others)
+    heading = title or f"Groups among the neighbours of {count(n_words, 'word')}"
     if title is None and len(models) == 1 and models[0]:
         heading += f", {models[0]}"
     return dress(figure, heading, notes, panels.height, panels.title_px)

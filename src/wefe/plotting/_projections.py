@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,15 +13,19 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_sequence, found
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import at_most, count, escape, height_px, wrap
-from wefe.plotting._style import FAINT, INK, bar_style, dress, pointed_at, write
+from wefe.plotting._labels import CHARACTER_PX, at_most, count, escape, height_px, wrap
+from wefe.plotting._places import place_labels
+from wefe.plotting._style import BAR, FAINT, INK, bar_style, dress, pale, pointed_at, write
 
 _COSINE = "cosine with the bias direction"
+# Words that are all named, if there is room.
+_FEW = 8
 # Words that have a point each; more become a histogram.
 _MOST_POINTS = 60
 _MOST_BINS = 80
 # A median of fewer words would hide one of them.
 _FEWEST_FOR_MEDIAN = 5
+_POINT_PX, _TICK_PX = 6, 26
 # Characters of the words at both ends of a row.
 _END_CHARACTERS = 18
 # Colour of what leans away from a group.
@@ -76,6 +81,11 @@ def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]
 def shortened(word: str, most: int = 24) -> str:
     """Cut a word of a vocabulary, which may be a whole URL; where it is pointed at, it is whole."""
     return word if len(word) <= most else word[: most - 1] + "…"
+
+
+def in_full(word: str) -> str:
+    """Return a word for where it is pointed at: whole, unless that would fill the page."""
+    return f"<b>{wrap(shortened(word, 300), 60)}</b>"
 
 
 def left_out(words: Sequence[str], what: str) -> list[str]:
@@ -138,7 +148,16 @@ def plot_extremes(
     facing = len(shown) == 2
     parts = dict(iter(table.groupby(["model", "group"], sort=False)))
     n_rows = max((len(part) for part in parts.values()), default=1)
-    panels, characters = _extreme_panels(models, shown, 18 * n_rows + 12)
+    titles = [
+        ", ".join([model] * (len(models) > 1) + members * (len(members) == 1 < len(shown)))
+        for model, members in _panels_of(models, shown)
+    ]
+    # A row per model where its groups fit into one.
+    abreast = 2 if len(shown) <= 2 else len(shown) if len(shown) in (3, 4) else 3
+    panels = Panels(titles, 18 * n_rows + 12, below_px=54, left_px=24, abreast=abreast)
+    axis, meaning = _axis_title(panels.characters, *(shown if facing else ("", "", " →")))
+    more_px = panels.make_room(axis)
+    characters = max(12, 80 // panels.n_columns // (2 if facing else 1))
     figure = panels.figure()
     for position, (model, members) in enumerate(_panels_of(models, shown)):
         place = panels.place(position)
@@ -157,16 +176,14 @@ def plot_extremes(
     figure.update_xaxes(range=[-low, high or 0.1], tickformat=".2~f", nticks=7)
     figure.update_yaxes(range=[n_rows - 0.4, -0.6], showticklabels=False, showgrid=False)
     figure.update_layout(barmode="overlay", bargap=0.15, showlegend=False)
-    axis = f"{_COSINE} →"
-    if facing:
-        first, second = (wrap(name, 24) for name in shown)
-        axis = f"← {second}    {_COSINE if len(models) == 1 else 'cosine'}    {first} →"
-    figure.update_xaxes(title_text=axis if panels.n_columns < 3 else "cosine →")
+    figure.update_xaxes(title_text=axis)
     heading = title or f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
     if title is None and len(models) == 1:
         heading += f", {models[0]}"
-    notes = ["Bars: cosine with the bias direction towards the group; rank 1 on top."]
-    return dress(figure, heading, notes, panels.height, panels.title_px, footnotes=lost)
+    notes = ["Bars: cosine with the bias direction towards the group; rank 1 on top.", *meaning]
+    return dress(
+        figure, heading, notes, panels.height, panels.title_px, 60 + more_px, footnotes=lost
+    )
 
 
 def _panels_of(models: Sequence[str], groups: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -176,21 +193,6 @@ def _panels_of(models: Sequence[str], groups: Sequence[str]) -> Iterator[tuple[s
             yield model, list(groups)
         else:
             yield from ((model, [group]) for group in groups)
-
-
-def _extreme_panels(
-    models: Sequence[str], groups: Sequence[str], panel_px: int
-) -> tuple[Panels, int]:
-    """Return the grid of panels, and the characters that a word may have in it."""
-    titles = []
-    for model, members in _panels_of(models, groups):
-        own = [model] * (len(models) > 1) + members * (len(members) == 1 and len(groups) > 1)
-        titles.append(", ".join(own))
-    # A row per model where its groups fit into one.
-    abreast = 2 if len(groups) <= 2 else len(groups) if len(groups) in (3, 4) else 3
-    panels = Panels(titles, panel_px, below_px=54, left_px=24, abreast=abreast)
-    room = 80 // panels.n_columns // (2 if len(groups) == 2 else 1)
-    return panels, max(12, room)
 
 
 def _draw_extremes(
@@ -205,7 +207,7 @@ def _draw_extremes(
     """Draw the bars of a group and write its words over them, from 0 on."""
     rows = list(range(len(part)))
     hovers = [
-        f"<b>{wrap(word, 60)}</b><br>{wrap(group, 60)}, rank {rank:g}<br>{_COSINE}: {value:.3f}"
+        f"{in_full(word)}<br>{wrap(group, 60)}, rank {rank:g}<br>{_COSINE}: {value:.3f}"
         for word, rank, value in zip(part["word"], part["rank"], part["projection"], strict=True)
     ]
     figure.add_bar(
@@ -214,7 +216,7 @@ def _draw_extremes(
         orientation="h",
         name=wrap(group, 30),
         # Pale enough for a text upon it, on light and on dark paper.
-        marker={"color": colour, "opacity": 0.45},
+        marker={"color": pale(colour, BAR), "line": {"color": colour, "width": 1}},
         **pointed_at(hovers),
         **place,
     )
@@ -255,8 +257,8 @@ def plot_projections(
     plotly.graph_objects.Figure
         Of one model: a row per word list. Of several: a panel per word list with a row per model.
         With 'group': a panel per group. Up to 60 words have a point each, more become a histogram
-        with points for the words at both ends; these are named. A tick is the median of 5 words and
-        more.
+        with points for the words at both ends. The words at both ends are named; of up to 8 words,
+        all that have room. A tick is the median of 5 words and more.
 
     Raises
     ------
@@ -299,14 +301,21 @@ def plot_projections(
         for group, name in keys
     ]
     labels = [wrap(row, 26) for row in rows]
-    row_px = max(52, height_px(labels) + 26)
-    panels = Panels(
-        names, row_px * len(rows) + 8, 56, left_px=200, abreast=1 if len(keys) <= 3 else 2
-    )
+    sizes = table.groupby(["group", "model", "set"]).size()
+    most_named = int(sizes[sizes <= _FEW].max()) if (sizes <= _FEW).any() else 0
+    row_px = max(52, height_px(labels) + 26, 28 + 8 * most_named)
+    panel_px = row_px * len(rows) + 8
+    panels = Panels(names, panel_px, 56, left_px=200, abreast=1 if len(keys) <= 3 else 2)
+    toward = ("", "") if by_group else (toward_first, toward_second)
+    end = " towards the group →" if by_group else ""
+    axis, meaning = _axis_title(panels.characters, *toward, end)
+    more_px = panels.make_room(axis)
     figure = panels.figure()
     largest = float(table["projection"].abs().max()) if len(table) else 1.0
     # Room for the words at both ends.
     limit = (1.45 if panels.n_columns == 1 else 1.8) * largest or 0.1
+    # Pixels of a cosine of 1, and of a row.
+    scale_px = panels.characters * CHARACTER_PX / (2 * limit), panel_px / (len(rows) + 0.1)
     biggest = 0
     for position, (group, name) in enumerate(keys):
         place = panels.place(position)
@@ -321,33 +330,55 @@ def plot_projections(
             ticks.append(label)
             biggest = max(biggest, len(part))
             if len(part):
-                _draw_row(figure, number, row, part, (first, second), place)
+                _draw_row(figure, number, row, part, (first, second), scale_px, place)
             else:
                 write(figure, 0, number, "  no projection", **place)
             of_row = count(len(part), "word") if len(part) < 1000 else f"{len(part):,} words"
             ticks[-1] += f'<br><span style="font-size:10px;color:{FAINT}">{of_row}</span>'
         figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=ticks, **place)
     figure.update_yaxes(range=[len(rows) - 0.45, -0.55], showgrid=False, showticklabels=True)
-    figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9)
+    figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
-    figure.update_xaxes(title_text=_direction_title(toward_first, toward_second, by_group))
+    figure.update_xaxes(title_text=axis)
     figure.update_layout(barmode="overlay", showlegend=False)
     heading = title or "Projections on the bias direction"
     if title is None:
         heading += f", {sets[0]}" if of_models and len(sets) == 1 else ""
         heading += f", {models[0]}" if not of_models else ""
-    notes = ["Tick: median. Named: the words at both ends."]
+    notes = [
+        f"Tick: median. Named: the words at both ends, and more of up to {_FEW}, if there is room.",
+        *meaning,
+    ]
     if biggest > _MOST_POINTS:
         notes.append(f"More than {_MOST_POINTS} words: a histogram, scaled to its highest bar.")
-    return dress(figure, heading, notes, panels.height, panels.title_px, footnotes=lost)
+    return dress(
+        figure, heading, notes, panels.height, panels.title_px, 60 + more_px, footnotes=lost
+    )
 
 
-def _direction_title(first: str, second: str, by_group: bool) -> str:
-    if by_group:
-        return f"{_COSINE} towards the group →"
-    left = f"← {wrap(second, 30)}    " if second else ""
-    right = f"    {wrap(first, 30)} →" if first else ""
-    return f"{left}{_COSINE}{right}"
+def _axis_title(
+    characters: int, first: str = "", second: str = "", end: str = ""
+) -> tuple[str, list[str]]:
+    """Return the title of an axis, and in a note the names of groups that are cut in it.
+
+    Names that have no room beside the title get a line of their own.
+    """
+    left, right = f"← {second}    " * bool(second), f"    {first} →" * bool(first)
+    for what in (_COSINE, "cosine"):
+        line = f"{left}{what}{end}{right}"
+        if len(line) <= characters:
+            return escape(line), []
+    named = [(side, name) for side, name in (("left", second), ("right", first)) if name]
+    most = max(8, (characters - 8) // max(1, len(named)))
+    cut = [shortened(name, most) for _, name in named]
+    arrows = {"left": "← {}", "right": "{} →"}
+    line = "    ".join(
+        arrows[side].format(name) for (side, _), name in zip(named, cut, strict=True)
+    )
+    whole = ", ".join(f"{side}: towards {name}" for side, name in named)
+    what = _COSINE if len(_COSINE) <= characters else "cosine"
+    note = [] if cut == [name for _, name in named] else [f"{whole[0].upper()}{whole[1:]}."]
+    return f"{what}<br>{escape(line)}", note
 
 
 def _draw_row(
@@ -356,9 +387,10 @@ def _draw_row(
     name: str,
     part: pd.DataFrame,
     colours: tuple[str, str],
+    scale_px: tuple[float, float],
     place: dict[str, Any],
 ) -> None:
-    """Draw the words of a row, which are sorted, and name the first and the last one."""
+    """Draw the words of a row, which are sorted; name the first and the last one, or all."""
     values, words = part["projection"].to_numpy(), list(part["word"])
     many = len(words) > _MOST_POINTS
     ends = [*range(5), *range(len(words) - 5, len(words))] if many else list(range(len(words)))
@@ -367,11 +399,17 @@ def _draw_row(
         heights = np.full(len(ends), number + 0.34)
     else:
         # Neighbours stand at different heights, the same ones at each call.
-        heights = number + 0.44 * ((0.618 * np.arange(len(words))) % 1 - 0.5)
-    texts, sides = [""] * len(ends), ["middle right"] * len(ends)
-    texts[-1] = f" {escape(shortened(words[-1], _END_CHARACTERS))}"
-    if len(words) > 1:
-        texts[0], sides[0] = f"{escape(shortened(words[0], _END_CHARACTERS))} ", "middle left"
+        spread = 0.7 if len(words) <= _FEW else 0.44
+        heights = number + spread * ((0.618 * np.arange(len(words))) % 1 - 0.5)
+    labels = [shortened(words[i], _END_CHARACTERS) for i in ends]
+    sides = {0: "middle left", len(ends) - 1: "middle right"}
+    if len(words) <= _FEW:
+        sides = _named(values, heights - number, labels, scale_px)
+    texts = [escape(label) if i in sides else "" for i, label in enumerate(labels)]
+    for i, side in sides.items():
+        # A little farther from the point.
+        if side.startswith("middle"):
+            texts[i] = f" {texts[i]}" if side.endswith("right") else f"{texts[i]} "
     figure.add_scatter(
         x=values[ends].tolist(),
         y=heights.tolist(),
@@ -379,15 +417,14 @@ def _draw_row(
         name=wrap(name, 30),
         marker={
             "color": [colours[0] if values[i] >= 0 else colours[1] for i in ends],
-            "size": 6,
+            "size": _POINT_PX,
             "opacity": 0.8,
         },
         text=texts,
-        textposition=sides,
+        textposition=[sides.get(i, "middle right") for i in range(len(ends))],
+        cliponaxis=False,
         textfont={"size": 11},
-        **pointed_at(
-            [f"<b>{wrap(words[i], 60)}</b><br>{wrap(name)}<br>{values[i]:.3f}" for i in ends]
-        ),
+        **pointed_at([f"{in_full(words[i])}<br>{wrap(name)}<br>{values[i]:.3f}" for i in ends]),
         **place,
     )
     if len(words) < _FEWEST_FOR_MEDIAN:
@@ -402,9 +439,37 @@ def _draw_row(
         y=[number],
         mode="markers",
         name="median",
-        marker={"symbol": "line-ns", "size": 26, "line": {"color": INK, "width": 2}},
+        marker={"symbol": "line-ns", "size": _TICK_PX, "line": {"color": INK, "width": 2}},
         **pointed_at([hover]),
         **place,
+    )
+
+
+def _named(
+    values: npt.NDArray[np.float64],
+    heights: npt.NDArray[np.float64],
+    labels: Sequence[str],
+    scale_px: tuple[float, float],
+) -> dict[int, str]:
+    """Return the sides of the labels of few words: both ends, and what has room besides."""
+    last, half = len(labels) - 1, scale_px[1] / 2
+    points = [
+        (float(x), float(-y))
+        for x, y in zip(values * scale_px[0], heights * scale_px[1], strict=True)
+    ]
+    sizes = [float(_POINT_PX)] * len(points)
+    if len(labels) >= _FEWEST_FOR_MEDIAN:
+        middle = float(np.median(values)) * scale_px[0]
+        points += [(middle, y) for y in (-_TICK_PX / 3, 0.0, _TICK_PX / 3)]
+        sizes += [_TICK_PX / 3] * 3
+    return place_labels(
+        points,
+        labels,
+        dict.fromkeys([0, last, *range(last)]),
+        sizes,
+        within=(-math.inf, -half, math.inf, half),
+        always={0, last},
+        first={0: "middle left"} if last else {},
     )
 
 

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_sequence, found
 from wefe.plotting._labels import escape, wrap
-from wefe.plotting._neighborhood import place_labels
-from wefe.plotting._projections import check_frame, left_out, shortened
+from wefe.plotting._places import place_labels
+from wefe.plotting._projections import check_frame, in_full, left_out, shortened
 from wefe.plotting._style import INK, PALETTE, dress, pointed_at
 
 _PLOT_PX = (520, 420)
@@ -108,7 +108,7 @@ def plot_statistic(
     ]
     order = np.argsort(-away, kind="stable")[:n_labels].tolist()
     labels = [shortened(word) for word in table["word"]]
-    spots = place_labels(points, labels, order, [_POINT_PX] * len(labels))
+    spots = place_labels(points, labels, order, [_POINT_PX] * len(labels), within=(0, 0, *_PLOT_PX))
     figure.add_scatter(
         x=statistic.tolist(),
         y=bias.tolist(),
@@ -120,7 +120,7 @@ def plot_statistic(
         textfont={"size": 11},
         **pointed_at(
             [
-                f"<b>{wrap(word, 60)}</b><br>{wrap(statistic_name, 60)}: {x:.4g}<br>"
+                f"{in_full(word)}<br>{wrap(statistic_name, 60)}: {x:.4g}<br>"
                 f"{wrap(bias_name, 60)}: {y:.3f}"
                 for word, x, y in table.itertuples(index=False)
             ]

@@ -16,6 +16,13 @@ from wefe.plotting._labels import LINE_PX, n_lines, wrap
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
 # The eighth bar has the first colour again, hatched, and so on.
 _PATTERNS = ("", "/", "x", "-", ".", "|")
+# So have points of the eighth group, as another symbol; the second one is for words apart.
+_SYMBOLS = (
+    ("circle", "x-thin"),
+    ("square", "cross-thin"),
+    ("diamond", "asterisk"),
+    ("triangle-up", "y-up"),
+)
 INK, FAINT = "#222222", "#555555"
 
 _AXIS = {
@@ -55,21 +62,27 @@ def bar_style(position: int) -> dict[str, Any]:
     return {"color": PALETTE[colour], "pattern": pattern}
 
 
+def point_style(position: int) -> tuple[str, str, str]:
+    """Return colour and symbols of one group of points: of most, and of those apart from them."""
+    shape, colour = divmod(position, len(PALETTE))
+    return PALETTE[colour], *_SYMBOLS[shape % len(_SYMBOLS)]
+
+
 def hollowed(style: dict[str, Any], hollow: Sequence[bool]) -> dict[str, Any]:
     """Return the marker with some bars as pale fillings of their outlines."""
     colour = style["color"]
     marker = {
         **style,
-        "color": [_pale(colour) if empty else colour for empty in hollow],
+        "color": [pale(colour) if empty else colour for empty in hollow],
         "line": {"color": colour, "width": [1.5 if empty else 0 for empty in hollow]},
     }
     if "pattern" in style:
-        hatch = [_pale(colour, 0.5) if empty else "white" for empty in hollow]
+        hatch = [pale(colour, 0.5) if empty else "white" for empty in hollow]
         marker["pattern"] = {**style["pattern"], "fgcolor": hatch}
     return marker
 
 
-def _pale(colour: str, share: float = 0.12, paper: str = "#ffffff") -> str:
+def pale(colour: str, share: float = 0.12, paper: str = "#ffffff") -> str:
     """Mix a share of a colour into that of the paper."""
     pairs = [(int(paper[i : i + 2], 16), int(colour[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(back - share * (back - part)):02x}" for back, part in pairs)
@@ -149,8 +162,10 @@ def _legend_px(figure: go.Figure) -> int:
     return 30 + sum(LINE_PX * n_lines(name) + 4 for name in shown)
 
 
+# Share of its colour in a bar with a text upon it.
+BAR = 0.45
 _DARK_PAPER = "#16191d"
-# Colours of texts, lines and surfaces; those of the palette are seen on either paper.
+# Colours of texts, lines and surfaces; those of the palette, if opaque, are seen on either paper.
 _DARK = {
     "white": _DARK_PAPER,
     INK: "#e8eaed",
@@ -159,28 +174,31 @@ _DARK = {
     "#e3e3e3": "#3c434c",
     "#d4d4d4": "#3c434c",
     **{
-        _pale(colour, share): _pale(colour, share, _DARK_PAPER)
+        pale(colour, share): pale(colour, share, _DARK_PAPER)
         for colour in (*PALETTE, INK, FAINT)
-        for share in (0.12, 0.5)
+        for share in (0.12, BAR, 0.5)
     },
 }
+_DARK_HOVER = "#2b3138"
 # Blue is dark enough to be seen as a mark, not to be read as a text.
 _DARK_TEXT = {**_DARK, PALETTE[0]: "#4da6e0"}
 
 
 def as_dark(figure: go.Figure) -> go.Figure:
-    """Return a figure of this package in light colours on a dark page.
+    """Return a figure in light colours on a dark page.
 
     Parameters
     ----------
     figure : plotly.graph_objects.Figure
-        What any function of this package returns.
+        What any function of this package returns. Any other figure gets plotly's dark template,
+        with our paper.
 
     Returns
     -------
     plotly.graph_objects.Figure
         A copy. Paper, texts, lines and grid have other colours; those of data stay, so that both
-        figures can be read with the same legend. The cells of heat maps stay as well.
+        figures can be read with the same legend, but are opaque, or dark blue could not be told
+        from the paper. The cells of heat maps stay as well.
 
     Raises
     ------
@@ -204,12 +222,33 @@ def as_dark(figure: go.Figure) -> go.Figure:
         # The numbers in heat maps stand on pale colours in both modes.
         if trace.type != "heatmap":
             trace.update(_darkened(trace.to_plotly_json(), _DARK))
+        if trace.type == "scatter" and trace.marker.opacity is not None:
+            trace.marker.opacity = 1
     layout = _darkened(dark.layout.to_plotly_json(), _DARK)
     annotations = dark.layout.to_plotly_json().get("annotations", ())
     layout["annotations"] = [_darkened(each, _DARK_TEXT) for each in annotations]
-    layout["template"]["layout"].setdefault("hoverlabel", {})["bgcolor"] = "#2b3138"
+    template = layout.get("template", {})
+    # Ours is known by its ink, which is dark or light already.
+    ink = template.get("layout", {}).get("font", {}).get("color")
+    if ink != _DARK[INK]:
+        template = _dark_template()
+    template["layout"].setdefault("hoverlabel", {})["bgcolor"] = _DARK_HOVER
+    layout["template"] = template
     dark.layout = layout
     return dark
+
+
+def _dark_template() -> dict[str, Any]:
+    """Return plotly's dark template with our paper and ink."""
+    import plotly.io as pio
+
+    template: dict[str, Any] = pio.templates["plotly_dark"].to_plotly_json()
+    surfaces = {"paper_bgcolor": _DARK_PAPER, "plot_bgcolor": _DARK_PAPER}
+    template["layout"] |= surfaces | {"font": {"color": _DARK[INK]}}
+    grid = {"gridcolor": _DARK["#e3e3e3"], "zerolinecolor": _DARK["#e3e3e3"]}
+    for axis in ("xaxis", "yaxis"):
+        template["layout"][axis] = {**template["layout"].get(axis, {}), **grid}
+    return template
 
 
 def _darkened(value: Any, colours: Mapping[str, str], key: str = "") -> Any:

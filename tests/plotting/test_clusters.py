@@ -1,0 +1,85 @@
+"""Figure of the most biased words and their clusters."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from wefe.plotting import plot_clusters
+from wefe.plotting._style import PALETTE
+
+
+def clusters(rows):
+    table = pd.DataFrame(rows, columns=["word", "group", "cluster"])
+    return table.assign(x=[float(i) for i in range(len(table))], y=0.5)
+
+
+WORDS = [
+    ("nurse", "female", "female"),
+    ("maid", "female", "female"),
+    ("pilot", "male", "female"),
+    ("cook", "male", "male"),
+]
+
+
+def test_tables_that_cannot_be_plotted_are_refused():
+    with pytest.raises(TypeError, match="columns word, group, cluster, x, y; got list"):
+        plot_clusters([])
+    with pytest.raises(ValueError, match="it lacks y"):
+        plot_clusters(clusters(WORDS).drop(columns="y"))
+
+
+@pytest.mark.parametrize(
+    ("column", "missing"),
+    [("x", math.nan), ("y", math.inf), ("group", None), ("group", math.nan), ("cluster", None)],
+)
+def test_what_lacks_something_is_left_out_of_points_and_share_and_named(
+    column, missing, said, drawn
+):
+    table = clusters(WORDS)
+    table.loc[2, column] = missing
+    figure = plot_clusters(table)
+    assert sorted(x for trace in figure.data for x in trace.x) == [0, 1, 3]
+    assert [trace.name for trace in figure.data] == ["female", "male"]
+    assert "100% of 3 words fall into the cluster of their group." in figure.layout.title.text
+    assert said(figure, "Left out, as there is no place, group or cluster: pilot.")
+    drawn(figure)
+
+
+def test_a_table_without_any_place_is_drawn(drawn):
+    figure = plot_clusters(clusters(WORDS).assign(x=math.nan))
+    assert "0 words fall" in figure.layout.title.text
+    assert "nan" not in figure.layout.title.text
+    drawn(figure)
+
+
+def test_the_share_is_that_of_words_in_the_cluster_of_their_group():
+    figure = plot_clusters(clusters(WORDS))
+    assert "75% of 4 words fall into the cluster of their group." in figure.layout.title.text
+    wrong = [trace for trace in figure.data if trace.marker.symbol == "x-thin"]
+    assert [trace.x for trace in wrong] == [(2,)]
+    assert wrong[0].name == "male, in a cluster<br>of others"
+
+
+def test_groups_have_their_colours_and_the_eighth_is_unlike_the_first():
+    names = [f"group {number}" for number in range(9)]
+    table = clusters([(f"w{n}{of}", n, of) for n in names for of in (n, "group 0")])
+    table.attrs["groups"] = names
+    figure = plot_clusters(table)
+    looks = [(trace.marker.color, trace.marker.symbol) for trace in figure.data]
+    assert len({*looks}) == len(looks) == 17
+    dots = [trace for trace in figure.data if "of others" not in trace.name]
+    assert [trace.marker.color for trace in dots] == [*PALETTE, *PALETTE[:2]]
+    assert [trace.marker.symbol for trace in dots] == ["circle"] * 7 + ["square"] * 2
+
+
+def test_words_and_groups_are_escaped_and_do_not_fill_the_page():
+    long = "y" * 10_000
+    figure = plot_clusters(clusters([("<b>&", "<f>", "<f>"), (long, "<f>", "a" * 100)]))
+    agrees, other = figure.data
+    assert agrees.hovertext[0] == (
+        "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;; its cluster is that of<br>&lt;f&gt;"
+    )
+    assert len(other.hovertext[0]) < 600
+    assert max(map(len, other.hovertext[0].split("<br>"))) < 80
+    assert long[:200] in other.hovertext[0].replace("<br>", "")
