@@ -131,7 +131,8 @@ WANTED = {
     GeneralizedWEAT: "the same number of target and attribute sets, 2 or more",
     SCWEAT: "1 target and 2 attribute sets",
     EQT: "2 target and 1 attribute sets",
-    **dict.fromkeys(OF_NEIGHBORS, "2 or more target and 1 attribute sets"),
+    **dict.fromkeys((ProximityBias, GIPE), "2 or more target and 1 attribute sets"),
+    NeighborPercentage: "2 target and 1 attribute sets",
 }
 
 DIM, N_WORDS = 8, 4

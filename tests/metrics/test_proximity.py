@@ -202,20 +202,31 @@ def test_all_scores_agree_with_loops(seed, before):
 
 def test_groups_beyond_two_are_those_of_the_largest_cosine(query_of, toy_model, vectors):
     groups = [T1, T2, "they folk"]
-    query = query_of(groups, ["home boss tree"], ["F", "M", "N"], ["W"])
-    result = NeighborPercentage().run_query(query, toy_model, k=4)
+    words = ("home", "boss", "tree")
     towards = group_directions([vectors(words) for words in groups])
+    basis = np.linalg.svd(towards, full_matrices=False)[2][:2]
+    near = neighborhoods(toy_model, words, basis, towards, 4)
     counts = np.zeros(3)
     for word in ("home", "boss", "tree"):
         names, _, _ = slow_neighborhoods(toy_model, [word], towards[0], 4)
         for name in names[0]:
             cosines = [toy_model[name] @ each for each in towards]
             counts[cosines.index(max(cosines))] += 1
-    expected = dict(zip("FMN", 100 * counts / 12, strict=True))
-    assert result["group_values"] == pytest.approx(expected)
-    assert result["result"] == pytest.approx(expected["F"])
-    assert NeighborPercentage().scale(query).no_bias_value == pytest.approx(100 / 3)
-    assert NeighborPercentage().scale().no_bias_value == 50
+    shares = neighbor_group_shares(near.along).mean(axis=0)
+    np.testing.assert_allclose(shares, counts / 12)
+
+
+def test_percentages_of_more_than_two_groups_are_those_of_each_two(query_of, toy_model):
+    # No number means no bias of three: their directions do not lie evenly.
+    query = query_of([T1, T2, "they folk"], ["home boss tree"], ["F", "M", "N"], ["W"])
+    metric = NeighborPercentage()
+    assert not metric.accepts(query)
+    assert [part.target_sets_names for part in metric.subqueries(query)] == [
+        ["F", "M"],
+        ["F", "N"],
+        ["M", "N"],
+    ]
+    assert metric.scale().no_bias_value == 50
 
 
 # Theorems
@@ -573,7 +584,7 @@ def test_group_at_the_mean_of_all_groups_has_no_direction():
     model = WordEmbeddingModel((["a", "a2", "b", "b2", "c", "c2", "w"], vectors))
     query = Query([["a", "a2"], ["b", "b2"], ["c", "c2"]], [["w"]])
     with pytest.raises(UnanswerableError, match=r"groups\[0\] has the same mean as all groups"):
-        NeighborPercentage().run_query(query, model)
+        ProximityBias().run_query(query, model)
 
 
 @each_metric

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_positive_int, check_sequence, check_word_set, found
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement, Scale, case_of
+from wefe.metrics._base import BaseMetric, Measurement, case_of
 from wefe.metrics._direct_bias import _DIRECTIONS, _subspace
 from wefe.metrics._direction import ROUNDING, group_directions
 from wefe.metrics._geometry import Vectors, unit
@@ -698,11 +698,12 @@ class GIPE(_NeighborMetric):
 class NeighborPercentage(_NeighborMetric):
     """Percentage of neighbours per group (PMN: percentage of male neighbours).
 
-    The target sets are groups, paired by position; the attribute set holds words that should be
+    The two target sets are groups, paired by position; the attribute set holds words that should be
     neutral to them. Which percentage of the nearest neighbours of these words lean to the first
-    group? For two groups, the sign of the cosine with the bias direction decides, and 50 means
-    that no bias was measured. For more, a neighbour leans to the group whose direction it has the
-    largest cosine with; 100 / n means no bias then.
+    group? The sign of the cosine with the bias direction decides, and 50 means that no bias was
+    measured. Of more groups no such number is known: their directions do not lie evenly, so that
+    words of a random model lean to some more often than to others. Subqueries compare each two, and
+    :func:`neighbor_group_shares` has the shares of all.
 
     In some models most words lean to one group, and so do neighbours: compare with other words, or
     with the model before mitigation, rather than with 50 alone.
@@ -725,6 +726,7 @@ class NeighborPercentage(_NeighborMetric):
     True
     """
 
+    metric_template = (2, 1)
     metric_name = "Percentage of Neighbours"
     metric_short_name = "PMN"
     value_range = (0.0, 100.0)
@@ -749,8 +751,8 @@ class NeighborPercentage(_NeighborMetric):
         Parameters
         ----------
         query : Query
-            Two or more target sets of equal size, paired by position, and one set of words that
-            should be neutral.
+            Two target sets of equal size, paired by position, and one set of words that should be
+            neutral.
         model : WordEmbeddingModel
             The model to be measured, with its whole vocabulary.
         k, n_components, direction, original, exclude
@@ -805,11 +807,6 @@ class NeighborPercentage(_NeighborMetric):
                 "`original`",
                 *(space, n_rounding, n_known),
             )
-
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
-        """Say how scores are to be read; what means no bias depends on the number of groups."""
-        n_groups = 2 if query is None else len(query.target_sets)
-        return Scale(self.metric_short_name, self.value_range, 100 / n_groups)
 
     def _values(
         self,
