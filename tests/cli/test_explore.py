@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -138,6 +139,7 @@ def test_a_statistic_is_compared_with_the_bias_towards_the_group_it_names(
     packaged_model, here, tmp_path
 ):
     numbers = {"nurse": 14.0, "engineer": 86.0, "lawyer": 62.0, "librarian": 17.0}
+    numbers |= {"carpenter": 98.0, "teacher": 26.0, "dietitian": 9.0, "surgeon": 78.0}
     lines = ["word,male", *(f"{word},{value}" for word, value in numbers.items()), "pilot,"]
     (tmp_path / "shares.csv").write_text("\n".join(lines), encoding="utf-8-sig")
     call = [*DEMO, "--statistic", "shares.csv", "--seed", "5"]
@@ -147,6 +149,9 @@ def test_a_statistic_is_compared_with_the_bias_towards_the_group_it_names(
     )
     assert content["statistic"]["pearson"]["value"] == one.pearson.value
     assert content["statistic"]["slope"]["lower"] == one.slope.lower
+    # The seed is that of the call.
+    other = json.loads(here(*call[:-1], "6", "--format", "json").stdout)["models"][0]
+    assert other["statistic"]["slope"]["lower"] != one.slope.lower
     assert content["statistic"]["statistic"] == "male"
     assert content["statistic"]["without_number"] == ["pilot"]
     shown = here(*call).stdout
@@ -204,7 +209,8 @@ def test_words_of_strangers_are_text(here, tmp_path):
     result = here("a\x1b[2Jb", "<b>&", *call, "--out", "page.html")
     assert result.exit_code == 0, result.exception
     assert "\x1b" not in result.stdout
-    assert r"a\u001b[2Jb in Unnamed model: leans" in result.stdout
+    page = word_page(model, "a\x1b[2Jb", [("she", "he"), ("woman", "man")], k=24)
+    assert rf"a\u001b[2Jb in Unnamed model: {page.leaning.split(' to ')[0]}" in result.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "\x1b" not in page
     assert "<b>" not in page.split("<main")[1].split('<script type="application/json">')[0]
@@ -236,6 +242,19 @@ BAD = [
     ([*DEMO, "--statistic", "few.csv"], "needs 3 words or more"),
     (["he", *DEMO, "--analogies", "3", "--format", "csv"], "csv is one table"),
     ([*DEMO, "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
+    (["he", "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
+    ([*DEMO, "--criterion", "deep.json"], "deep.json: expected a JSON file (it is nested too"),
+    ([*DEMO, "--statistic", "long.csv"], "long.csv, line 3: field larger than field limit"),
+    ([*DEMO, "--statistic", "break.csv"], "break.csv, line 4: expected a word and a number"),
+    ([*DEMO, "--statistic", "s" * 300], "there is no such file; or 'census'"),
+    ([*DEMO, "--words", "w" * 300], "there is no such file; words have commas"),
+    ([*DEMO, "--words", "=he,she"], "=he,she: there is no name before '='"),
+    (["he", "--model", "=demo"], "=demo: there is no name before '='"),
+    (["he", "--model", "a="], "a=: there is nothing after '='"),
+    (["he", *DEMO, "--map", "t-sne"], "--map is drawn by --out, and --format json has its points"),
+    (["he", *DEMO, "--map", "umap", "--format", "csv"], "--map is drawn by --out"),
+    (["he", *DEMO, "--out", "page.csv"], "it writes a page of HTML, so call it page.html"),
+    (["he", *DEMO, "--out", "page"], "it writes a page of HTML, so call it page.html"),
     (["he", *DEMO, "--out", "nowhere/page.html"], "no such folder"),
 ]
 
@@ -248,6 +267,9 @@ def test_calls_that_make_no_sense_say_so(arguments, message, here, tmp_path):
     (tmp_path / "twice.csv").write_text("word,value\nnurse,0.5\nnurse,0.6\n")
     (tmp_path / "wide.csv").write_text("word,a,b\nnurse,0.5,1\n")
     (tmp_path / "few.csv").write_text("word,value\nnurse,0.5\npilot,0.6\n")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "long.csv").write_text(f'word,value\nnurse,0.5\n"{"x" * 200_000}",1\n')
+    (tmp_path / "break.csv").write_text('word,value\nnurse,0.5\n"pi\nlot",0.6\n')
     (tmp_path / "small.txt").write_text("she 1 0\nhe 0 1\nwoman 1 0.5\nman 0 1.5\n")
     result = here(*arguments)
     # What `main` prints, with exit code 2.
@@ -271,3 +293,178 @@ def test_the_census_is_a_download(here, monkeypatch):
     monkeypatch.setattr(wefe.datasets._download, "at_hand", lambda names: False)
     result = here(*DEMO, "--statistic", "census", "--offline")
     assert "census is a download, which --offline rules out" in str(result.exception)
+
+
+def test_a_list_of_words_may_be_longer_than_a_name_of_a_file(packaged_model, here):
+    words = list(packaged_model.vocab)[2000:2100]
+    text = ",".join(words)
+    assert len(text) > 255
+    for given, name in ((text, "words"), (f"mine={text}", "mine")):
+        result = here(*DEMO, "--words", given, "--format", "csv")
+        assert result.exit_code == 0, result.exception
+        rows = list(csv.DictReader(io.StringIO(result.stdout)))
+        assert [row["word"] for row in rows] == words
+        assert {row["set"] for row in rows} == {name}
+
+
+def test_a_line_of_a_list_ends_at_a_line_end_only(here, tmp_path):
+    rng = np.random.default_rng(0)
+    strange = ["a\u2028b", "c\x85d", "plain"]
+    words = ["she", "he", "woman", "man", *strange]
+    model = WordEmbeddingModel.from_arrays(words, rng.normal(size=(7, 5)).astype(np.float32))
+    model.save(tmp_path / "m.safetensors")
+    (tmp_path / "c.json").write_text('{"definitional_sets": [["she", "he"], ["woman", "man"]]}')
+    (tmp_path / "list.txt").write_bytes("\r\n".join(strange).encode())
+    call = ["--model", "m.safetensors", "--criterion", "c.json", "--format", "json"]
+    (content,) = json.loads(here(*call, "--words", "list.txt").stdout)["models"]
+    assert [row["word"] for row in content["projections"]] == strange
+    numbers = "\n".join(["word,value", "plain,1", "she,2", "he,0", "man,0"])
+    (tmp_path / "numbers.csv").write_text(numbers)
+    (content,) = json.loads(here(*call, "--statistic", "numbers.csv").stdout)["models"]
+    assert content["statistic"]["n"] == 4
+
+
+def test_a_model_that_fails_is_no_reason_to_lose_the_others(packaged_model, here, tmp_path, caplog):
+    rng = np.random.default_rng(0)
+    words = ["she", "he", *(f"w{letter}" for letter in "bcdfgh")]
+    other = WordEmbeddingModel.from_arrays(words, rng.normal(size=(8, 5)).astype(np.float32))
+    other.save(tmp_path / "other.safetensors")
+    call = ["--model", "other=other.safetensors", *DEMO]
+    # Its directions of religion are not to be found.
+    result = here("nurse", *call, "--criterion", "religion", "-k", "5")
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.startswith("nurse in minilm-words")
+    assert "other in" not in result.stdout
+    assert any("other" in record.message for record in caplog.records)
+    # Its directions are, the words of the list are not.
+    caplog.clear()
+    result = here(*call, "--words", "jobs=nurse,pilot", "--format", "json")
+    assert result.exit_code == 0, result.exception
+    first, second = json.loads(result.stdout)["models"]
+    assert first == {"model": "other", "criterion": "gender"}
+    assert second["model"] == "minilm-words"
+    assert "other has none of the words" in caplog.text
+    # What no model can answer is an error.
+    result = here(*call, "--words", "jobs=qqqq,zzzz")
+    assert isinstance(result.exception, ValueError)
+    assert "other has none of the words" in str(result.exception)
+    assert "minilm-words has none of the words" in str(result.exception)
+
+
+def test_a_word_without_a_direction_leaves_the_others(here, tmp_path, caplog):
+    vectors = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+    vectors[4] = 0
+    words = ["she", "he", "woman", "man", "zero", "wb", "wc", "wd"]
+    WordEmbeddingModel.from_arrays(words, vectors).save(tmp_path / "m.safetensors")
+    (tmp_path / "c.json").write_text('{"definitional_sets": [["she", "he"], ["woman", "man"]]}')
+    result = here("zero", "wb", "--model", "m.safetensors", "--criterion", "c.json", "-k", "3")
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.startswith("wb in ")
+    assert "'zero'" in caplog.text
+
+
+def test_forms_of_one_word_have_one_page(here):
+    result = here("Nurse", "NURSE", "nurse", "doctor", *DEMO, "-k", "5", "--format", "json")
+    (content,) = json.loads(result.stdout)["models"]
+    assert [page["word"] for page in content["words"]] == ["nurse", "doctor"]
+    notes = [line for line in result.stderr.splitlines() if "one page of both" in line]
+    assert notes == [
+        f"minilm-words has {word!r} as 'nurse', as 'Nurse': one page of both."
+        for word in ("NURSE", "nurse")
+    ]
+
+
+def test_names_cannot_forge_lines(here, tmp_path):
+    word, group = "nurse\nforged: 1", "she\nforged: 2"
+    rng = np.random.default_rng(0)
+    words = ["she", "he", "woman", "man", word, *(f"w{letter}" for letter in "bcdfgh")]
+    vectors = rng.normal(size=(11, 5)).astype(np.float32)
+    # The word is extreme, too: without it the page of the model would not name it.
+    vectors[4] = vectors[0] + vectors[2] - vectors[1] - vectors[3]
+    model = WordEmbeddingModel.from_arrays(words, vectors)
+    model.save(tmp_path / "m.safetensors")
+    criterion = {
+        "name": "c\nforged: 3",
+        "definitional_sets": [["she", "he"], ["woman", "man"]],
+        "class_names": [group, "he"],
+        "stereotyped_words": {group: [word]},
+    }
+    (tmp_path / "c.json").write_text(json.dumps(criterion))
+    call = ["--model", "a\nforged: 4_debiased=m.safetensors", "--criterion", "c.json"]
+    of_word = here(word, *call, "-k", "5", "--with", "wb")
+    of_model = here(*call)
+    for result in (of_word, of_model):
+        assert result.exit_code == 0, result.exception
+        lines = result.output.splitlines()
+        assert not [line for line in lines if line.startswith("forged")]
+        for number in "24":
+            assert rf"\u000aforged: {number}" in result.stdout
+    assert r"nurse\u000aforged: 1 in a" in of_word.stdout
+    assert r"direction of c\u000aforged: 3" in of_model.stdout
+
+
+def test_a_name_ends_where_something_follows(here, tmp_path, packaged_model):
+    from wefe.cli._measure import split_name
+
+    (tmp_path / "lr=0.1").mkdir()
+    (tmp_path / "lr=0.1" / "m.zip").write_bytes(b"")
+    assert split_name("lr=0.1/m.zip") == (None, "lr=0.1/m.zip")
+    assert split_name("lr=0.1/m.zip/m.txt") == (None, "lr=0.1/m.zip/m.txt")
+    assert split_name("a=lr=0.1/m.zip") == ("a", "lr=0.1/m.zip")
+    assert split_name("lr=0.2=lr=0.1/m.zip") == ("lr=0.2", "lr=0.1/m.zip")
+    assert split_name("a=org/name") == ("a", "org/name")
+    assert split_name("a=b=c") == ("a", "b=c")
+    (tmp_path / "=demo").write_bytes(b"")
+    assert split_name("=demo") == (None, "=demo")
+
+
+def test_a_model_that_looks_mitigated_wants_its_original(here, tmp_path):
+    call = ["nurse", "--model", "m_gender_debiased=demo", "-k", "5"]
+    hint = "is this model mitigated? --original shows what is left of the former bias."
+    assert here(*call).stderr == f"m_gender_debiased: {hint}\n"
+    assert here(*call, "--original", "demo").stderr == ""
+    assert here("nurse", *DEMO, "-k", "5").stderr == ""
+
+
+def test_a_map_is_drawn_with_the_seed_and_method_that_were_asked_for(here, monkeypatch):
+    import wefe.explore._word_page as page_of_word
+
+    asked = []
+
+    def spy(vectors, method, random_state):
+        asked.append((method, random_state))
+        return np.zeros((len(vectors), 2))
+
+    monkeypatch.setattr(page_of_word, "in_two_dimensions", spy)
+    for seed in ("3", "4"):
+        result = here(
+            *("nurse", *DEMO, "-k", "5", "--map", "t-sne", "--seed", seed, "--format", "json")
+        )
+        assert result.exit_code == 0, result.exception
+    assert asked == [("t-sne", 3), ("t-sne", 4)]
+
+
+def test_input_that_is_nested_too_deeply_is_a_message(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    done = wefe(*DEMO, "--criterion", "deep.json", folder=tmp_path, expect=2)
+    assert done.stderr.startswith("error: deep.json: expected a JSON file (it is nested too deeply")
+    # What other commands read.
+    done = subprocess.run(
+        [sys.executable, "-m", "wefe", "measure", *DEMO, "--queries", "deep.json"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "nested too deeply" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_names_what_comes_next(capsys, monkeypatch):
+    from wefe.cli._demo import demo
+
+    # It quietens the log of its process.
+    monkeypatch.setattr(logging.getLogger("wefe"), "setLevel", lambda level: None)
+    demo(None)
+    assert "wefe explore" in capsys.readouterr().out.partition("Next:")[2]

@@ -1,8 +1,10 @@
 """Pages of words and models: what they say, that names are text, and that they need no network."""
 
 import html.parser
+import json
 import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,7 @@ class _Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.elements, self.unclosed, self.texts = [], [], [], []
+        self.rows = []
         # plotly.js has texts that look like elements.
         self.feed(re.sub(r"(?s)<script>/\*\*\n\* plotly.js v.*?</script>", "", text))
         self.close()
@@ -36,6 +39,10 @@ class _Page(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
         if tag not in _EMPTY:
             self.open.append(tag)
 
@@ -48,6 +55,8 @@ class _Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if not {"script", "style"} & set(self.open):
             self.texts.append(data)
+            if {"td", "th"} & set(self.open):
+                self.rows[-1][-1] += data.replace("\xa0", " ")
 
     @property
     def text(self):
@@ -131,6 +140,51 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
         assert fact in facts
 
 
+def test_a_word_that_leans_to_the_second_group_has_its_numbers(packaged_model):
+    own = word_page(packaged_model, "captain", k=20)
+    assert own.leaning == "leans to male"
+    shares, usual = (
+        {name: f"{100 * share:.0f} %" for name, share in values.items()}
+        for values in (own.neighbor_shares, own.vocabulary_shares)
+    )
+    assert len({shares["female"], shares["male"], usual["male"]}) == 3
+    page = _Page(page_html(own))
+    cosine = f"{own.projection['male']:+.3f}"
+    assert f"captain leans to male: its cosine with that direction is {cosine}" in page.text
+    said = f"Of its 20 nearest neighbours, {shares['male']} lean to male ({usual['male']} of freq"
+    assert said in page.text
+    row = next(row for row in page.rows if row[:2] == ["captain", "minilm-words"])
+    assert row[2:4] == ["male", cosine]
+    assert row[5] == shares["male"]
+
+
+def test_what_hardly_leans_is_said_in_the_same_words_as_in_a_shell(packaged_model):
+    own = word_page(packaged_model, "soldier", k=20)
+    assert own.leaning == "hardly leans to male"
+    page = _Page(page_html(own))
+    assert "soldier hardly leans to male: its" in page.text
+    row = next(row for row in page.rows if row[:2] == ["soldier", "minilm-words"])
+    assert row[2] == "malehardly"
+
+
+@pytest.mark.parametrize(
+    ("percentile", "said"),
+    [(0.97, "97 %"), (0.994, "99 %"), (0.9996, "more than 99 %"), (1.0, "100 %")],
+)
+def test_not_quite_all_words_are_never_all_of_them(percentile, said, packaged_model):
+    own = replace(word_page(packaged_model, "nurse", k=5), percentile=percentile)
+    page = _Page(page_html(own))
+    assert f", and {said} of frequent words have less direct bias" in page.text
+    row = next(row for row in page.rows if row[:2] == ["nurse", "minilm-words"])
+    assert row[4].endswith(f"{said} have less")
+
+
+def test_a_number_is_not_divided_from_its_sign(packaged_model):
+    page = _Page(page_html(word_page(packaged_model, "nurse", k=20)))
+    assert "95\xa0%" in "".join(page.texts)
+    assert not re.search(r"\d %", re.sub(r"(?s)<style>.*?</style>", "", "".join(page.texts)))
+
+
 def test_models_of_a_criterion_share_their_figures(packaged_model):
     one = model_page(packaged_model, words={"jobs": ["nurse", "pilot", "zzzz"]}, n=3)
     other = WordEmbeddingModel(packaged_model.wv, "other")
@@ -155,6 +209,43 @@ def test_a_weak_direction_is_said_to_be_one():
     assert ratio < 0.5
     text = _Page(page_html(word_page(model, "wc", pairs, k=4))).text
     assert f"has {100 * ratio:.0f} % of the variance of its 6 definitional sets" in text
+
+
+@pytest.mark.parametrize(("second", "weak"), [(0.45, True), (0.3, False)])
+def test_a_direction_that_is_not_twice_the_second_one_is_weak(second, weak):
+    axes = np.eye(6)
+    # Differences of three pairs: two along one axis, one along another; their squares add up.
+    sizes = [np.sqrt((1 - second) / 2)] * 2 + [np.sqrt(second)]
+    ways = [axes[0], axes[0], axes[1]]
+    pairs = [(f"w{letter}a", f"w{letter}b") for letter in "xyz"]
+    vectors = []
+    for number, (size, way) in enumerate(zip(sizes, ways, strict=True)):
+        # All vectors have length 1.
+        middle = np.sqrt(1 - size**2) * axes[3 + number]
+        vectors += [middle + size * way, middle - size * way]
+    words = [word for pair in pairs for word in pair]
+    model = WordEmbeddingModel.from_arrays(words, np.stack(vectors), name="m")
+    page = word_page(model, "wxa", pairs, k=3)
+    ratios = page.directions.explained_variance_ratio
+    assert ratios[:2] == pytest.approx([1 - second, second])
+    text = _Page(page_html(page)).text
+    said = f"(the second component: {100 * second:.0f} %), so that it hardly represents them"
+    assert (said in text) == weak
+    assert ("Read with care:" in text) == weak
+
+
+def test_two_directions_of_three_groups_are_weak_together(packaged_model):
+    noise = np.random.default_rng(0).normal(size=(12, 40))
+    words = [f"w{letter}" for letter in "bcdfghjklmnp"]
+    model = WordEmbeddingModel.from_arrays(words, noise, name="noise")
+    page = word_page(model, "wb", [tuple(words[i : i + 3]) for i in range(0, 12, 3)], k=4)
+    taken = page.directions.explained
+    assert taken < 0.5
+    text = _Page(page_html(page)).text
+    assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so that" in text
+    own = word_page(packaged_model, "nurse", "religion", k=4)
+    assert own.directions.explained > 0.5
+    assert "Read with care" not in _Page(page_html(own)).text
 
 
 def test_pages_of_several_groups_and_of_a_mitigated_model(packaged_model):
@@ -182,6 +273,75 @@ def test_a_word_that_was_neutralised_leans_to_no_group_but_its_neighbours_do(pac
     share = 100 * page.neighbor_shares["she"]
     assert share > 50
     assert f"Of its 3 nearest neighbours, {share:.0f} % lean to" in text
+
+
+def test_words_in_several_models_stand_together(packaged_model):
+    models = [WordEmbeddingModel(packaged_model.wv, f"m{number}") for number in range(3)]
+    pages = [word_page(model, word, k=5) for model in models for word in ("nurse", "captain")]
+    text = page_html(pages)
+    contents = text.partition("<nav")[2].partition("</nav>")[0]
+    links = re.findall(r'<a href="#(word-\d)"><bdi>(.*?)</bdi></a>', contents)
+    assert links == [(f"word-{number}", f"m{number % 3}") for number in range(6)]
+    assert re.findall(r'<span class="of"><bdi>(.*?)</bdi>', contents) == ["nurse", "captain"]
+    page = _Page(text)
+    assert page.unclosed == []
+    heads = re.findall(r'<h2 id="h-(word-\d)"><bdi>(.*?)</bdi> in <bdi>(.*?)</bdi>', text)
+    assert heads == [
+        (f"word-{number}", ("nurse", "captain")[number // 3], f"m{number % 3}")
+        for number in range(6)
+    ]
+
+
+def test_a_long_name_is_cut_and_whole_where_it_is_pointed_at(packaged_model):
+    model, word = "m" * 10_000, "w" * 9_000
+    words = ["she", "he", "woman", "man", "nurse", word]
+    vectors = np.stack([packaged_model[each] for each in [*words[:5], "doctor"]])
+    long = WordEmbeddingModel.from_arrays(words, vectors, name=model)
+    pairs = [("she", "he"), ("woman", "man")]
+    pages = [word_page(long, each, pairs, k=3) for each in ("nurse", word)]
+    page = _Page(page_html([*pages, model_page(long, pairs, words={"l" * 8_000: [word]}, n=3)]))
+    assert page.unclosed == []
+    text, _, provenance = page.text.partition("Provenance Software")
+    assert max(map(len, re.findall(r"[mwl]+", text))) <= 300
+    assert max(map(len, re.findall(r"[mwl]+", provenance))) <= 1000
+    titles = {attrs["title"] for _, attrs in page.elements if "title" in attrs}
+    assert {model, word, "l" * 8_000} <= titles
+    labels = [attrs["aria-label"] for _, attrs in page.elements if "aria-label" in attrs]
+    assert max(map(len, labels)) < 600
+    # A name that has room is not given twice.
+    short = _Page(page_html(word_page(packaged_model, "nurse", k=3)))
+    assert not [attrs for _, attrs in short.elements if "title" in attrs]
+
+
+def _drawn(text):
+    found = re.findall(
+        r'id="figure-([^"]+)".*?<script type="application/json">(.*?)</script>', text, re.DOTALL
+    )
+    return {name: json.loads(data) for name, data in found}
+
+
+def test_maps_of_a_page_have_one_scale_of_colours(packaged_model):
+    pages = [word_page(packaged_model, word, k=10) for word in ("nurse", "captain")]
+    ends = [float(page.map["projection"].abs().max()) for page in pages]
+    assert ends[0] != pytest.approx(ends[1])
+    drawn = _drawn(page_html(pages))
+    for name in ("map-0", "map-1"):
+        axis = drawn[name]["layout"]["coloraxis"]
+        assert (axis["cmin"], axis["cmax"]) == pytest.approx((-max(ends), max(ends)))
+
+
+def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
+    text = page_html(word_page(packaged_model, "nurse", "religion", k=10))
+    drawn = _drawn(text)
+    for name in ("shares-0", "map-0"):
+        layout = drawn[name]["layout"]
+        legend = layout["legend"]
+        assert legend["orientation"] == "h"
+        assert (legend["x"], legend["xref"], legend["y"]) == (0, "container", 0)
+        plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+        assert plot_px > 50
+        assert layout["margin"]["b"] > 50
+    assert "Lines: equal shares." in _Page(text).text
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):

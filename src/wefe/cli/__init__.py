@@ -66,6 +66,11 @@ def main() -> None:
         if os.environ.get("WEFE_TRACEBACK"):
             raise
         _end(str(error))
+    except RecursionError as error:
+        # What is nested without end is a file that somebody made so.
+        if os.environ.get("WEFE_TRACEBACK"):
+            raise
+        _end(f"a file is nested too deeply to be read: {error}.")
     except sqlite3.Error as error:
         # A full disk, or a file that another program has locked.
         if os.environ.get("WEFE_TRACEBACK"):

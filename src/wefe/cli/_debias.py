@@ -193,7 +193,7 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
 
 def _lines(path: Path) -> list[str]:
     """Read a file of words, one per line."""
-    return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
 def _print_scores(

@@ -109,7 +109,8 @@ def demo(
         "\nThe control has the same vectors, dealt out to other words: what it shows is chance,\n"
         "and ECT, which asks whether two groups rank words alike, finds no agreement in chance.\n"
         "Metrics need not agree: look at several, and at p-values, before you choose."
-        "\n\nNext: wefe measure --model FILE --queries gender --metric weat-es, or wefe --help."
+        "\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore\n"
+        "nurse --model FILE, which shows what lies around a word; or wefe --help."
     )
 
 

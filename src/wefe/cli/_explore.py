@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import logging
+import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
 from wefe._checks import check_share
-from wefe._visible import visible
-from wefe.cli._measure import open_model
+from wefe._visible import HIDDEN, visible
+from wefe.cli._measure import is_there, open_model, short, split_name
 from wefe.cli._output import Format, as_text
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
+
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
 
 # Neighbours that a table for people has.
 _SHOWN = 10
@@ -37,6 +42,8 @@ _MOST_ABREAST = 60
 _CENSUS = 2015
 # A model that was read into so much memory took its time.
 _LARGE_BYTES = 100_000_000
+# How `wefe.debias` ends the names of models.
+_MITIGATED = "_debiased"
 
 
 class Map(StrEnum):
@@ -157,7 +164,8 @@ def explore(
         Format,
         typer.Option(
             help="csv has the neighbours of words, else the words of --words, the analogies, the "
-            "words of --statistic or the extreme words; json has everything."
+            "words of --statistic or the extreme words; json has everything. Both keep words as "
+            "they are: a spreadsheet may take one that begins with '=' or '@' for a formula."
         ),
     ] = Format.table,
     lowercase: Annotated[
@@ -197,6 +205,8 @@ def explore(
     if not model:
         raise ValueError("say where to look: --model, for example --model demo.")
     _check_used(word, words, with_, neighbors, theta, extremes, among, map, analogies)
+    if map is not Map.pca and out is None and format is not Format.json:
+        raise ValueError("--map is drawn by --out, and --format json has its points; use one.")
     if (
         format is Format.csv
         and len([asked for asked in (word, words, analogies, statistic) if asked]) > 1
@@ -211,6 +221,11 @@ def explore(
     if out is not None:
         from wefe._files import check_writable
 
+        if out.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"--out {out}: it writes a page of HTML, so call it {out.stem}.html; tables are "
+                "printed by --format csv and --format json."
+            )
         check_writable(out)
     options = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
     preprocessors: list[dict[str, Any]] = [{}, {"lowercase": True}] if lowercase else [{}]
@@ -321,9 +336,12 @@ def _explore(
     # The same sets as in Python, where a name stands for words that ship with the package.
     known = load_criterion(criterion, offline=True)
     opened = [open_model(text, options) for text in models]
-    for each, label in zip(opened, unique_labels([m.name for m in opened], "models"), strict=True):
+    labels = unique_labels([visible(model.name) for model in opened], "models")
+    for each, label in zip(opened, labels, strict=True):
         each.name = label
     before = open_model(original, options) if original else None
+    if before is not None:
+        before.name = visible(before.name)
     for each in opened:
         _say_whether_read(each)
         if before is not None and before.dim != each.dim:
@@ -331,42 +349,73 @@ def _explore(
                 f"--original has {before.dim} dimensions and {each.name} has {each.dim}; they can "
                 "be compared only before and after a mitigation."
             )
+        if before is None and each.name.endswith(_MITIGATED):
+            print(
+                f"{each.name}: is this model mitigated? --original shows what is left of the "
+                "former bias.",
+                file=sys.stderr,
+            )
     found: list[_Explored] = []
-    unknown: list[str] = []
+    failures = _Failures()
     for each in opened:
-        directions = bias_directions(
-            each if before is None else before, known, preprocessors=preprocessors
+        directions = failures.caught(
+            "",
+            each,
+            bias_directions,
+            each if before is None else before,
+            known,
+            preprocessors=preprocessors,
         )
+        if directions is None:
+            continue
         own = _Explored(each.name, directions)
         found.append(own)
-        for word in words:
-            try:
-                page = word_page(
-                    each,
-                    word,
-                    directions,
-                    k=k,
-                    theta=theta,
-                    others=others,
-                    original=before,
-                    map_method=map_method,
-                    random_state=seed,
-                    preprocessors=preprocessors,
-                )
-            except KeyError as error:
-                unknown.append(str(error.args[0]))
-            else:
+        for word in _once(words, each, preprocessors):
+            page = failures.caught(
+                "words",
+                each,
+                word_page,
+                each,
+                word,
+                directions,
+                k=k,
+                theta=theta,
+                others=others,
+                original=before,
+                map_method=map_method,
+                random_state=seed,
+                preprocessors=preprocessors,
+            )
+            if page is not None:
                 own.words.append(page)
         if not words:
-            own.page = model_page(
-                each, directions, words=lists or None, n=n, among=among, preprocessors=preprocessors
+            own.page = failures.caught(
+                "page",
+                each,
+                model_page,
+                each,
+                directions,
+                words=lists or None,
+                n=n,
+                among=among,
+                preprocessors=preprocessors,
             )
         if n_analogies:
-            own.analogies = generate_analogies(
-                each, directions, n_analogies, among=among, preprocessors=preprocessors
+            own.analogies = failures.caught(
+                "analogies",
+                each,
+                generate_analogies,
+                each,
+                directions,
+                n_analogies,
+                among=among,
+                preprocessors=preprocessors,
             )
         if statistic is not None:
-            own.correlation = correlate_with_statistic(
+            own.correlation = failures.caught(
+                "statistic",
+                each,
+                correlate_with_statistic,
                 each,
                 statistic.values,
                 directions,
@@ -375,11 +424,83 @@ def _explore(
                 random_state=seed,
                 preprocessors=preprocessors,
             )
-    if words and not any(own.words for own in found):
-        raise ValueError(" ".join(unknown))
-    for message in unknown:
-        logger.warning("%s", message)
+    asked = ["words" if words else "page"]
+    asked += ["analogies"] if n_analogies else []
+    asked += ["statistic"] if statistic is not None else []
+    failures.raise_or_log(asked)
     return found
+
+
+@dataclass
+class _Failures:
+    """What went wrong, by part; one model is no reason to lose the others."""
+
+    messages: dict[str, list[str]] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+    def caught(
+        self,
+        part: str,
+        model: WordEmbeddingModel,
+        make: Callable[_Given, _Made],
+        *args: _Given.args,
+        **options: _Given.kwargs,
+    ) -> _Made | None:
+        """Return what is made, or nothing, and then keep why."""
+        try:
+            made = make(*args, **options)
+        except KeyError as error:
+            message = str(error.args[0])
+        except ValueError as error:
+            message = str(error)
+        else:
+            self.done.add(part)
+            return made
+        if model.name not in message:
+            message = f"{model.name}: {message}"
+        self.messages.setdefault(part, []).append(message)
+        return None
+
+    def raise_or_log(self, asked: Sequence[str]) -> None:
+        """Raise an error if a part that was asked for is there for no model, log the others."""
+        for part in asked:
+            if part not in self.done:
+                messages = [*self.messages.get("", []), *self.messages.get(part, [])]
+                raise ValueError(" ".join(map(_as_sentence, messages)))
+        for messages in self.messages.values():
+            for message in messages:
+                logger.warning("%s", message)
+
+
+def _as_sentence(message: str) -> str:
+    return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+def _once(
+    words: Sequence[str], model: WordEmbeddingModel, preprocessors: list[dict[str, Any]]
+) -> list[str]:
+    """Return words without those of which another form is found in the same place."""
+    from wefe.explore._lookup import form_of
+
+    first: dict[str, str] = {}
+    kept = []
+    for word in words:
+        try:
+            form = form_of(model, word, preprocessors)
+        except KeyError:
+            # What is wrong with it is said when its page is made.
+            kept.append(word)
+            continue
+        if form in first:
+            print(
+                f"{model.name} has {visible(word)!r} as {visible(form)!r}, as {first[form]!r}: one "
+                "page of both.",
+                file=sys.stderr,
+            )
+            continue
+        first[form] = visible(word)
+        kept.append(word)
+    return kept
 
 
 def _say_whether_read(model: WordEmbeddingModel) -> None:
@@ -398,29 +519,26 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
     """Return lists of words by name."""
     lists: dict[str, list[str]] = {}
     for text in texts:
-        name, source = "", text
-        # A path may hold '=' itself.
-        if "=" in text and not Path(text).exists():
-            name, _, source = text.partition("=")
-        path = Path(source)
-        if path.is_file():
-            lines = map(str.strip, _text("--words", path).splitlines())
+        name, source = split_name(text)
+        if is_there(source) and Path(source).is_file():
+            # Not splitlines: words may hold other marks at which it splits.
+            lines = map(str.strip, _text("--words", Path(source)).split("\n"))
             words = [line for line in lines if line and not line.startswith("#")]
-            name = name or path.stem
+            name = name or Path(source).stem
         elif "," in source:
             words = [word.strip() for word in source.split(",") if word.strip()]
             name = name or "words"
         else:
             raise FileNotFoundError(
-                f"--words {text}: there is no such file; words have commas between them, 'nurse,' "
-                "if there is one only."
+                f"--words {short(text)}: there is no such file; words have commas between "
+                "them, 'nurse,' if there is one only."
             )
         if not words:
-            raise ValueError(f"--words {text} has no word.")
+            raise ValueError(f"--words {short(text)} has no word.")
         if name in lists or name == "vocabulary":
             raise ValueError(
-                f"--words {text}: there is a list called {name!r} already; NAME=LIST gives another "
-                "name."
+                f"--words {short(text)}: there is a list called {short(name)!r} already; NAME=LIST "
+                "gives another name."
             )
         lists[name] = list(dict.fromkeys(words))
     return lists
@@ -457,12 +575,12 @@ def _statistic(text: str, offline: bool) -> _Numbers | None:
         shares = {str(word): float(share) for word, share in column.items()}
         return _Numbers("female", f"share of women, census of {_CENSUS}", shares)
     path = Path(text)
-    if not path.is_file():
+    if not (is_there(text) and path.is_file()):
         raise FileNotFoundError(
-            f"--statistic {text}: there is no such file; or 'census' for occupations."
+            f"--statistic {short(text)}: there is no such file; or 'census' for occupations."
         )
-    rows = list(csv.reader(_text("--statistic", path).splitlines()))
-    head = [cell.strip() for cell in rows[0]] if rows else []
+    rows = _rows(path)
+    head = [cell.strip() for cell in rows[0][1]] if rows else []
     if len(head) < 2 or "word" not in head:
         raise ValueError(
             f"--statistic {path}: expected a CSV file with the columns word and value; the first "
@@ -477,13 +595,15 @@ def _statistic(text: str, offline: bool) -> _Numbers | None:
             "'value', or leave out the others."
         )
     values: dict[str, float] = {}
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         if not any(cell.strip() for cell in row):
             continue
         cells = [cell.strip() for cell in row]
         try:
             word, value = cells[of_word], cells[head.index(name)]
             of_world = float(value) if value else float("nan")
+            if HIDDEN.search(word):
+                raise ValueError("a line break or another mark that is no part of a word")
         except (IndexError, ValueError):
             raise ValueError(
                 f"--statistic {path}, line {number}: expected a word and a number; got "
@@ -495,6 +615,15 @@ def _statistic(text: str, offline: bool) -> _Numbers | None:
     return _Numbers(name, path.stem if name == "value" else name, values)
 
 
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file, each with the line at which it ends."""
+    reader = csv.reader(io.StringIO(_text("--statistic", path), newline=""))
+    try:
+        return [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise ValueError(f"--statistic {path}, line {reader.line_num}: {error}.") from error
+
+
 # What is shown
 
 
@@ -502,12 +631,12 @@ def _print(found: Sequence[_Explored]) -> None:
     parts: list[str] = []
     pages = [one.page for one in found if one.page is not None]
     if len(pages) == 1:
-        parts.append(visible(str(pages[0]), "\n"))
+        parts.append(str(_visible_model_page(pages[0])))
     elif pages:
         parts += _side_by_side(pages)
     for page in (page for one in found for page in one.words):
         table = page.neighbors.head(_SHOWN).drop(columns="biased")
-        parts += [visible(str(page), "\n"), as_text(table)]
+        parts += [str(_visible_word_page(page)), as_text(table)]
         if len(page.neighbors) > _SHOWN:
             parts[-1] += f"\n... {len(page.neighbors) - _SHOWN:,} more in --format csv and --out"
     for one in found:
@@ -522,6 +651,45 @@ def _print(found: Sequence[_Explored]) -> None:
             f"{first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
         )
     print("\n\n".join(parts))
+
+
+# A name that holds a line end would forge lines; what is shown has names that hold none.
+
+
+def _visible_word_page(page: WordPage) -> WordPage:
+    return replace(
+        page,
+        word=visible(page.word),
+        model_name=visible(page.model_name),
+        directions=_visible_directions(page.directions),
+        projection=page.projection.rename(index=visible),
+        neighbor_shares=page.neighbor_shares.rename(index=visible),
+        indirect_bias=page.indirect_bias.rename(index=visible),
+    )
+
+
+def _visible_model_page(page: ModelPage) -> ModelPage:
+    return replace(
+        page,
+        model_name=visible(page.model_name),
+        directions=_visible_directions(page.directions),
+        distribution=_visible_table(page.distribution),
+        extremes=_visible_table(page.extremes),
+    )
+
+
+def _visible_directions(directions: BiasDirections) -> BiasDirections:
+    return replace(
+        directions,
+        name=visible(directions.name),
+        groups=tuple(map(visible, directions.groups)),
+        model_name=visible(directions.model_name),
+    )
+
+
+def _visible_table(table: pd.DataFrame) -> pd.DataFrame:
+    texts = [name for name in ("model", "set", "group", "word") if name in table]
+    return table.assign(**{name: table[name].map(visible) for name in texts})
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
@@ -558,7 +726,9 @@ def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
         row: dict[str, Any] = {"model": one.model_name, "words": one.n, "lost": len(one.lost)}
         for name, estimate in (("pearson", one.pearson), ("spearman", one.spearman)):
             row[name] = estimate.value
-            row[f"{name} interval"] = f"[{estimate.lower:.2f}, {estimate.upper:.2f}]"
+            row[f"{name} interval"] = None
+            if not math.isnan(estimate.lower):
+                row[f"{name} interval"] = f"[{estimate.lower:.2f}, {estimate.upper:.2f}]"
         rows.append({**row, "p_value": one.pearson.p_value, "slope": one.slope.value})
         if one.nan_reason:
             rows[-1]["nan_reason"] = one.nan_reason
@@ -606,7 +776,7 @@ def _print_json(found: Sequence[_Explored], lists: Mapping[str, Sequence[str]]) 
             content = one.page.to_dict()
             if lists:
                 content["projections"] = records(_of_lists(one.page, lists))
-        else:
+        elif any(each.words for each in found):
             content["words"] = [page.to_dict() for page in one.words]
         if one.analogies is not None:
             content["analogies"] = records(one.analogies)

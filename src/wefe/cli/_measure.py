@@ -493,11 +493,44 @@ def open_encoders(
 def _open_named(
     text: str, load: Callable[..., WordEmbeddingModel], options: Mapping[str, Any]
 ) -> WordEmbeddingModel:
-    # A path may hold '=' itself.
-    if "=" in text and not Path(text).exists():
-        name, _, source = text.partition("=")
-        return load(source, name, **options)
-    return load(text, **options)
+    name, source = split_name(text)
+    return load(source, name, **options)
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """Return NAME and the rest of NAME=REST, the name None if there is none.
+
+    Paths and names may hold '=' themselves: what follows a name is then what is there.
+
+    Examples
+    --------
+    >>> split_name("mine=glove.txt"), split_name("glove.txt")
+    (('mine', 'glove.txt'), (None, 'glove.txt'))
+    """
+    if "=" not in text or is_there(text):
+        return None, text
+    parts = text.split("=")
+    ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
+    name, rest = next((way for way in ways if is_there(way[1])), ways[0])
+    if not name.strip():
+        raise ValueError(f"{short(text)}: there is no name before '='; give one, or leave it out.")
+    if not rest:
+        raise ValueError(f"{short(text)}: there is nothing after '='.")
+    return name, rest
+
+
+def is_there(text: str) -> bool:
+    """Tell whether a text is the path of a file or folder, or of a file in an archive."""
+    path = Path(text)
+    try:
+        return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
+    except (OSError, ValueError):
+        # No path is that long, or has such a character.
+        return False
+
+
+def short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:

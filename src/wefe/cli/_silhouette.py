@@ -19,6 +19,7 @@ from wefe.cli._measure import (
     check_for_encoders,
     open_encoders,
     open_model,
+    split_name,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _plain(metric: str) -> str:
 
 def _given_name(text: str) -> str | None:
     """Return NAME of NAME=FILE; None if the file will tell, see `open_model`."""
-    return text.partition("=")[0] if "=" in text and not Path(text).exists() else None
+    return split_name(text)[0]
 
 
 def _check_names(

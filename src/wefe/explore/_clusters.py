@@ -48,7 +48,7 @@ def cluster_map(
     ignore : sequence of str, default=()
         Words that are left out, besides those to which a group rightly belongs.
     random_state : int, default=0
-        Seed of the clusters and of the map.
+        Seed of the clusters, and of UMAP.
     preprocessors : list of dict, optional
         Variants of the words of the criterion; see :class:`wefe.embeddings.Lookup`.
 

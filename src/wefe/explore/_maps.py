@@ -26,7 +26,7 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     method : {'pca', 't-sne', 'umap'}, default='pca'
         How.
     random_state : int, default=0
-        Seed of the last two.
+        Seed of UMAP; t-SNE starts from PCA and draws nothing.
 
     Returns
     -------

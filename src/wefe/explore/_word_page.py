@@ -228,7 +228,7 @@ def word_page(
         How the neighbourhood is drawn in two dimensions; 't-sne' by scikit-learn, 'umap' by
         umap-learn (``pip install "wefe[umap]"``).
     random_state : int, default=0
-        Seed of t-SNE and UMAP.
+        Seed of UMAP; t-SNE starts from PCA and draws nothing.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,10 +13,9 @@ from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, WordPage
 from wefe.explore._directions import BiasDirections
 from wefe.explore._maps import METHODS
-from wefe.report._explored import NOTHING
 from wefe.report._figures import Figure, _as_data, _visible
 from wefe.report._findings import count, listed
-from wefe.report._render import html_page
+from wefe.report._render import cut, html_page, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,10 @@ _Page = TypeVar("_Page", ModelPage, WordPage)
 # Neighbours that stand in the text; the others are folded.
 _NEAREST = 12
 _BUTTONS_PX = 24
+# A row of a legend, what an entry has beside its name, a letter, and the narrowest drawing.
+_LEGEND_PX, _ENTRY_PX, _LETTER_PX, _ACROSS_PX = 22, 42, 7, 520
+# Letters of a name in titles and captions; the page has all of them where it is pointed at.
+_LONGEST = 60
 
 
 def page_html(
@@ -83,7 +87,7 @@ def page_html(
     for page in given:
         if not isinstance(page, WordPage | ModelPage):
             raise TypeError(f"pages must be of words or models; got {found(page)}.")
-    words = [page for page in given if isinstance(page, WordPage)]
+    words = _by_word([page for page in given if isinstance(page, WordPage)])
     models = [page for page in given if isinstance(page, ModelPage)]
     pairs = dict(analogies or {})
     if not (words or models or pairs or correlations):
@@ -96,13 +100,15 @@ def page_html(
         or [*pairs, *(one.model_name for one in correlations)]
     )
     content = {
-        "title": title or listed(list(names), 4),
+        "title": title or listed([cut(name, _LONGEST) for name in names], 4),
+        "whole_title": title or listed(list(names), 4),
         "models": [_model(position, page) for position, page in enumerate(models)],
         "groups_of_models": [
             {"name": part[0].directions.name, "models": [page.model_name for page in part]}
             for part in _alike(models)
         ],
         "words": [_word(position, page) for position, page in enumerate(words)],
+        "contents": _contents(words),
         "groups_of_words": [
             {"name": part[0].directions.name, "groups": list(part[0].directions.groups)}
             for part in _alike(words)
@@ -164,6 +170,24 @@ def write_page(
         file.write(text.encode("utf-8"))
 
 
+def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
+    """Return pages so that those of a word stand together, in the order of the first ones."""
+    parts: dict[str, list[WordPage]] = {}
+    for page in pages:
+        parts.setdefault(page.word, []).append(page)
+    return [page for part in parts.values() for page in part]
+
+
+def _contents(words: Sequence[WordPage]) -> list[dict[str, Any]]:
+    """Return per word where its pages are: those of several models, or of several criteria."""
+    several = len({page.directions.name for page in words}) > 1
+    rows: dict[str, list[dict[str, str]]] = {}
+    for position, page in enumerate(words):
+        name = f"{page.model_name}, {page.directions.name}" if several else page.model_name
+        rows.setdefault(page.word, []).append({"id": f"word-{position}", "name": name})
+    return [{"word": word, "pages": pages} for word, pages in rows.items()]
+
+
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
     """Return pages by criterion: only those can stand in one figure."""
     parts: dict[tuple[str, tuple[str, ...]], list[_Page]] = {}
@@ -184,7 +208,7 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
     for position, part in enumerate(_alike(pages)):
         directions = part[0].directions
         name, groups = directions.name, list(directions.groups)
-        labels = listed([page.model_name for page in part])
+        labels = listed([cut(page.model_name, _LONGEST) for page in part])
         spread = pd.concat([page.distribution for page in part], ignore_index=True)
         widest = spread.iloc[int(spread["mean_abs"].argmax())]
         projections = pd.concat([page.projections for page in part], ignore_index=True)
@@ -194,8 +218,8 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
             f"Projections of words on the direction of {name}, in {labels}. Tick: median. Named: "
             "the words at both ends. Many words are a histogram, scaled to its highest bar.",
             f"How the words of {count(spread['set'].nunique(), 'list')} spread along the "
-            f"direction. Farthest from 0 on average: {widest['set']} in {widest['model']}, "
-            f"{widest['mean_abs']:.3f}. The table has the numbers.",
+            f"direction. Farthest from 0 on average: {cut(widest['set'])} in "
+            f"{cut(widest['model'])}, {widest['mean_abs']:.3f}. The table has the numbers.",
             _as_data(plot_projections(projections, **sides(groups))),
         )
         extremes = pd.concat([page.extremes for page in part], ignore_index=True)
@@ -206,8 +230,8 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
             f"extremes-{position}",
             f"Words that lie farthest towards each group of {name}, in {labels}: their cosine with "
             "the direction towards it. Words to which a group rightly belongs are left out.",
-            f"Bars of the farthest words of {listed(groups)}. The longest is {first['word']}, "
-            f"{first['projection']:.3f} towards {first['group']} in {first['model']}.",
+            f"Bars of the farthest words of {listed(groups)}. The longest is {cut(first['word'])}, "
+            f"{first['projection']:.3f} towards {first['group']} in {cut(first['model'])}.",
             _as_data(plot_extremes(extremes, groups=groups)),
         )
 
@@ -215,7 +239,7 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
 def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
     import pandas as pd
 
-    from wefe.plotting import plot_group_shares
+    from wefe.plotting import plot_group_shares, plot_neighborhood
 
     for position, part in enumerate(_alike(pages)):
         groups = list(part[0].directions.groups)
@@ -233,32 +257,69 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
         yield Figure(
             f"shares-{position}",
             "Groups that the nearest neighbours lean to. Below, those that all frequent words lean "
-            "to: what is to be expected by chance. Dashed: equal shares.",
+            "to: what is to be expected by chance. Lines: equal shares.",
             f"Stacked bars of the shares of {listed(groups)} among the neighbours of "
-            f"{listed(list(dict.fromkeys(page.word for page in part)))}. The texts and the table "
-            "have the numbers.",
-            _as_data(plot_group_shares(table, groups=groups)),
+            f"{listed(list(dict.fromkeys(cut(page.word, _LONGEST) for page in part)))}. The texts "
+            "and the table have the numbers.",
+            _with_legend_below(_as_data(plot_group_shares(table, groups=groups))),
         )
+    # One scale of colours, so that maps can be compared.
+    largest = max((float(page.map["projection"].abs().max()) for page in pages), default=0.0)
     for position, page in enumerate(pages):
-        nearest = listed(list(page.neighbors["neighbor"].head(3)))
+        nearest = listed([cut(word, _LONGEST) for word in page.neighbors["neighbor"].head(3)])
+        word = cut(page.word, _LONGEST)
         colour = "which group a word leans to"
         if not (page.directions.is_binary or "group" in page.map):
             colour = "how far a word leans to its group"
         yield Figure(
             f"map-{position}",
-            f"The neighbourhood of {page.word} in {page.model_name}, drawn by "
+            f"The neighbourhood of {word} in {cut(page.model_name, _LONGEST)}, drawn by "
             f"{METHODS[page.map_method]}. Distances in the drawing are not those in the space. "
             f"Colour: {colour}. Ring: indirect bias above {page.theta:g}.",
-            f"Map of {page.word} and its {len(page.neighbors)} nearest neighbours, the nearest of "
+            f"Map of {word} and its {len(page.neighbors)} nearest neighbours, the nearest of "
             f"which are {nearest}. The table has all of them.",
-            _with_room(_as_data(page.plot())),
+            _with_room(
+                _as_data(
+                    plot_neighborhood(
+                        page.map,
+                        word=page.word,
+                        groups=page.directions.groups,
+                        method=METHODS[page.map_method],
+                        theta=page.theta,
+                        largest=largest if largest > 0 else None,
+                    )
+                )
+            ),
         )
 
 
 def _with_room(data: dict[str, Any]) -> dict[str, Any]:
-    """Keep the end of the scale of colours below the buttons."""
+    """Keep the end of the scale of colours below the buttons, and a legend below the map."""
     data["layout"]["margin"]["t"] += _BUTTONS_PX
     data["layout"]["height"] += _BUTTONS_PX
+    return _with_legend_below(data) if data["layout"].get("showlegend") else data
+
+
+def _with_legend_below(data: dict[str, Any]) -> dict[str, Any]:
+    """Put the legend where it is seen on a narrow page, too: below, from the left edge."""
+    layout = data["layout"]
+    shown = [trace for trace in data["data"] if trace.get("showlegend") is not False]
+    widest = max((len(str(trace.get("name", ""))) for trace in shown), default=0)
+    # The first entry stands beside the title of the legend.
+    abreast = max(1, _ACROSS_PX // (_ENTRY_PX + _LETTER_PX * widest))
+    room = 16 + _LEGEND_PX * math.ceil((len(shown) + 1) / abreast)
+    layout["margin"]["b"] = layout["margin"].get("b", 0) + room
+    layout["height"] += room
+    layout["legend"] = {
+        **layout.get("legend", {}),
+        "orientation": "h",
+        "x": 0,
+        "xref": "container",
+        "xanchor": "left",
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+    }
     return data
 
 
@@ -296,12 +357,12 @@ def _model(position: int, page: ModelPage) -> dict[str, Any]:
 
 def _word(position: int, page: WordPage) -> dict[str, Any]:
     own = page.to_dict()
-    # What a mitigation leaves is rounding: it leans nowhere.
-    leans_to = page.leans_to if page.projection.max() >= NOTHING else None
-    towards = leans_to or page.directions.groups[0]
+    towards = page.leans_to or page.directions.groups[0]
     return own | {
-        "leans_to": leans_to,
-        "percentile": own["percentile"] if page.direct_bias >= NOTHING else None,
+        # 'leans to' or 'hardly leans to', as everywhere; the group is marked as a name.
+        "verb": page.leaning.removesuffix(page.leans_to or "").rstrip(),
+        "hardly": page.leaning.startswith("hardly"),
+        "smaller": _share_smaller(page.percentile),
         "id": f"word-{position}",
         "several": not page.directions.is_binary,
         "towards": towards,
@@ -312,6 +373,15 @@ def _word(position: int, page: WordPage) -> dict[str, Any]:
         "nearest": own["neighbors"][:_NEAREST],
         "map": None,
     }
+
+
+def _share_smaller(percentile: float) -> str:
+    """Return a share of words in words; rounded to all of them it would be wrong."""
+    if math.isnan(percentile):
+        return ""
+    if 0.995 <= percentile < 1:
+        return "more than 99\N{NO-BREAK SPACE}%"
+    return percent(percentile)
 
 
 def _correlation(one: StatisticCorrelation) -> dict[str, Any]:

@@ -177,13 +177,13 @@ def _environment(**options: Any) -> Environment:
         "number": number,
         "p_value": lambda value: "" if value is None else small(value).removeprefix("= "),
         "cut_parts": _cut_parts,
-        "percent": lambda share: "" if share is None else f"{100 * share:.0f} %",
+        "percent": percent,
         "signed": lambda value: "" if value is None else f"{value:+.3f}",
-        "change": lambda share: "" if share is None else f"{100 * share:+.0f} %",
+        "change": lambda share: "" if share is None else f"{100 * share:+.0f}\N{NO-BREAK SPACE}%",
         "rank": lambda rank: "–" if rank is None else f"{rank:g}",
         "count": count,
         "listed": listed,
-        "cut": _cut,
+        "cut": cut,
     }
     return environment
 
@@ -229,7 +229,19 @@ def escape_markdown(value: object) -> str:
     return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)
 
 
-def _cut(text: str, most: int = _LONGEST_NAME) -> str:
+def percent(share: float | None) -> str:
+    r"""Return a share of 100, which no line end divides from its sign; nothing if there is none.
+
+    Examples
+    --------
+    >>> percent(0.974), percent(None)
+    ('97\xa0%', '')
+    """
+    return "" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def cut(text: str, most: int = _LONGEST_NAME) -> str:
+    """Return a text, or its beginning if it is longer than `most` letters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -241,9 +253,9 @@ def _cut_parts(parts: Sequence[Mapping[str, str]], most: int) -> list[dict[str, 
     >>> [part["text"] for part in _cut_parts([{"text": "Of "}, {"text": "w2v-300"}], 6)]
     ['Of ', 'w2…']
     """
-    cut: list[dict[str, str]] = []
+    shown: list[dict[str, str]] = []
     for part in parts:
         if most > 0:
-            cut.append({**part, "text": _cut(part["text"], most)})
+            shown.append({**part, "text": cut(part["text"], most)})
         most -= len(part["text"])
-    return cut
+    return shown
