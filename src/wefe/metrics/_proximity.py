@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from wefe.models._neighbors import _search, _Task, _whole_table
 from wefe.models._neighbors import _words as _words_of
 from wefe.models._passes import chunks, forms, word_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query
+from wefe.query import Query, Template
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ class _Neighbors(NamedTuple):
 class _NeighborMetric(BaseMetric):
     """What the metrics of neighbourhoods share; a subclass says what it makes of one."""
 
-    metric_template = ("n", 1)
+    metric_template: ClassVar[Template] = ("n", 1)
     metric_template_minimum = (2, 1)
     needs_vocabulary = True
     takes_original = True
