@@ -26,7 +26,7 @@ from wefe import Query, load_test_model
 from wefe.audit import QueryAudit, audit_direction, audit_query
 from wefe.datasets import load_criterion, load_query_set, load_weat_queries
 from wefe.debias import HardDebias
-from wefe.explore import bias_directions, cluster_map, extreme_words, word_page
+from wefe.explore import cluster_map, extreme_words, word_page
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import (
     plot_clusters,
@@ -208,10 +208,8 @@ def layers() -> go.Figure:
 
 
 def extremes() -> go.Figure:
-    """Words that lie farthest towards each group, before and after a mitigation."""
-    model = load_test_model()
-    table = extreme_words([model, _debiased(model)], 12, bias_directions(model))
-    return plot_extremes(table).update_layout(width=1000)
+    """Words that lie farthest towards each group."""
+    return plot_extremes(extreme_words(load_test_model(), 12)).update_layout(width=1000)
 
 
 def neighborhood() -> go.Figure:
