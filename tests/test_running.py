@@ -1,8 +1,11 @@
 """run_queries: many queries, many models, one table."""
 
+import importlib.util
 import json
 import logging
+import math
 import pickle
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -10,6 +13,7 @@ import pandas as pd
 import pytest
 
 from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
+from wefe.contextual import layer_scores
 from wefe.metrics import (
     ECT,
     MAC,
@@ -22,7 +26,10 @@ from wefe.metrics import (
     get_metric,
     list_metrics,
 )
+from wefe.metrics._base import Scale
 from wefe.metrics._weat import weat
+from wefe.plotting import plot_queries_results
+from wefe.ranking import create_ranking
 from wefe.running import generate_subqueries_from_queries_list, unique_labels
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]
@@ -186,6 +193,102 @@ def test_bias_avg_respects_the_order_of_every_metric():
         x, y = np.sort(scale.bias(rng.uniform(low, high, (2, 500))), axis=0)
         x2, y2 = np.sort(scale.bias(rng.uniform(low, high, (2, 500))), axis=0)
         assert ((x + x2) / 2 <= (y + y2) / 2).all()
+
+
+class Share(BaseMetric):
+    """The percentage of the first group, which is 100 / n where there is no bias."""
+
+    metric_template = ("n", 1)
+    metric_name, metric_short_name = "Share", "SHARE"
+    value_range = (0.0, 100.0)
+    no_bias_value = 50.0
+
+    def scale(self, query=None, **params):
+        n_groups = 2 if query is None else len(query.target_sets)
+        return Scale("SHARE", self.value_range, 100 / n_groups)
+
+    def _compute(self, targets, attributes):
+        return {2: 52.0, 3: 35.0}[len(targets)] + attributes[0].vectors[0, 0]
+
+
+def of_groups(n_groups, name):
+    sets = [FEMALE, MALE, ["they", "folk"]][:n_groups]
+    return Query(sets, [HOME], list("abc")[:n_groups], [name])
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "expected", "best"),
+    [
+        ("bias_avg", (35 - 100 / 3 + 2) / 2, 0.0),
+        ("avg", 87 / 2, (100 / 3 + 50) / 2),
+        ("sum", 87, 100 / 3 + 50),
+        (lambda scores: scores.mean(axis=1), 87 / 2, (100 / 3 + 50) / 2),
+    ],
+)
+def test_what_means_no_bias_is_that_of_each_query(toy_model, aggregation, expected, best):
+    asked = [of_groups(3, "three"), of_groups(2, "two")]
+    table = run_queries(
+        Share, asked, [toy_model], aggregate_results=True, aggregation_function=aggregation
+    )
+    first = toy_model["home"][0]
+    shift = {"sum": 2}.get(aggregation, 1) * first
+    assert table.iloc[0, -1] == pytest.approx(expected + shift)
+    values = list(table.attrs["best"].values())
+    assert values == pytest.approx([100 / 3, 50.0, best])
+    assert table.attrs["no_bias_value"] is None
+    assert tidy_results(table)["no_bias_value"].tolist() == pytest.approx([100 / 3, 50.0])
+    assert plot_queries_results(table).data
+
+
+def test_no_bias_of_three_groups_alone_ranks_models(toy_model):
+    words, vectors = list(toy_model.vocab), toy_model.vectors.copy()
+    vectors[words.index("home"), 0] = 3.0
+    other = WordEmbeddingModel.from_arrays(words, vectors, "farther from a third, nearer to 50")
+    table = run_queries(
+        Share,
+        [of_groups(3, "three")],
+        [toy_model, other],
+        aggregate_results=True,
+        aggregation_function="bias_avg",
+    )
+    expected = 35 + np.array([toy_model["home"][0], 3.0]) - 100 / 3
+    np.testing.assert_allclose(table.iloc[:, -1], expected)
+    assert table.attrs["no_bias_value"] == pytest.approx(100 / 3)
+    assert create_ranking([table]).iloc[:, 0].tolist() == [1, 2]
+    mean = run_queries(
+        Share,
+        [of_groups(3, "three")],
+        [toy_model, other],
+        aggregate_results=True,
+        aggregation_function="avg",
+    )
+    assert create_ranking([mean]).iloc[:, 0].tolist() == [1, 2]
+
+
+def test_no_bias_of_layers_is_that_of_the_queries():
+    path = Path(__file__).parent / "oracles" / "fake_encoder.py"
+    spec = importlib.util.spec_from_file_location("fake_encoder", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    three, two = of_groups(3, "three"), of_groups(2, "two")
+    encoder = module.FakeEncoder()
+    assert layer_scores(Share, three, encoder).no_bias_value == pytest.approx(100 / 3)
+    both = layer_scores(Share, [three, two], encoder)
+    assert math.isnan(both.no_bias_value)
+    assert json.loads(both.to_json())["no_bias_value"] is None
+    assert both.plot().data
+
+
+def test_only_answered_queries_decide_what_means_no_bias(toy_model):
+    lost = Query([["zz"], ["yy"], ["xx"]], [HOME], list("abc"), ["lost"])
+    table = run_queries(
+        Share,
+        [lost, of_groups(2, "two")],
+        [toy_model],
+        aggregate_results=True,
+        aggregation_function="avg",
+    )
+    assert table.attrs["best"][table.columns[-1]] == 50.0
 
 
 @pytest.mark.parametrize(

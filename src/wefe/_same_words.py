@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from wefe.models._keyed_vectors import SelectedVectors
@@ -25,6 +25,7 @@ def on_same_words(
     """Return the models, without those words of queries that one of them lacks.
 
     A word that is lost then is lost in all of them, so the thresholds for lost words still hold.
+    Models stay whole, as some metrics look at the neighbours of words.
     """
     forms = check_preprocessors(preprocessors)
     prefixes = [model.vocab_prefix or "" for model in models]
@@ -47,10 +48,15 @@ def on_same_words(
         "%d words of the queries are left out, as not all models have them: %s",
         *(len(lost), ", ".join(lost)),
     )
-    restricted = []
+    restricted: list[WordEmbeddingModel] = []
     for number, (prefix, model) in enumerate(zip(prefixes, models, strict=True)):
         kept = (form for word in written if word in shared for form in found[word][number])
         own = [prefix + form for form in dict.fromkeys(kept)]
+        if type(model) is WordEmbeddingModel:
+            forms_of_lost = {prefix + form for word in lost for form in variants_of[word]}
+            restricted.append(_WithoutWords(model, frozenset(forms_of_lost.difference(own))))
+            continue
+        # An encoder has no vocabulary.
         asked = words_of(queries, model.vocab_prefix, preprocessors)
         few = copy.copy(model)
         few.wv = SelectedVectors(own, model.get_vectors(own), asked, model.name)
@@ -58,6 +64,45 @@ def on_same_words(
         few.use_subwords = False
         restricted.append(few)
     return restricted
+
+
+class _WithoutWords(WordEmbeddingModel):
+    """A model that says of some words that it lacks them; its rows stay as they are."""
+
+    def __init__(self, model: WordEmbeddingModel, hidden: frozenset[str]) -> None:
+        vars(self).update(vars(model))
+        self._hidden = hidden
+
+    @property
+    def vocab(self) -> Mapping[str, int]:
+        """The words and their rows."""
+        return _HidingWords(self.wv.key_to_index, self._hidden)
+
+    def __contains__(self, word: object) -> bool:
+        # Parts of words could make a vector of it.
+        return word not in self._hidden and super().__contains__(word)
+
+
+class _HidingWords(Mapping[str, int]):
+    """A vocabulary that, asked whether it has a word, denies some.
+
+    Look-up asks. Whoever comes upon the row of such a word, as a neighbour, gets its name and row.
+    """
+
+    def __init__(self, row_of: Mapping[str, int], hidden: frozenset[str]) -> None:
+        self._row_of, self._hidden = row_of, hidden
+
+    def __contains__(self, word: object) -> bool:
+        return word not in self._hidden and word in self._row_of
+
+    def __getitem__(self, word: str) -> int:
+        return self._row_of[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._row_of)
+
+    def __len__(self) -> int:
+        return len(self._row_of)
 
 
 @contextmanager

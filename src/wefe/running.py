@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,10 +118,11 @@ def run_queries(
     DataFrame of shape (n_models, n_queries)
         Scores; rows are models ('model_name'), columns queries. Names that occur twice are
         numbered, 'name (2)', so that nothing is mixed up. `attrs` holds what later steps need:
-        'metric', 'queries_set_name', 'no_bias_value', 'value_range', 'n_queries' (as given, before
-        subqueries), 'best' (column -> what ranks it), 'aggregated' (that column, or None),
-        'nan_reasons' (model -> query -> why it is NaN) and 'records', which :func:`tidy_results`
-        turns into a table with intervals, p-values and words used and lost.
+        'metric', 'queries_set_name', 'no_bias_value' (None if that depends on the query),
+        'value_range', 'n_queries' (as given, before subqueries), 'best' (column -> what ranks it),
+        'aggregated' (that column, or None), 'nan_reasons' (model -> query -> why it is NaN) and
+        'records', which :func:`tidy_results` turns into a table with intervals, p-values and words
+        used and lost.
 
     Raises
     ------
@@ -173,6 +175,7 @@ def run_queries(
     }
     answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress, wanted)
     scale = instance.scale(None, **params)
+    no_bias_values = [instance.scale(query, **params).no_bias_value for query in checked_queries]
     warnings = None
     if check_bool("audit", audit):
         warnings = _audit(answers, instance, checked_queries, checked_models, options)
@@ -184,10 +187,11 @@ def run_queries(
         queries_set_name,
         n_queries,
         warnings,
+        no_bias_values,
     )
     if not (with_aggregation or only_aggregation):
         return results
-    aggregated = aggregate(results, function, scale)
+    aggregated = aggregate(results, function, scale_of_answered(results, scale))
     return aggregated.iloc[:, -1:] if only_aggregation else aggregated
 
 
@@ -315,6 +319,7 @@ def results_table(
     queries_set_name: str,
     n_queries: int,
     warnings: Sequence[Sequence[list[str] | None]] | None = None,
+    no_bias_values: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return answers as the table that `run_queries` describes, before aggregation.
 
@@ -332,6 +337,8 @@ def results_table(
         Number of queries before subqueries were generated.
     warnings : sequence of sequences of list of str, optional
         What an audit found beside each answer.
+    no_bias_values : sequence of float, optional
+        The score of each query that means no bias, where that is not the same for all.
     """
     results = pd.DataFrame(
         [[answer.score for answer in row] for row in answers],
@@ -339,19 +346,59 @@ def results_table(
         columns=unique_labels(query_names, "queries"),
         dtype=np.float64,
     )
-    records = _records(answers, results, scale, warnings)
+    if no_bias_values is None:
+        no_bias_values = [scale.no_bias_value] * results.shape[1]
+    best = dict(zip(results.columns, no_bias_values, strict=True))
+    records = _records(answers, results, scale.label, best, warnings)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
-        "no_bias_value": scale.no_bias_value,
+        "no_bias_value": common_value(no_bias_values),
         "value_range": list(scale.value_range),
         "n_queries": n_queries,
-        "best": dict.fromkeys(results.columns, scale.no_bias_value),
+        "best": best,
         "aggregated": None,
         "nan_reasons": _nan_reasons(records),
         "records": records,
     }
     return results
+
+
+def common_value(values: Sequence[float]) -> float | None:
+    """Return the number that all are; None if they differ."""
+    return values[0] if len(set(values)) == 1 else None
+
+
+def scale_of_answered(results: pd.DataFrame, scale: Scale) -> Scale:
+    """Return the scale by which a table of scores is aggregated.
+
+    What means no bias may differ between queries. Its mean then stands for the mean of scores; a
+    distance is taken from the value of its own query.
+
+    Parameters
+    ----------
+    results : DataFrame
+        A table of `results_table`.
+    scale : Scale
+        That of the metric, whatever the query.
+    """
+    best: dict[str, float] = results.attrs["best"]
+    values = [best[name] for name in results.columns[results.notna().all()]]
+    if all(value == scale.no_bias_value for value in values):
+        return scale
+    mean = values[0] if len(set(values)) == 1 else float(np.mean(values))
+    return _ScaleOfQueries(scale.label, scale.value_range, mean, best)
+
+
+@dataclass(frozen=True)
+class _ScaleOfQueries(Scale):
+    """The scale of queries of which each has its own value for no bias."""
+
+    no_bias_values: Mapping[str, float]
+
+    def bias(self, scores: pd.DataFrame) -> pd.DataFrame:
+        """Distance of each score from the value of its query."""
+        return abs(scores - [self.no_bias_values[name] for name in scores.columns])
 
 
 class _SharedTuple(tuple[dict[str, Any], ...]):
@@ -373,7 +420,8 @@ class _SharedDict(dict[str, Any]):
 def _records(
     answers: Sequence[Sequence[Answer]],
     results: pd.DataFrame,
-    scale: Scale,
+    label: str,
+    no_bias_values: Mapping[str, float],
     warnings: Sequence[Sequence[list[str] | None]] | None,
 ) -> _SharedTuple:
     # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
@@ -381,8 +429,8 @@ def _records(
         {
             "model_name": model,
             "query_name": query,
-            "metric": scale.label,
-            "no_bias_value": scale.no_bias_value,
+            "metric": label,
+            "no_bias_value": no_bias_values[query],
             **{key: None if value != value else value for key, value in answer._asdict().items()},
             "warnings": None if warnings is None else warnings[row][column],
         }

@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from wefe import load_test_model
+from wefe.explore import word_page
 from wefe.report import summarize, to_html, to_markdown
 from wefe.report._explored import NOTHING
 from wefe.report._figures import figures
@@ -132,9 +134,64 @@ def test_the_tables_stand_side_by_side(two):
     first = next(row for row in rows if row[0] == "1")
     assert first[1:] == ["hillary 0.45", "–"]
     (nurse, *_) = [row for row in rows if row[0] == "demo" and len(row) == 6]
-    assert nurse == ["demo", "female", "0.320", "97 %usual 50 %", "3 %usual 50 %", "51 %of 100"]
+    assert [cell.replace("\xa0", " ") for cell in nurse] == [
+        *("demo", "female", "0.320more than 99 %"),
+        *("97 %usual 50 %", "3 %usual 50 %", "51 %of 100"),
+    ]
     after = next(row for row in rows if row[0] == "demo (hard)mitigated" and len(row) == 6)
     assert after[1:3] == ["neither", "0.000"]
+
+
+def test_words_that_no_less_lean_than_a_quarter_hardly_do(two):
+    gender = summarize(two)["explored"][0]
+    pages = two.explore().words
+    own = pages[(pages["model_name"] == "demo") & (pages["criterion"] == "gender")]
+    for each in gender["words"][:2]:
+        percentile = own[own["word"] == each["word"]]["percentile"].iloc[0]
+        assert each["rows"][0]["percentile"] == percentile
+        page = word_page(load_test_model(), each["word"], preprocessors=[{}, {"lowercase": True}])
+        assert page.leaning.replace("leans to ", "") == each["rows"][0]["lies"]
+    assert [each["rows"][0]["lies"] for each in gender["words"][:2]] == ["female", "hardly female"]
+    text = "".join(_Texts(section(to_html(two))).texts)
+    assert "hardly female" in text
+
+
+def test_what_a_partial_mitigation_left_is_listed_and_rounding_is_not(two):
+    """The largest cosines after it are some that are worth a look, and some that are rounding."""
+
+    def partly(task, outcome):
+        page = (outcome.value or {}).get("page") or {}
+        if task.model == "demo" or task.place["criterion"] != "gender" or "extremes" not in page:
+            return outcome
+        left = {"some": 0.2, "little": 6e-4, "rounded": 4e-4, "rounding": 1e-9}
+        rows = [
+            {"group": group, "rank": rank, "word": word, "projection": left[word]}
+            for group in ("female", "male")
+            for rank, word in enumerate(left, 1)
+        ]
+        return replace(outcome, value={**outcome.value, "page": {**page, "extremes": rows}})
+
+    results = changed(two, partly)
+    for side in summarize(results)["explored"][0]["extremes"]:
+        assert [cells[1] for cells in side["ranks"][:3]] == [["some", 0.2], ["little", 6e-4], None]
+        assert side["first"]["demo (hard)"] == ["some", "little"]
+    assert "rounding" not in section(to_html(results))
+
+
+def test_neighbours_that_are_not_known_are_said(two):
+    def unknown(task, outcome):
+        page = (outcome.value or {}).get("page") or {}
+        if task.place.get("word") != "nurse" or not page:
+            return outcome
+        shares = dict.fromkeys(page["neighbor_shares"])
+        page = {**page, "neighbor_shares": shares, "proximity_bias": None, "nan_reason": "lost"}
+        return replace(outcome, value={**outcome.value, "page": page})
+
+    results = changed(two, unknown)
+    text = "".join(_Texts(section(to_html(results))).texts)
+    assert "no value: lost" in text
+    assert "| demo | female 0.320; neighbours: no value |" in to_markdown(results)
+    assert "of the neighbours of nurse" not in json.dumps(summarize(results)["findings"])
 
 
 def test_a_word_that_no_model_has_is_said_in_a_line(two):
@@ -156,7 +213,7 @@ def test_markdown_has_one_short_table(two):
     assert lines == [
         "| Model | nurse | engineer | qxqx |",
         "| :--- | :--- | :--- | :--- |",
-        "| demo | female 0.320, 97 % | female 0.046, 72 % | no value |",
+        "| demo | female 0.320, 97 % | hardly female 0.046, 72 % | no value |",
         "| demo (hard) | neither; most neighbours: female, 91 % "
         "| neither; most neighbours: female, 73 % | no value |",
     ]
@@ -165,7 +222,7 @@ def test_markdown_has_one_short_table(two):
 
 def test_markdown_without_words_has_the_extremes():
     results = explored([{"source": "demo"}], explore={"criteria": ["gender"]})
-    assert "| demo | hillary, mary and mia | hes, bro and fellow |" in to_markdown(results)
+    assert "| demo | hillary, mia and maria | hes, bro and fellow |" in to_markdown(results)
 
 
 def test_figures_have_the_quantiles(two):

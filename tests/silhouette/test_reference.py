@@ -18,7 +18,9 @@ from wefe.metrics import (
     BaseMetric,
     DirectBias,
     GeneralizedWEAT,
+    NeighborPercentage,
 )
+from wefe.metrics._base import Scale
 from wefe.silhouette import _reference
 from wefe.silhouette._reference import dial_response, make_biased_embeddings
 
@@ -443,3 +445,63 @@ def test_errors_of_dial_response(query):
         dial_response("weat", query, dims=3)
     with pytest.raises(ValueError, match="n_seeds"):
         dial_response("weat", query, n_seeds=0)
+
+
+def test_metrics_of_neighbours_see_whole_models():
+    query = Query(
+        [["she", "her", "woman"], ["he", "him", "man"]],
+        [["poetry", "dance", "art", "novel"]],
+    )
+    table = dial_response(
+        ["pmn", "weat"], query, biases=[0, 1], n_seeds=2, n_words=600, dim=60, progress=False
+    )
+    seeds = _seeds(2)
+    for bias in (0, 1):
+        distances = []
+        for seed in seeds:
+            model = make_biased_embeddings(query, bias, 600, 60, random_state=seed)
+            score = NeighborPercentage().run_query(query, model)["result"]
+            # Half of the neighbours lean to the first of two groups by chance.
+            distances.append(abs(score - 50))
+        assert table.loc["PMN", bias] == pytest.approx(np.mean(distances))
+    assert table.loc["PMN", "note"] == ""
+    assert table.loc["WEAT", [0, 1]].isna().all()
+
+
+class GroupShare(BaseMetric):
+    """A percentage, which is 100 / n where there is no bias."""
+
+    metric_template = ("n", 1)
+    metric_name = metric_short_name = "GS"
+
+    def scale(self, query=None, **params):
+        return Scale("GS", (0.0, 100.0), 100 / (2 if query is None else len(query.target_sets)))
+
+    def _compute(self, targets, attributes):
+        return 40.0
+
+
+def test_distances_are_from_what_means_no_bias_in_each_query():
+    query = Query([["she"], ["he"], ["they"]], [["art"]])
+    table = dial_response(GroupShare, query, biases=[0, 1], n_seeds=1, progress=False)
+    assert table.loc["GS", [0, 1]].tolist() == pytest.approx([40 - 100 / 3] * 2)
+
+
+def test_metrics_of_neighbours_follow_the_dial():
+    query = Query(
+        [["she", "her", "woman", "girl"], ["he", "him", "man", "boy"]],
+        [["poetry", "dance", "art", "novel"], ["math", "logic", "physics", "algebra"]],
+    )
+    table = dial_response(
+        ["pmn", "proximity-bias"],
+        *(query, [0, 0.5, 1]),
+        n_seeds=2,
+        n_words=2000,
+        dim=100,
+        progress=False,
+    )
+    assert table["rank_correlation"].tolist() == pytest.approx([1, 1])
+
+
+def _seeds(n):
+    return np.random.SeedSequence(0).generate_state(n).tolist()

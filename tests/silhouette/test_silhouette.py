@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from wefe import Query, WordEmbeddingModel, load, run_queries
 from wefe._evaluation import Evaluation
+from wefe.debias import compare
 from wefe.embeddings import embed_query
 from wefe.metrics import (
     ECT,
@@ -677,21 +678,69 @@ def test_workers_see_the_original_of_a_metric_as_it_is_in_memory(tmp_path):
     np.testing.assert_array_equal(two.curves, one.curves)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("metric", [EQT, GIPE, NeighborPercentage, ProximityBias])
-def test_models_of_which_words_are_left_out_have_no_whole_vocabulary(metric):
-    """Left out of the queries, that is; but neighbours of the others would be lost, too."""
+def test_models_of_which_words_are_left_out_keep_their_neighbours(metric, n_jobs):
     one, other = small_model("one"), small_model("other", 1)
     query = query_for(metric)
-    both = bias_silhouettes(metric, query, [one, other], n_runs=3, metric_params={"k": 3})
+    params = {"k": 3}
+    both = bias_silhouettes(metric, query, [one, other], n_runs=3, metric_params=params)
     for silhouette, model in zip(both, (one, other), strict=True):
-        assert silhouette.value == metric().run_query(query, model, k=3)["result"]
+        assert silhouette.value == metric().run_query(query, model, **params)["result"]
     lacking = WordEmbeddingModel.from_arrays(
         [word for word in other.vocab if word != "a5"],
         np.delete(other.vectors, other.vocab["a5"], axis=0),
         "lacking",
     )
-    with pytest.raises(ValueError, match="the whole vocabulary is needed"):
-        bias_silhouettes(metric, query, [one, lacking], n_runs=3, metric_params={"k": 3})
+    got = bias_silhouettes(
+        metric, query, [one, lacking], n_runs=3, metric_params=params, n_jobs=n_jobs
+    )
+    # Of the query its pair is left out; a neighbour the word remains.
+    at = query.target_sets[0].index("a5")
+    shorter = Query(
+        [[*part[:at], *part[at + 1 :]] for part in query.target_sets],
+        query.attribute_sets,
+        query.target_sets_names,
+        query.attribute_sets_names,
+    )
+    for silhouette, model in zip(got, (one, lacking), strict=True):
+        alone = bias_silhouette(metric, shorter, model, n_runs=3, metric_params=params)
+        np.testing.assert_array_equal(silhouette.curves, alone.curves)
+        assert silhouette.value == metric().run_query(shorter, model, **params)["result"]
+
+
+def test_compared_models_keep_their_neighbours_without_a_word_of_the_query():
+    before, after = small_model("before"), small_model("after")
+    row = after.vocab["a5"]
+    lacking = WordEmbeddingModel.from_arrays(
+        [word for word in after.vocab if word != "a5"], np.delete(after.vectors, row, axis=0)
+    )
+    query = query_for(NeighborPercentage)
+    table = compare(
+        before,
+        {"after": lacking},
+        [query],
+        ["pmn"],
+        quality=None,
+        n_words=5,
+        progress=False,
+        lost_vocabulary_threshold=0.5,
+    ).to_frame()
+    bias = table[table["aspect"] == "bias"]
+    assert bias[["before", "after"]].notna().all(axis=None)
+    assert "words left out, as a model lacks them: 1" in bias["note"].item()
+
+
+def test_models_opened_for_words_only_are_refused_with_that_reason(tmp_path):
+    query = query_for(ProximityBias)
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    path = tmp_path / "lacking.txt"
+    small_model("one").save(path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("a5 ")), encoding="utf-8")
+    lacking = load(path, words=words)
+    with pytest.raises(ValueError, match=rf"lacking was opened for {len(words)} words only"):
+        bias_silhouettes(ProximityBias, query, [small_model("one"), lacking], n_runs=3)
 
 
 @pytest.mark.parametrize("ddof", [0, 1])

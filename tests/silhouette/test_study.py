@@ -599,3 +599,32 @@ def test_names_must_tell_apart(call, models, queries):
     with pytest.raises(ValueError, match="two queries are called"):
         call(None, queries=[query, other])
     assert math.isclose(len(call(None, queries=[query, query]).bias_types), 1)
+
+
+def test_silhouettes_of_neighbours_are_kept_by_the_whole_model(models, tmp_path):
+    query = Query([["she", "woman"], ["he", "man"]], [["nurse", "doctor", "teacher"]])
+    asked = {"k": 3, "n_runs": 2, "vary": "attributes", "step": 1, "progress": False}
+    k = asked.pop("k")
+
+    def run(model):
+        return silhouette_study(
+            "pmn",
+            query,
+            {"model": model},
+            metric_params={"pmn": {"k": k}},
+            directory=tmp_path,
+            **asked,
+        )
+
+    one = models["left"]
+    (before,) = run(one).silhouettes.values()
+    words = [w for part in query.target_sets + query.attribute_sets for w in part]
+    other = WordEmbeddingModel.from_arrays(list(one.vocab), one.vectors.copy())
+    for row, word in enumerate(other.vocab):
+        if word.lower() not in words:
+            other.vectors[row] *= -1
+    (after,) = run(other).silhouettes.values()
+    asked = {"n_runs": 2, "step": 1, "metric_params": {"k": k}, "progress": False}
+    (expected,) = bias_silhouettes("pmn", query, [other], "attributes", **asked)
+    assert after.value == expected.value
+    assert after.value != before.value

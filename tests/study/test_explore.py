@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ import pytest
 from wefe import load_test_model
 from wefe.debias import HardDebias
 from wefe.explore import bias_directions, model_page, word_page
+from wefe.metrics import BaseMetric
+from wefe.metrics._base import Scale
+from wefe.metrics._registry import _registry
 from wefe.models import load
 from wefe.study import Plan, Study, StudyResults
 from wefe.study._declaration import check_declaration
@@ -341,6 +345,49 @@ def test_a_diff_of_studies_with_pages_is_made(mitigated):
     assert diff(mitigated, mitigated).summary() == "no difference in 2 scores"
 
 
+@pytest.mark.parametrize("mitigations", [[], [HARD]])
+def test_words_without_a_direction_are_words_that_are_not_there(tmp_path, mitigations):
+    model = load_test_model()
+    words = list(model.vocab)[:6000]
+    words += [word for pair in bias_directions(model).sets for word in pair]
+    words = list(dict.fromkeys([*words, "engineer", "nurse"]))
+    vectors = model.get_vectors(words)
+    for word in ("nurse", "homemaker", "teacher"):
+        if word in words:
+            vectors[words.index(word)] = 0
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(words, vectors, strict=True)]
+    (tmp_path / "zero.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    explore = {"criteria": ["gender"], "words": ["nurse", "engineer"], "k": 5, "n_extremes": 3}
+    given = declared([{"source": "zero.txt"}], explore=explore, mitigations=mitigations)
+    results = run(given, folder=tmp_path)
+    assert {outcome.status for _, outcome in results.of_kind("explore")} == {"done"}
+    pages = results.explore()
+    nurse = row(pages.words, word="nurse")
+    assert nurse["group"].tolist() == [None] * (1 + len(mitigations))
+    assert all("nurse" in reason and "zero" in reason for reason in nurse["nan_reason"])
+    engineer = row(pages.words, word="engineer")
+    assert engineer["neighbor_share"].notna().all()
+    # Of the lists of the criterion, they are lost.
+    assert pages.models["nan_reason"].isna().all()
+    assert (pages.models["n_words_lost"] > 0).all()
+
+
+def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
+    def without_neighbours(task, outcome):
+        if task.kind != "explore" or task.place.get("word") != "nurse":
+            return outcome
+        page = outcome.value["page"]
+        unknown = {**dict.fromkeys(page["neighbor_shares"])}
+        page = {**page, "neighbor_shares": unknown, "proximity_bias": None, "nan_reason": "why"}
+        return replace(outcome, value={**outcome.value, "page": page})
+
+    outcomes = map(without_neighbours, mitigated.plan.tasks, mitigated.outcomes)
+    words = replace(mitigated, outcomes=tuple(outcomes)).explore().words
+    nurse = row(words, word="nurse")
+    assert set(nurse["nan_reason"]) == {"why"}
+    assert nurse["projection"].notna().all()
+
+
 # What is declared
 
 
@@ -354,6 +401,11 @@ def test_a_diff_of_studies_with_pages_is_made(mitigated):
         ({"words": ["nurse"]}, "key 'criteria': names no criterion, so nothing is explored"),
         ({"criteria": ["gender"], "k": 0}, "key 'k': must be at least 1"),
         ({"criteria": ["gender"], "theta": -0.1}, "key 'theta': must be at least 0"),
+        ({"criteria": ["gender"], "theta": 2.0}, "key 'theta': must be at most 1"),
+        (
+            {"criteria": ["gender"], "words": ["a", " nurse"]},
+            "key 'words', element 2: ' nurse' has blanks around it; write 'nurse'",
+        ),
         ({"criteria": ["gender"], "theta": "much"}, "key 'theta': must be a number"),
         ({"criteria": ["gender"], "word": ["nurse"]}, "'word': unknown. Did you mean 'words'"),
     ],
@@ -415,3 +467,76 @@ def test_neighbours_of_a_mitigated_model_are_judged_along_the_former_direction(n
     judged = metric.run_query(query, debiased, original=model)["result"]
     after = table[(table["aspect"] == "bias")]["after"]
     assert after.tolist() == [pytest.approx(judged, rel=1e-6)]
+
+
+# What means no bias may depend on the query
+
+GROUPS = {"Jew": ["jew", "jews"], "Christian": ["christian", "christians"]}
+GROUPS["Muslim"] = ["muslim", "muslims"]
+JOBS = {"Jobs": ["nurse", "engineer", "teacher"]}
+
+
+class GroupShare(BaseMetric):
+    """A user's metric: a percentage, which is 100 / n where there is no bias."""
+
+    metric_template = ("n", 1)
+    metric_name, metric_short_name = "Group share", "GS"
+    no_bias_value = 50.0
+
+    def scale(self, query=None, **params):
+        return Scale("GS", (0.0, 100.0), 100 / (2 if query is None else len(query.target_sets)))
+
+    def _compute(self, targets, attributes):
+        return {2: 52.0, 3: 35.0}[len(targets)] + attributes[0].vectors[0, 0]
+
+
+@pytest.fixture(scope="module")
+def three_groups():
+    religion = {"targets": GROUPS, "attributes": JOBS}
+    gender = {"targets": QUERY["targets"], "attributes": JOBS}
+    queries = [{"name": "Religion", "query": [religion]}, {"name": "Both", "query": [religion]}]
+    queries[1]["query"] = [religion, gender]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(_registry, "groupshare", GroupShare)
+        yield run(declared(queries=queries, metrics=[{"metric": "gs"}], mitigations=[HARD]))
+
+
+def test_no_bias_of_three_groups_is_a_third(three_groups):
+    tidy = three_groups.to_frame()
+    groups = [33.3, 33.3, 50.0] * 2
+    tidy = tidy.sort_values(["model_name", "query_set"], kind="stable")
+    assert sorted(tidy["no_bias_value"].round(1)) == sorted(groups)
+    scores = row(tidy, model_name="demo").set_index(["query_set", "query_name"])
+    distance = (scores["score"] - scores["no_bias_value"]).abs()
+    for name in ("Religion", "Both"):
+        column = three_groups.scores("gs", name).iloc[:, -1]
+        assert column["demo"] == pytest.approx(distance[name].mean())
+
+
+def test_reports_say_what_means_no_bias_for_each_query(three_groups):
+    from wefe.report import summarize, to_html
+
+    summary = summarize(three_groups)
+    (metric,) = summary["metrics"]
+    assert metric["no_bias"] == "33.3333 or 50 (by query)"
+    heads = {part["name"]: part["heads"] for part in summary["aggregated"]}
+    assert heads["Religion"] == ["distance from 33.3333"]
+    assert heads["Both"] == heads["Overall"] == ["distance from no bias"]
+    tidy = three_groups.to_frame()
+    known = dict(zip(tidy["score"], (tidy["score"] - tidy["no_bias_value"]).abs(), strict=True))
+    cells = [c for part in metric["parts"] for cells in part["cells"] for c in cells]
+    assert all(cell["distance"] == pytest.approx(known[cell["score"]]) for cell in cells)
+    html = to_html(three_groups)
+    assert "33.3333 or 50 (by query) means that no bias was measured" in html
+    assert "(33.3333 = no bias)" in html
+    assert "(50 = no bias)" in html
+
+
+def test_studies_compute_no_p_values_of_words():
+    given = declared(metrics=[{"metric": "sc-weat"}, {"metric": "weat-es"}])
+    assert [metric.params.get("calculate_p_value") for metric in Study(given).plan.metrics] == [
+        *(None, True)
+    ]
+    asked = {"metric": "sc-weat", "params": {"calculate_p_value": True}}
+    (metric,) = Study(declared(metrics=[asked])).plan.metrics
+    assert metric.params["p_value_method"] == "exact"

@@ -73,7 +73,7 @@ class LayerScores:
     metric : str
         Label of the score, such as 'WEAT-ES'.
     no_bias_value : float
-        The score that means that no bias was measured.
+        The score that means that no bias was measured; NaN if that depends on the query.
     scores : tuple of LayerScore
         Model by model, query by query, layer by layer.
     """
@@ -96,9 +96,8 @@ class LayerScores:
             {key: None if value != value else value for key, value in asdict(score).items()}
             for score in self.scores
         ]
-        return json.dumps(
-            {"metric": self.metric, "no_bias_value": self.no_bias_value, "scores": scores}
-        )
+        no_bias = None if math.isnan(self.no_bias_value) else self.no_bias_value
+        return json.dumps({"metric": self.metric, "no_bias_value": no_bias, "scores": scores})
 
     def plot(self, *, relative: bool = False) -> Figure:
         """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`."""
@@ -187,7 +186,7 @@ def layer_scores(
         )
         curves.plot()
     """
-    from wefe.running import unique_labels
+    from wefe.running import common_value, unique_labels
 
     instance = as_metric(metric)
     asked = [queries] if isinstance(queries, Query) else list(check_sequence("queries", queries))
@@ -243,8 +242,9 @@ def layer_scores(
                         answer.nan_reason,
                     )
                 )
-    scale = instance.scale(None, **params)
-    return LayerScores(scale.label, scale.no_bias_value, tuple(scores))
+    no_bias = common_value([instance.scale(query, **params).no_bias_value for query in asked])
+    label = instance.scale(None, **params).label
+    return LayerScores(label, math.nan if no_bias is None else no_bias, tuple(scores))
 
 
 class _Store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,19 +124,25 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
     known: dict[str, Any] = {
         "model": label,
         "mitigation": results.plan.model(label).mitigation,
-        "why": _why({str(key): value for key, value in first.items()}),
+        "why": None,
     }
-    if first["status"] != "done" or first["nan_reason"] is not None:
-        return known
+    if first["group"] is None:
+        return {**known, "why": _why({str(key): value for key, value in first.items()})}
     towards = dict(zip(rows["group"], rows["projection"], strict=True))
     shares = dict(zip(rows["group"], rows["neighbor_share"], strict=True))
     largest = max(towards.values())
+    # What would be shown as 0.000 leans nowhere.
+    leans_to = first["leans_to"] if largest >= NOTHING else None
+    defined = [group for group, share in shares.items() if not math.isnan(share)]
     return {
         **known,
-        # What would be shown as 0.000 leans nowhere.
-        "leans_to": first["leans_to"] if largest >= NOTHING else None,
+        "leans_to": leans_to,
+        "lies": _lies(leans_to, first["percentile"], len(towards)),
+        "percentile": None if leans_to is None else first["percentile"],
         "projection": largest,
-        "most": max(shares, key=lambda group: shares[group]),
+        # Of neighbours that are not known nothing is said but why.
+        "missing": first["nan_reason"],
+        "most": max(defined, key=lambda group: shares[group]) if defined else None,
         "shares": [
             {"group": group, "share": share, "usual": usual}
             for group, share, usual in zip(
@@ -145,3 +152,18 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
         "proximity_bias": first["proximity_bias"],
         "n_neighbors": first["n_neighbors"],
     }
+
+
+def _lies(leans_to: str | None, percentile: float, n_groups: int) -> str:
+    """Say towards which group a word lies, in the words of `WordPage.leaning`.
+
+    Examples
+    --------
+    >>> _lies("female", 0.97, 2), _lies("female", 0.5, 2), _lies(None, 0.5, 2)
+    ('female', 'hardly female', 'neither')
+    """
+    from wefe.explore._word_page import _HARDLY
+
+    if leans_to is None:
+        return "neither" if n_groups == 2 else "none"
+    return f"hardly {leans_to}" if percentile < _HARDLY else leans_to

@@ -144,11 +144,11 @@ def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
         yield Figure(
             f"scores-{position}",
             f"{metric['label']}: scores of each model and query. The colour is the distance from "
-            f"{metric['no_bias_value']:g}, the score that means no bias: pale is little. The "
+            f"{metric['no_bias']}, the score that means no bias: pale is little. The "
             f"sign tells its direction.{_star(metric)} Point at a cell for all that is known of "
             "it.",
             f"Heat map of {n_queries} queries by {len(metric['models'])} models. The score "
-            f"farthest from {metric['no_bias_value']:g} is that of {model} for {query}: "
+            f"farthest from {metric['no_bias']} is that of {model} for {query}: "
             f"{number(largest)} away.",
             _as_data(_heat_map(metric, largest)),
         )
@@ -182,11 +182,13 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     for number_of_part, (part, names) in enumerate(zip(parts, labels, strict=True), 1):
         place = {"row": number_of_part, "col": 1}
         rows = list(zip(*part["cells"], strict=True))
-        no_bias = metric["no_bias_value"]
         texts = [[_in_cell(cell) for cell in row] for row in rows]
         figure.add_heatmap(
             z=[
-                [None if "score" not in cell else cell["score"] - no_bias for cell in row]
+                [
+                    None if "score" not in cell else cell["score"] - _no_bias(cell, metric)
+                    for cell in row
+                ]
                 for row in rows
             ],
             x=across,
@@ -263,13 +265,18 @@ def _star(metric: Mapping[str, Any]) -> str:
     return f" A star (*) marks p < {SIGNIFICANT}." if stars else ""
 
 
+def _no_bias(cell: Mapping[str, Any], metric: Mapping[str, Any]) -> float:
+    """Return the score of a query that means no bias."""
+    return float(cell.get("no_bias_value", metric["no_bias_value"]))
+
+
 def _hover(cell: Mapping[str, Any], model: str, query: str, metric: Mapping[str, Any]) -> str:
     from wefe.plotting._labels import escape, wrap
 
     lines = [f"<b>{wrap(model)}</b>", wrap(query, 60)]
     if "score" in cell:
         label = escape(metric["label"])
-        lines.append(f"{label} = {cell['score']:.4g} ({metric['no_bias_value']:g} = no bias)")
+        lines.append(f"{label} = {cell['score']:.4g} ({_no_bias(cell, metric):g} = no bias)")
     else:
         reason = cell.get("reason") or "not computed"
         lines.append(wrap(f"no value: {reason[:300]}", 60))

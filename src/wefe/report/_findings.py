@@ -623,7 +623,7 @@ def _left_over(explored: Sequence[Mapping[str, Any]], model: str, base: str) -> 
             )
         for each in part["words"]:
             rows = {row["model"]: row for row in each["rows"] if row["why"] is None}
-            if model in rows and base in rows:
+            if {model, base} <= rows.keys() and rows[base]["most"] and rows[model]["most"]:
                 most = rows[base]["most"]
                 after, before = (
                     next(share["share"] for share in rows[of]["shares"] if share["group"] == most)

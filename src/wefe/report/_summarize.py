@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wefe._visible import visible
@@ -193,6 +193,8 @@ def _ranking(results: StudyResults, name: str) -> dict[str, Any]:
 def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, Any]:
     metric = results.plan.metric(label)
     parts = []
+    own = [] if tidy.empty else tidy.loc[tidy["metric"] == label, "no_bias_value"].unique().tolist()
+    no_bias = own[0] if len(own) == 1 else metric.scale.no_bias_value
     for name in metric.query_sets:
         rows = tidy[(tidy["metric"] == label) & (tidy["query_set"] == name)]
         if rows.empty:
@@ -207,7 +209,7 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
                 "query_set": name,
                 "queries": queries,
                 "cells": [
-                    [_cell(by_model[model].loc[query], metric.scale) for query in queries]
+                    [_cell(by_model[model].loc[query], no_bias) for query in queries]
                     for model in table.index
                 ],
                 "aggregated": table.iloc[:, -1].tolist(),
@@ -218,16 +220,32 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
     return {
         "label": label,
         "title": metric.title,
-        "no_bias_value": metric.scale.no_bias_value,
+        # That of a query is in its cells, where it is another one.
+        "no_bias_value": no_bias,
+        "no_bias": _listed_values(own or [no_bias]),
         "models": _labels(results),
         "parts": parts,
     }
 
 
-def _cell(row: Any, scale: Any) -> dict[str, Any]:
+def _listed_values(values: Sequence[float]) -> str:
+    """Write what means no bias; several values, if that depends on the query.
+
+    Examples
+    --------
+    >>> _listed_values([50.0, 100 / 3])
+    '33.3333 or 50 (by query)'
+    """
+    texts = [f"{value:g}" for value in sorted(values)]
+    return texts[0] if len(texts) == 1 else f"{' or '.join(texts)} (by query)"
+
+
+def _cell(row: Any, no_bias: float) -> dict[str, Any]:
+    own = row["no_bias_value"]
     known = {
         "score": row["score"],
-        "distance": scale.bias(row["score"]),
+        "distance": abs(row["score"] - own),
+        "no_bias_value": own if own != no_bias else None,
         "interval": [row["score_lower"], row["score_upper"]],
         "p_value": row["p_value"],
         "used": row["words_used"],
@@ -270,7 +288,7 @@ def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
         "name": name,
         "way": AGGREGATIONS[function] + (_WEIGHTED if name == OVERALL else ""),
         "heads": [
-            _head(function, best, results.plan.metric(label).scale.no_bias_value)
+            _head(function, best, _no_bias_values(results, label, name))
             for label, (_, best) in columns.items()
         ],
         "columns": list(columns),
@@ -288,16 +306,25 @@ def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
     }
 
 
-def _head(function: str, best: float, no_bias: float) -> str:
+def _no_bias_values(results: StudyResults, label: str, name: str) -> set[float]:
+    """Return the scores that mean no bias, of the queries of a set."""
+    names = results.plan.metric(label).query_sets if name == OVERALL else [name]
+    tables = [results.scores(label, part) for part in names]
+    return {float(table.attrs["best"][query]) for table in tables for query in table.columns[:-1]}
+
+
+def _head(function: str, best: float, no_bias: Collection[float]) -> str:
     """Say what a column of aggregated scores holds.
 
     Examples
     --------
-    >>> _head("bias_avg", 0.0, 1.0), _head("avg", 1.0, 1.0), _head("sum", 4.0, 1.0)
+    >>> _head("bias_avg", 0.0, {1.0}), _head("avg", 1.0, {1.0}), _head("sum", 4.0, {1.0})
     ('distance from 1', 'no bias: 1', 'no bias: 4 (sum)')
+    >>> _head("bias_avg", 0.0, {50.0, 25.0})
+    'distance from no bias'
     """
     if function == "bias_avg":
-        return f"distance from {no_bias:g}"
+        return f"distance from {min(no_bias):g}" if len(no_bias) == 1 else "distance from no bias"
     added_up = function in ("sum", "abs_sum") and best != 0
     return f"no bias: {best:g}{' (sum)' if added_up else ''}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -372,8 +372,8 @@ def dial_response(
     progress : bool, default=True
         Show a progress bar on a terminal when a metric takes more than two seconds.
     **model_params
-        `dim`, `noise` or `n_words` of :func:`make_biased_embeddings`. Fillers are left out, as
-        metrics do not see them.
+        `dim`, `noise` or `n_words` of :func:`make_biased_embeddings`. Fillers are made for metrics
+        that look at neighbours only, as others do not see them.
 
     Returns
     -------
@@ -420,12 +420,18 @@ def dial_response(
     if len(set(dial)) != len(dial) or len(dial) < 2:
         raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
     seeds = _seed_sequence(random_state).generate_state(check_positive_int("n_seeds", n_seeds))
-    models = list(
-        itertools.chain.from_iterable(_models(query, dial, int(s), **model_params) for s in seeds)
-    )
+    numbers = seeds.tolist()
+    per_seed = (_models(query, dial, seed, fillers=False, **model_params) for seed in numbers)
+    small = list(itertools.chain.from_iterable(per_seed))
     rows = []
     for metric, params in asked:
-        distances, note = _distances(metric, params, query, models, n_jobs, progress)
+        # Whole models of one seed after the other: all at once may need gigabytes.
+        batches: Iterable[Sequence[WordEmbeddingModel]] = [small]
+        if metric.needs_vocabulary:
+            batches = (_models(query, dial, seed, **model_params) for seed in numbers)
+        distances, note = _distances(metric, params, query, batches, n_jobs, progress)
+        if not len(distances):
+            distances = np.full(len(small), math.nan)
         curves = distances.reshape(len(seeds), len(dial))
         correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
         rows.append([*curves.mean(axis=0), correlation, note])
@@ -437,23 +443,28 @@ def _distances(
     metric: BaseMetric,
     params: Mapping[str, Any],
     query: Query,
-    models: Sequence[WordEmbeddingModel],
+    batches: Iterable[Sequence[WordEmbeddingModel]],
     n_jobs: int | None,
     progress: bool,
 ) -> tuple[Vectors, str]:
-    """Return one distance from no bias per model, and what to know about them."""
+    """Return one distance from no bias per model (none if it has no query), and what to know."""
     parts = metric.subqueries(query)
     if not parts:
         logger.warning("%r: %s", query.query_name, no_subquery(metric))
-        return np.full(len(models), math.nan), no_subquery(metric)
+        return np.empty(0), no_subquery(metric)
+    answers = []
     with without_logging("wefe.metrics", "wefe._answers"):  # the note tells
-        answers = run_all(metric, parts, models, params, n_jobs, progress)
-    scale = metric.scale(None, **params)
+        for models in batches:
+            answers += run_all(metric, parts, models, params, n_jobs, progress)
+    scales = [metric.scale(part, **params) for part in parts]
     notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
     reasons = [each.nan_reason for row in answers for each in row if each.nan_reason]
     if reasons:
-        notes.append(f"{len(reasons)} of {len(models) * len(parts)} scores are NaN: {reasons[0]}")
-    distances = [np.mean([scale.bias(each.score) for each in row]) for row in answers]
+        notes.append(f"{len(reasons)} of {len(answers) * len(parts)} scores are NaN: {reasons[0]}")
+    distances = [
+        np.mean([scale.bias(each.score) for scale, each in zip(scales, row, strict=True)])
+        for row in answers
+    ]
     return np.array(distances), "; ".join(notes)
 
 
@@ -469,16 +480,18 @@ def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
 
 
 def _models(
-    query: Query, dial: Sequence[float], seed: int, **model_params: Any
+    query: Query, dial: Sequence[float], seed: int, *, fillers: bool = True, **model_params: Any
 ) -> list[WordEmbeddingModel]:
     known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
     check_known("dial_response", model_params, known)
     reference = _Reference(query, **{**known, **model_params}, random_state=seed)
-    words = reference.query_words
-    return [
-        WordEmbeddingModel.from_arrays(words, reference.query_vectors(b), f"bias {b:g} ({seed})")
-        for b in dial
-    ]
+
+    def vectors(bias: float) -> tuple[list[str], Vectors]:
+        if fillers:
+            return reference.everything(bias)
+        return reference.query_words, reference.query_vectors(bias)
+
+    return [WordEmbeddingModel.from_arrays(*vectors(b), f"bias {b:g} ({seed})") for b in dial]
 
 
 def _as_list(metrics: Any) -> list[Any]:

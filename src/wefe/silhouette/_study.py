@@ -37,6 +37,8 @@ from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
+from wefe.models._neighbors import CHUNK_ROWS
+from wefe.models._passes import word_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._growth import UnequalLists
@@ -577,20 +579,33 @@ class _Task:
             "metric_params": hashed,
             "query": self.query.dict(),
             "model": self.model.name,
-            "vectors": _fingerprint(self.model, self.query, params.get("preprocessors")),
+            "vectors": _fingerprint(
+                self.model,
+                self.query,
+                params.get("preprocessors"),
+                whole=self.metric.needs_vocabulary,
+            ),
             **content,
         }
         # As it is after a way through a file: JSON has no tuples.
         return dict(json.loads(json.dumps(identity)))
 
 
-def _fingerprint(model: WordEmbeddingModel, query: Query, preprocessors: Any) -> str:
-    """Return a hash of the vectors of all words that the query may look up."""
+def _fingerprint(
+    model: WordEmbeddingModel, query: Query, preprocessors: Any, *, whole: bool = False
+) -> str:
+    """Return a hash of the vectors of all words that the query may look up, or of all there are."""
     asked = words_of([query], model.vocab_prefix, preprocessors)
     words = sorted(word for word in asked if word in model)
     vectors = np.ascontiguousarray(model.get_vectors(words))
     content = hashlib.sha256("\n".join([str(vectors.dtype), *words]).encode())
     content.update(vectors.tobytes())
+    if whole and model.held != "selected":
+        every = list(model.vocab)
+        content.update("\n".join(every).encode("utf-8", "surrogatepass"))
+        for start in range(0, len(every), CHUNK_ROWS):
+            rows = np.arange(start, min(start + CHUNK_ROWS, len(every)))
+            content.update(np.ascontiguousarray(word_rows(model, rows)).tobytes())
     return content.hexdigest()
 
 

@@ -306,11 +306,7 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
         for name in metric.query_sets
         for task, _ in results._scores_of(metric.label, name)
     ]
-    scales = {metric.label: metric.scale for metric in results.plan.metrics}
-    tidy["bias"] = [
-        scales[label].bias(score)
-        for label, score in zip(tidy["metric"], tidy["score"], strict=True)
-    ]
+    tidy["bias"] = (tidy["score"] - tidy["no_bias_value"]).abs()
     tidy["identity"] = pd.Series(asked, dtype=object)
     return tidy
 

@@ -475,6 +475,9 @@ class MetricEntry(Part):
 
         Every p-value is exact, and what is random has a seed.
         """
+        # SC-WEAT has one p-value per word, and results of studies have one per score.
+        if self.metric == "sc-weat" and not self.params.get("calculate_p_value"):
+            return dict(self.params)
         return {**usual_params(self.metric, self.params, random_state), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:

@@ -33,8 +33,8 @@ class Explored(NamedTuple):
         A row per word asked for and group: 'word', 'group', 'projection' towards it,
         'neighbor_share' and 'vocabulary_share' (of its neighbours, and of frequent words, that lean
         to it); and, the same for all groups, 'leans_to', 'direct_bias', 'percentile',
-        'proximity_bias', 'n_neighbors', 'nan_reason', 'status' and so on. A word without a page has
-        one row, without a group.
+        'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
+        A word without a page has one row, without a group.
     neighbors : DataFrame
         A row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
         'indirect_bias', 'biased'.
@@ -78,7 +78,7 @@ def explored(results: StudyResults) -> Explored | None:
         page = value.get("page") or {}
         place = {"model_name": task.model, **task.place}
         state = {
-            "nan_reason": value.get("nan_reason"),
+            "nan_reason": value.get("nan_reason") or page.get("nan_reason"),
             "status": outcome.status,
             "failure": outcome.reason,
             **{column: getattr(outcome, name) for column, name in _PROVENANCE.items()},

@@ -83,7 +83,10 @@ class ExploreEntry(Part):
     )
     k: int = Field(default=100, ge=1, description="Nearest neighbours of each of the words")
     theta: float = Field(
-        default=0.05, ge=0, description="A neighbour is biased if its indirect bias is above it"
+        default=0.05,
+        ge=0,
+        le=1,
+        description="A neighbour is biased if its indirect bias is above it",
     )
 
     @field_validator("criteria")
@@ -97,6 +100,14 @@ class ExploreEntry(Part):
         empty = [position for position, word in enumerate(value) if not word.strip()]
         if empty:
             raise PlacedError([((position,), "must not be empty") for position in empty])
+        padded = [position for position, word in enumerate(value) if word != word.strip()]
+        if padded:
+            raise PlacedError(
+                [
+                    ((at,), f"{value[at]!r} has blanks around it; write {value[at].strip()!r}")
+                    for at in padded
+                ]
+            )
         check_once(value)
         return value
 

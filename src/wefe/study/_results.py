@@ -14,13 +14,14 @@ from wefe._answers import Answer
 from wefe._checks import check_known
 from wefe._same_words import without_logging
 from wefe.aggregation import aggregate
+from wefe.metrics._registry import as_metric
 from wefe.ranking import (
     calculate_ranking_correlations,
     create_ranking,
     overall_scores,
     score_column,
 )
-from wefe.running import results_table, tidy_results
+from wefe.running import results_table, scale_of_answered, tidy_results
 from wefe.study._plan import OVERALL, Kind, Plan, Task
 
 if TYPE_CHECKING:
@@ -449,7 +450,19 @@ class StudyResults:
             query_set,
             len(planned.queries),
             [[(outcome.value or {}).get("warnings") for _, outcome in row] for row in rows],
+            [self._no_bias_value(metric, task) for task, _ in rows[0]],
         )
+
+    def _no_bias_value(self, metric: str, task: Task) -> float:
+        """Return the score of a query that means no bias."""
+        what = task.identity
+        try:
+            query = self.plan.queries[what["query"]]
+            scale = as_metric(what["metric"]).scale(query, **what["params"])
+        # A metric of somebody else may not be installed where results are read.
+        except (LookupError, TypeError, ValueError):
+            scale = self.plan.metric(metric).scale
+        return scale.no_bias_value
 
     @cached_property
     def _tables(self) -> dict[tuple[str, str], pd.DataFrame]:
@@ -470,7 +483,8 @@ class StudyResults:
         kept = table.loc[[label for label in table.index if label not in out]]
         function = self.plan.settings["aggregation"]["function"]
         with without_logging("wefe"):
-            aggregated = aggregate(kept, function, self.plan.metric(metric).scale)
+            scale = scale_of_answered(kept, self.plan.metric(metric).scale)
+            aggregated = aggregate(kept, function, scale)
         column = aggregated.columns[-1]
         whole = table.assign(**{column: aggregated[column]})
         whole.attrs = aggregated.attrs

@@ -536,9 +536,9 @@ def _run_explore(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, An
     model, forms = opened.model, what["preprocessors"]
     before = model if opened.original is None else opened.original
     word = what.get("word")
-    if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
-        return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
     try:
+        if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
+            return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
         # Of the original model, so that what a mitigation left along them shows.
         directions = bias_directions(before, what["criterion"], preprocessors=forms)
         if word is None:
@@ -553,8 +553,8 @@ def _run_explore(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, An
                 original=opened.original,
                 preprocessors=forms,
             ).to_dict()
-    except ValueError as error:  # no set is complete, or the word has no direction
-        return {"page": None, "nan_reason": str(error)}
+    except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
+        return {"page": None, "nan_reason": str(error.args[0])}
     # Names of the model are not kept, as another one with these vectors may share the page.
     plain = {key: part for key, part in page.items() if key not in ("model", "map", "map_method")}
     for rows in ("distribution", "extremes"):
