@@ -1,6 +1,13 @@
 """Fixtures for all tests: the toy model of the worked examples, and the real subset for checks."""
 
+import os
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # As many workers as cores: with as many threads each, they take half as long again. What they
+    # start inherits this.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 import numpy as np
 import pytest
