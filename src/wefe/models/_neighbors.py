@@ -625,7 +625,7 @@ def _scan(task: _Task, k: int, *, exact: bool = True) -> tuple[Rows, Cosines]:
         plain = (squares > 1e-30) & (squares < np.inf)
         undirected = np.empty(0, dtype=np.intp)
         # To scale the cosines is quicker than the vectors, unless there are many more of them.
-        scale_vectors = n_queries > 2 * dim or not plain.all()
+        scale_vectors = n_queries > dim or not plain.all()
         if scale_vectors:
             if not scaled.size:
                 scaled = np.empty((n_rows, dim), dtype=np.float32)
