@@ -16,6 +16,7 @@ from wefe.cli._measure import (
     open_encoders,
     open_model,
 )
+from wefe.cli._options import Lowercase, Offline, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_json, as_text
 
 if TYPE_CHECKING:
@@ -73,23 +74,10 @@ def audit(
     p_value_test: Annotated[
         Side, typer.Option(help="Which splits count in the permutation test.")
     ] = Side.right,
-    lowercase: Annotated[
-        bool,
-        typer.Option(help="Look up the lower-case form of words that are not found as they are."),
-    ] = True,
-    vocab_prefix: Annotated[
-        str, typer.Option(help="Put before each word, '/c/en/' for ConceptNet.")
-    ] = "",
-    offline: Annotated[
-        bool, typer.Option(help="Only what ships with the package; no download.")
-    ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    lowercase: Lowercase = True,
+    vocab_prefix: VocabPrefix = "",
+    offline: Offline = False,
+    trust_pickle: TrustPickle = False,
     layer: Annotated[int, typer.Option(help="Layer of encoders, -1 for the last.")] = -1,
     pooling: Annotated[
         Pooling, typer.Option(help="Pooling of encoders, as for 'wefe measure'.")

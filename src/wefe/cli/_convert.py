@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from wefe.cli._options import TrustPickle
+
 
 class Dtype(StrEnum):
     """How numbers are kept."""
@@ -40,13 +42,7 @@ def convert(
     skip_damaged: Annotated[
         bool, typer.Option("--skip-damaged", help="Leave out damaged lines, and count them.")
     ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    trust_pickle: TrustPickle = False,
 ) -> None:
     """Write vectors in the native format, which opens in milliseconds whatever its size.
 

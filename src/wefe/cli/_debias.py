@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wefe._checks import check_known
+from wefe.cli._options import TrustPickle
 from wefe.cli._output import as_text
 
 logger = logging.getLogger(__name__)
@@ -73,13 +74,7 @@ def debias(
         bool,
         typer.Option(help="Only words that ship with the package: 218 gender-specific ones."),
     ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    trust_pickle: TrustPickle = False,
 ) -> None:
     """Mitigate the bias of a file of vectors, and write the result to another file.
 

@@ -19,6 +19,7 @@ import typer
 from wefe._checks import check_share
 from wefe._visible import HIDDEN, visible
 from wefe.cli._measure import is_there, open_model, short, split_name
+from wefe.cli._options import Lowercase, Offline, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_text
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def explore(
         ),
     ] = "",
     seed: Annotated[
-        int, typer.Option(min=0, help="Of t-SNE and UMAP, and of intervals for --statistic.")
+        int, typer.Option(min=0, help="Of UMAP, and of intervals for --statistic.")
     ] = 0,
     out: Annotated[
         Path | None,
@@ -168,23 +169,10 @@ def explore(
             "they are: a spreadsheet may take one that begins with '=' or '@' for a formula."
         ),
     ] = Format.table,
-    lowercase: Annotated[
-        bool,
-        typer.Option(help="Look up the lower-case form of words that are not found as they are."),
-    ] = True,
-    vocab_prefix: Annotated[
-        str, typer.Option(help="Put before each word, '/c/en/' for ConceptNet.")
-    ] = "",
-    offline: Annotated[
-        bool, typer.Option(help="Only what ships with the package; no download.")
-    ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    lowercase: Lowercase = True,
+    vocab_prefix: VocabPrefix = "",
+    offline: Offline = False,
+    trust_pickle: TrustPickle = False,
 ) -> None:
     """Look at words and directions: where a bias sits, not only how large it is.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wefe._checks import check_choice
+from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_json, as_text, number_text
 
 if TYPE_CHECKING:
@@ -134,20 +135,13 @@ def measure(
             "direction, large effects of tiny biases. 'wefe audit' has the details.",
         ),
     ] = False,
-    lowercase: Annotated[
-        bool,
-        typer.Option(help="Look up the lower-case form of words that are not found as they are."),
-    ] = True,
+    lowercase: Lowercase = True,
     normalize: Annotated[bool, typer.Option(help="Scale vectors to unit length first.")] = False,
     lost_vocabulary_threshold: Annotated[
         float, typer.Option(help="A query that loses a larger share of a set's words is NaN.")
     ] = 0.2,
-    vocab_prefix: Annotated[
-        str, typer.Option(help="Put before each word, '/c/en/' for ConceptNet.")
-    ] = "",
-    offline: Annotated[
-        bool, typer.Option(help="Only queries whose words ship with the package; no download.")
-    ] = False,
+    vocab_prefix: VocabPrefix = "",
+    offline: OfflineQueries = False,
     subwords: Annotated[
         Subwords | None,
         typer.Option(
@@ -156,13 +150,7 @@ def measure(
             "refuse.",
         ),
     ] = None,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    trust_pickle: TrustPickle = False,
     layer: Annotated[
         int,
         typer.Option(

@@ -21,6 +21,7 @@ from wefe.cli._measure import (
     open_model,
     split_name,
 )
+from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,23 +133,10 @@ def silhouette(
             "weat.ddof=1. Repeat for several."
         ),
     ] = [],  # noqa: B006
-    lowercase: Annotated[
-        bool,
-        typer.Option(help="Look up the lower-case form of words that are not found as they are."),
-    ] = True,
-    vocab_prefix: Annotated[
-        str, typer.Option(help="Put before each word, '/c/en/' for ConceptNet.")
-    ] = "",
-    offline: Annotated[
-        bool, typer.Option(help="Only queries whose words ship with the package; no download.")
-    ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            help="Open gensim's own files, which can run any code their author put there.",
-        ),
-    ] = False,
+    lowercase: Lowercase = True,
+    vocab_prefix: VocabPrefix = "",
+    offline: OfflineQueries = False,
+    trust_pickle: TrustPickle = False,
     layer: Annotated[int, typer.Option(help="Layer of encoders, -1 for the last.")] = -1,
     pooling: Annotated[
         Pooling, typer.Option(help="Pooling of encoders, as for 'wefe measure'.")

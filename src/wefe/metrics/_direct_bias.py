@@ -12,8 +12,8 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_positive_int, found
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, case_of
-from wefe.metrics._direction import BiasSubspace, bias_subspace
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, mean_unit, unit
+from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
 from wefe.metrics._word_counts import WordCounts, n_cases_of
@@ -44,11 +44,7 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     >>> direct_bias_by_word([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
     array([0.6, 0. ])
     """
-    basis = as_vectors("directions", directions)
-    if len(basis) == 1:
-        basis = unit("directions", basis)
-    elif not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
-        raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
+    basis = orthonormal(directions)
     lengths = np.linalg.norm(unit("words", words) @ basis.T, axis=1)
     return np.asarray(np.minimum(lengths, 1.0))
 

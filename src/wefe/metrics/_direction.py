@@ -148,3 +148,13 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
             "is no direction towards it."
         )
     return np.asarray(means / lengths)
+
+
+def orthonormal(directions: npt.ArrayLike) -> Vectors:
+    """Return directions of shape (n_directions, dim); a single one is scaled to unit length."""
+    basis = as_vectors("directions", np.atleast_2d(np.asarray(directions, dtype=np.float64)))
+    if len(basis) == 1:
+        return unit("directions", basis)
+    if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
+        raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
+    return basis

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
+from wefe.metrics._direction import orthonormal
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit
 
 # What is left of a unit vector without the bias subspace has no direction if its squared length is
 # below this; of vectors in float32 more than that is rounding noise.
@@ -105,16 +106,6 @@ def indirect_bias_from_cosines(
     c, p, q = (np.asarray(each, dtype=np.float64) for each in (cosines, along_first, along_second))
     both = (p * q).sum(axis=-1)
     return _share_lost(c, c - both, 1 - (p * p).sum(axis=-1), 1 - (q * q).sum(axis=-1))
-
-
-def orthonormal(directions: npt.ArrayLike) -> Vectors:
-    """Return directions of shape (n_directions, dim); a single one is scaled to unit length."""
-    basis = as_vectors("directions", np.atleast_2d(np.asarray(directions, dtype=np.float64)))
-    if len(basis) == 1:
-        return unit("directions", basis)
-    if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):
-        raise ValueError("directions must be orthonormal; bias_subspace(...).directions are.")
-    return basis
 
 
 def _products(left: Vectors, right: Vectors) -> Vectors:

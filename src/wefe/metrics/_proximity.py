@@ -15,9 +15,9 @@ from wefe._checks import check_choice, check_positive_int, check_sequence, check
 from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, case_of
 from wefe.metrics._direct_bias import _DIRECTIONS, _subspace
-from wefe.metrics._direction import ROUNDING, group_directions
+from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
 from wefe.metrics._geometry import Vectors, unit
-from wefe.metrics._indirect_bias import indirect_bias_from_cosines, orthonormal
+from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.metrics._pairs import paired_vectors
 from wefe.metrics._registry import register
 from wefe.metrics._word_counts import WordCounts, n_cases_of
