@@ -229,7 +229,7 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
         yield Figure(
             f"extremes-{position}",
             f"Words that lie farthest towards each group of {name}, in {labels}: their cosine with "
-            "the direction towards it. Words to which a group rightly belongs are left out.",
+            "the direction towards it. Words that the criterion lists are left out.",
             f"Bars of the farthest words of {listed(groups)}. The longest is {cut(first['word'])}, "
             f"{first['projection']:.3f} towards {first['group']} in {cut(first['model'])}.",
             _as_data(plot_extremes(extremes, groups=groups)),
