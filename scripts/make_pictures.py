@@ -76,7 +76,7 @@ def demo() -> go.Figure:
 
 
 def silhouettes() -> go.Figure:
-    """Bias silhouettes of the study in docs/silhouette.md."""
+    """Bias silhouettes of the study in docs/guide/silhouette.md."""
     model = load_test_model()
     gender = load_criterion("gender", offline=True)
     study = silhouette_study(

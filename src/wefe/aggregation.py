@@ -16,6 +16,8 @@ from wefe._checks import check_choice, found
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import list_metrics
 
+__all__ = ["aggregate"]
+
 logger = logging.getLogger(__name__)
 
 Aggregation: TypeAlias = (

@@ -27,6 +27,21 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.words import Preprocessor, Preprocessors, check_preprocessors, variants
 
+__all__ = [
+    "EmbeddedQuery",
+    "EmbeddedSet",
+    "Lookup",
+    "UnanswerableError",
+    "UnusableVectorError",
+    "definitional_vectors",
+    "embed_query",
+    "embed_tuples",
+    "get_embeddings_from_query",
+    "get_embeddings_from_set",
+    "get_embeddings_from_sets",
+    "get_embeddings_from_tuples",
+]
+
 logger = logging.getLogger(__name__)
 
 EmbeddingDict: TypeAlias = dict[str, FloatArray]

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from wefe._checks import check_known, check_sequence, check_word_set, found
 
+__all__ = ["Query"]
+
 Cardinality: TypeAlias = int | Literal["n"]
 Template: TypeAlias = tuple[Cardinality, Cardinality]
 WordSet: TypeAlias = tuple[str, ...]

@@ -14,6 +14,8 @@ import pandas as pd
 from wefe._checks import check_bool, check_choice, check_sequence, found
 from wefe.aggregation import Best, best_of_heading, heading, metric_of_heading
 
+__all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
+
 logger = logging.getLogger(__name__)
 
 TieMethod: TypeAlias = Literal["average", "min", "max", "first", "dense"]

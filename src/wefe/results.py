@@ -9,6 +9,8 @@ from typing import Any
 from wefe.embeddings import EmbeddedQuery, EmbeddedSet
 from wefe.query import Query
 
+__all__ = ["MetricResult", "WordUse"]
+
 
 @dataclass(frozen=True)
 class WordUse:

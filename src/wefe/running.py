@@ -20,6 +20,8 @@ from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 
+__all__ = ["generate_subqueries_from_queries_list", "run_queries", "tidy_results"]
+
 logger = logging.getLogger(__name__)
 
 _TIDY_COLUMNS = [

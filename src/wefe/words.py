@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
+__all__ = ["Preprocessor", "preprocess_word", "variants"]
+
 
 class Preprocessor(TypedDict, total=False):
     """Options of one preprocessor; the empty dictionary leaves words as they are."""

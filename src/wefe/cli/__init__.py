@@ -11,10 +11,19 @@ from typing import Annotated, NoReturn
 import typer
 
 
-def main() -> None:
-    """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    import sqlite3
+def application() -> typer.Typer:
+    """Return the commands, with the help of each.
 
+    Returns
+    -------
+    typer.Typer
+        What `main` runs, and what the reference of the commands is made of.
+
+    Examples
+    --------
+    >>> len(application().registered_commands)
+    13
+    """
     from wefe.cli import (
         _audit,
         _check,
@@ -29,9 +38,6 @@ def main() -> None:
         _silhouette,
     )
 
-    _log_each_message_once()
-    # So that what is being written is removed, as with Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     app = typer.Typer(
         name="wefe",
         help="Measure how biased word embeddings are, and how they rank.\n\n"
@@ -59,8 +65,18 @@ def main() -> None:
     app.command("convert")(_convert.convert)
     app.command("datasets")(_datasets.datasets)
     app.callback(invoke_without_command=True)(_top)
+    return app
+
+
+def main() -> None:
+    """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
+    import sqlite3
+
+    _log_each_message_once()
+    # So that what is being written is removed, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        app()
+        application()()
     except (ValueError, TypeError, OSError, ImportError) as error:
         # For whoever mends wefe: the place where it happened.
         if os.environ.get("WEFE_TRACEBACK"):
