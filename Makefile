@@ -1,4 +1,9 @@
-.PHONY: test check format benchmarks
+.PHONY: develop test check format docs coverage benchmarks dist
+
+develop:         ## an environment for development in .venv, in one command
+	python3 -m venv .venv
+	.venv/bin/pip install -e ".[dev]"
+	.venv/bin/pre-commit install
 
 test:            ## all tests and doctests
 	pytest -n auto
@@ -7,10 +12,22 @@ check:           ## what CI checks after the tests
 	ruff check .
 	ruff format --check .
 	mypy
+	python scripts/check_docstrings.py
 
 format:          ## what a machine can mend
 	ruff check --fix .
 	ruff format .
 
-benchmarks:      ## ratios against straightforward loops, measured here and now
-	for script in benchmarks/bench_*.py; do python $$script; done
+docs:            ## the site, in docs/_build/html; warnings are errors, links are checked
+	sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	python scripts/check_links.py docs/_build/html
+
+coverage:        ## lines and branches that the tests reach, at least 95 % of them
+	pytest -n auto --cov --cov-report=term
+
+benchmarks:      ## the whole table of ratios, measured here and now
+	python -m benchmarks
+
+dist:            ## wheel and source distribution, in dist/
+	python -m build
+	twine check --strict dist/*

@@ -1,5 +1,6 @@
 """How Sphinx makes the site of these pages. Nothing here needs a network."""
 
+import inspect
 import os
 import sys
 from datetime import date
@@ -10,6 +11,10 @@ sys.path.insert(0, str(HERE / "_ext"))
 # Encoders of examples are taken from the environment, never fetched.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
+
+from docutils import nodes  # noqa: E402
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
+from public_names import public_objects  # noqa: E402
 
 import wefe  # noqa: E402
 
@@ -25,7 +30,9 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
+    "browser_math",
     "live_figures",
+    "example_report",
     "command_line",
     "api_reference",
 ]
@@ -36,11 +43,13 @@ exclude_patterns = [
     "reference/generated/top_level.rst",
 ]
 nitpicky = True
+# Their pages are elsewhere, and a build needs no network.
+nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|pandas|sklearn|plotly|joblib|torch)\..*")]
 
 # Pages
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-# Formulas are drawn by the browser itself: no script from elsewhere.
+html_math_renderer = "browser"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -50,7 +59,13 @@ autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 default_role = "literal"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
+# Types that are classes of ours become links.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+DEFAULT_LINKS.clear()  # to the pages of Python and numpy
+numpydoc_xref_aliases = {
+    name.rpartition(".")[2]: name for name, thing in public_objects() if inspect.isclass(thing)
+}
 
 # Looks
 html_theme = "pydata_sphinx_theme"
@@ -58,6 +73,7 @@ html_title = f"wefe {release}"
 html_static_path = ["_static"]
 html_css_files = ["wefe.css"]
 html_show_sourcelink = False
+html_sidebars = {"index": [], "quickstart": []}
 html_theme_options = {
     "logo": {"text": "wefe"},
     "show_prev_next": True,
@@ -69,3 +85,14 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def _trim_blocks(_app, doctree):
+    # Doctests want an empty line after the last output; readers do not.
+    for block in doctree.findall(nodes.literal_block):
+        block[:] = [nodes.Text(block.astext().rstrip("\n"))]
+
+
+def setup(app):
+    """Connect what is too small for an extension of its own."""
+    app.connect("doctree-read", _trim_blocks)

@@ -30,7 +30,7 @@ def pages() -> Iterator[tuple[str, str]]:
         kinds: dict[str, list[str]] = {"Classes": [], "Exceptions": [], "Functions": [], "Data": []}
         for name in names_of(room):
             kinds[_kind(getattr(module, name))].append(f"{room}.{name}")
-            yield f"{room}.{name}", _name_page(room, name, getattr(module, name))
+            yield _file_of(f"{room}.{name}"), _name_page(room, name, getattr(module, name))
         text = f"{_title(room)}.. automodule:: {room}\n   :no-members:\n\n"
         for kind, names in kinds.items():
             if names:
@@ -73,9 +73,17 @@ def _table(names: list[str], toctree: bool = False) -> str:
     )
     text = f".. autosummary::\n   :nosignatures:\n\n{listed}\n"
     if toctree:
-        listed = "".join(f"   {name.rpartition('.')[2]} </{FOLDER}/{name}>\n" for name in names)
+        listed = "".join(
+            f"   {name.rpartition('.')[2]} </{FOLDER}/{_file_of(name)}>\n" for name in names
+        )
         text += f".. toctree::\n   :hidden:\n\n{listed}\n"
     return text
+
+
+def _file_of(name: str) -> str:
+    """Return a name of a page that differs from others by more than capitals: ECT and ect."""
+    is_plain = name in rooms() or name != name.lower()
+    return name if is_plain else f"{name}-function"
 
 
 def _title(name: str) -> str:

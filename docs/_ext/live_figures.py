@@ -75,6 +75,8 @@ class PlotlyFigure(SphinxDirective):
         """Return the figure and its caption."""
         if "alt" not in self.options:
             raise self.error("a figure needs :alt:, for readers who do not see it")
+        if any(line.startswith(":") for line in self.content):
+            raise self.error("an option of a figure stands on one line, above its caption")
         pages = self.env.temp_data.setdefault("live_figures", PageCode())
         above = Path(self.get_source_info()[0]).read_text("utf-8").splitlines()[: self.lineno]
         try:
