@@ -53,7 +53,18 @@ def score_column(
     Returns
     -------
     DataFrame of shape (n_models, 1)
-        What `create_ranking` takes beside the tables of `run_queries`.
+        What :func:`create_ranking` takes beside the tables of :func:`wefe.running.run_queries`.
+
+    Raises
+    ------
+    TypeError
+        If `scores` are no numbers, or `best` is neither a string nor a number.
+    ValueError
+        If `best` is another string, or not finite.
+
+    See Also
+    --------
+    wefe.quality.quality_ranking : Such a column from benchmarks of quality.
 
     Examples
     --------
@@ -109,7 +120,19 @@ def create_ranking(
     TypeError
         If an element is no DataFrame.
     ValueError
-        If a table has no aggregated column.
+        If there is no table, a table has no aggregated column or names a model twice, or it comes
+        from a file and its heading does not tell what ranks it.
+
+    See Also
+    --------
+    score_column : External scores, as a table to be ranked.
+    calculate_ranking_correlations : How far rankings agree.
+    wefe.plotting.plot_ranking : Draw a ranking.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, sections 3.2 and 4.2.
 
     Examples
     --------
@@ -166,6 +189,20 @@ def overall_scores(
     DataFrame of shape (n_models, 1)
         Weighted mean per model; NaN for a model that lacks one of the scores.
 
+    Raises
+    ------
+    TypeError
+        If an element is no DataFrame.
+    ValueError
+        If there is no table, one has no aggregated column, they are of several metrics or
+        aggregations, or differ in what is better; or if weights are wanted and not given, of the
+        wrong number, negative, or all 0.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, section 4.2.
+
     Examples
     --------
     >>> gender = score_column({"w2v": 0.2}, "WEAT", best=0)
@@ -221,7 +258,7 @@ def calculate_ranking_correlations(
     Parameters
     ----------
     rankings : DataFrame of shape (n_models, n_rankings)
-        What `create_ranking` returns.
+        What :func:`create_ranking` returns.
     method : {'spearman', 'kendall', 'pearson'} or callable, default='spearman'
         As in `pandas.DataFrame.corr`; 'kendall' is tau-b.
 
@@ -229,9 +266,21 @@ def calculate_ranking_correlations(
     -------
     DataFrame of shape (n_rankings, n_rankings)
         In [-1, 1]; NaN for a pair of rankings that have fewer than 3 models in common. With few
-        models even a high correlation may be chance: for 7 models 0.75 has p = 0.052.
-        `attrs['n_models']` says how many there are, in the pair with the fewest, and
-        `attrs['n_models_of_pairs']` (ranking -> ranking -> number) how many in each.
+        models even a high correlation may be chance: for 7 models a Spearman correlation of 0.75
+        has p = 0.052 by the t-test (two-sided), 0.066 if all orders are counted. `attrs['n_models']` says how
+        many there are, in the pair with the fewest, and `attrs['n_models_of_pairs']` (ranking ->
+        ranking -> number) how many in each.
+
+    Raises
+    ------
+    TypeError
+        If `rankings` is no DataFrame.
+    ValueError
+        If `method` is unknown.
+
+    See Also
+    --------
+    wefe.plotting.plot_ranking_correlations : Draw them.
 
     Examples
     --------

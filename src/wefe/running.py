@@ -131,6 +131,18 @@ def run_queries(
     TypeError, ValueError
         If an argument is of the wrong kind, or a query does not fit the metric.
 
+    See Also
+    --------
+    tidy_results : One row per model and query, with all that is known about each score.
+    wefe.ranking.create_ranking : Rank the models.
+    wefe.plotting.plot_queries_results : Draw the table.
+    wefe.study.Study : Many metrics, with a record of everything.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, section 3.2.
+
     Examples
     --------
     >>> from wefe import load_test_model
@@ -215,6 +227,15 @@ def generate_subqueries_from_queries_list(
         Without repetitions: queries with the same words occur once (WEFE paper, section 3.2). A
         query without any fitting subquery is named in the log.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an element is no query, or there is no metric of that name.
+
+    See Also
+    --------
+    wefe.query.Query.get_subqueries : Those of one query, for any template.
+
     Examples
     --------
     >>> query = Query([["she"], ["he"]], [["math"], ["art"]])
@@ -267,16 +288,28 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns 'model_name', 'query_name', 'metric', 'score', 'score_lower', 'score_upper' and
-        'score_se' (bounds of the bootstrap interval over words, and the standard error; NaN unless
-        `n_bootstrap` was given), 'no_bias_value' (the score that means that no bias was measured),
-        'p_value' (NaN unless the metric was asked for one),
-        'p_value_lower' and 'p_value_upper' (what encloses it), 'p_value_test' (its side),
-        'p_value_method' ('exact'; 'bounds', guaranteed; 'approximate', then the two are a 99 %
-        confidence interval), 'words_used' and 'words_lost' (numbers over all sets of the query; NA
-        for a metric that does not tell), 'nan_reason' and 'interval_nan_reason' (why a score has no
-        interval that was asked for). Rows and columns that were renamed have
-        no record; the log names them.
+        Its columns are
+
+        - 'model_name', 'query_name', 'metric', 'score';
+        - 'score_lower', 'score_upper' and 'score_se': bounds of the bootstrap interval over words,
+          and the standard error; NaN unless `n_bootstrap` was given;
+        - 'no_bias_value': the score that means that no bias was measured;
+        - 'p_value': NaN unless the metric was asked for one; 'p_value_lower' and 'p_value_upper':
+          what encloses it; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds',
+          guaranteed; or 'approximate', then the two are a 99 % confidence interval;
+        - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
+          does not tell;
+        - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
+          though one was asked for; None otherwise;
+        - 'warnings': what an audit found, between bars; '' if nothing, None without ``audit=True``.
+
+        Rows and columns of `results` that were renamed have no record; the log names them.
+
+    Raises
+    ------
+    TypeError
+        If `results` is no DataFrame of :func:`run_queries`, or lost its `attrs`, as a file does
+        not keep them.
 
     Examples
     --------
@@ -288,8 +321,8 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     """
     if not isinstance(results, pd.DataFrame) or "records" not in results.attrs:
         raise TypeError(
-            "results must be a DataFrame of run_queries, with its attrs (a file does not keep "
-            f"them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
+            "results must be a DataFrame of run_queries, with its attrs (most files do not "
+            f"keep them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
         )
     records, models, queries = results.attrs["records"], set(results.index), set(results.columns)
     # A table of the aggregated column alone stands for all queries.

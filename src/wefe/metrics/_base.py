@@ -55,6 +55,22 @@ class Scale:
         Smallest and largest possible score; infinite where there is no bound.
     no_bias_value : float
         The score that means that no bias was measured.
+
+    See Also
+    --------
+    wefe.metrics.BaseMetric.scale : where one gets it.
+
+    Examples
+    --------
+    MAC is a distance, and 1 means that no bias was measured, so that neither the smallest nor the
+    largest score is the best one:
+
+    >>> from wefe.metrics import MAC
+    >>> scale = MAC().scale()
+    >>> scale
+    Scale(label='MAC', value_range=(0.0, 2.0), no_bias_value=1.0)
+    >>> sorted([0.7, 1.2, 0.95], key=scale.bias)
+    [0.95, 1.2, 0.7]
     """
 
     label: str
@@ -65,7 +81,18 @@ class Scale:
         """Distance from the value that means no bias: the order "less biased than".
 
         A score is less biased than another one if this is smaller (WEFE paper, section 3.1: for
-        WEAT and RND |x| <= |y|, for RNSB x <= y; ECT is better when higher, MAC when nearer to 1).
+        WEAT and RND ``|x| <= |y|``, for RNSB ``x <= y``; ECT is better when higher, MAC when nearer
+        to 1).
+
+        Parameters
+        ----------
+        scores : float, ndarray, Series or DataFrame
+            Scores on this scale.
+
+        Returns
+        -------
+        float, or as `scores`
+            ``abs(scores - no_bias_value)``, at least 0; NaN where a score is NaN.
 
         Examples
         --------
@@ -79,16 +106,43 @@ class Scale:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What :meth:`BaseMetric._compute` returns when it has more to say than one number.
+    """What `_compute` of a metric returns when it has more to say than one number.
 
     Attributes
     ----------
     values : dict
         The result dictionary after 'query_name', 'result' first, in its documented order.
     nan_reason : str or None
-        Why 'result' is NaN.
+        Why 'result' is NaN; None if it is a number. Without a reason a NaN gets a general one.
     details : dict
         What goes on the `details` attribute of the result.
+
+    See Also
+    --------
+    wefe.metrics.BaseMetric : what it is returned to.
+    wefe.results.MetricResult : what users get.
+
+    Examples
+    --------
+    A metric that says what each word contributes:
+
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import BaseMetric, Measurement, association
+    >>> class Leaning(BaseMetric):
+    ...     metric_template = (1, 2)
+    ...     metric_name = "Leaning"
+    ...     metric_short_name = "LEAN"
+    ...
+    ...     def _compute(self, targets, attributes):
+    ...         (words,), (a, b) = targets, attributes
+    ...         s = association(words.vectors, a.vectors, b.vectors)
+    ...         by_word = dict(zip(words.words, s.tolist()))
+    ...         score = float(s.mean())
+    ...         return Measurement({"result": score, "lean": score}, details={"by_word": by_word})
+    >>> query = Query([["nurse", "engineer"]], [["she", "woman"], ["he", "man"]])
+    >>> result = Leaning().run_query(query, load_test_model())
+    >>> list(result), list(result.details["by_word"])
+    (['query_name', 'result', 'lean'], ['nurse', 'engineer'])
     """
 
     values: Mapping[str, Any]
@@ -99,11 +153,12 @@ class Measurement:
 class BaseMetric:
     """Base class of the metrics.
 
-    A metric declares three facts, and three more if they differ from the defaults.
+    A metric declares the first three of these attributes, and more of them where they differ from
+    the defaults.
 
     Attributes
     ----------
-    metric_template : tuple
+    metric_template : tuple of (int or 'n')
         Number of target and of attribute sets of the queries it answers; 'n' for any number.
     metric_name, metric_short_name : str
         Its name, and the acronym that heads columns.
@@ -127,9 +182,35 @@ class BaseMetric:
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
 
+    See Also
+    --------
+    wefe.metrics.register : makes a metric known by its name.
+    wefe.running.run_queries : many queries and models.
+
     Notes
     -----
-    Either define `_compute` (words are looked up for you) or override `run_query` as a whole.
+    Either define ``_compute(targets, attributes)`` or override `run_query` as a whole. For
+    `_compute` words are looked up: it gets two sequences of :class:`wefe.embeddings.EmbeddedSet`,
+    whose `vectors` have shape (n_words, dim), and returns a number or a
+    :class:`wefe.metrics.Measurement`. It is called only if every set kept enough of its words.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import BaseMetric, association
+    >>> class LargestLean(BaseMetric):
+    ...     metric_template = (1, 2)
+    ...     metric_name = "Largest Lean"
+    ...     metric_short_name = "LL"
+    ...     value_range = (0.0, 2.0)
+    ...
+    ...     def _compute(self, targets, attributes):
+    ...         (words,), (a, b) = targets, attributes
+    ...         return abs(association(words.vectors, a.vectors, b.vectors)).max()
+    >>> query = Query([["nurse", "engineer"]], [["she", "woman"], ["he", "man"]])
+    >>> result = LargestLean().run_query(query, load_test_model())
+    >>> list(result), 0 < result["ll"] < 2
+    (['query_name', 'result', 'll'], True)
     """
 
     metric_template: ClassVar[Template]
@@ -167,8 +248,20 @@ class BaseMetric:
         Returns
         -------
         MetricResult
-            A dictionary with 'query_name', 'result' and what the metric adds. NaN, with the
-            reason in its attribute `nan_reason`, if the query cannot be answered.
+            A dictionary with 'query_name', 'result' and what the metric adds. 'result' is NaN, with
+            the reason in the attribute `nan_reason`, if the query cannot be answered: a set lost
+            more words than `lost_vocabulary_threshold` allows, or the score is undefined.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, an option is unknown or of a wrong type, or
+            the metric does not declare what it has to.
+        ValueError
+            If the query has other numbers of sets than the metric takes, or an option has no such
+            value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector; it is a ValueError, too.
         """
         return self._run(query, model, lookup)
 
@@ -182,15 +275,45 @@ class BaseMetric:
             Lost words change these sizes, and so perhaps the range a little.
         **params
             Parameters that `run_query` is called with; some select another score.
+
+        Returns
+        -------
+        Scale
+            What heads columns, the smallest and largest score, and the score that means that no
+            bias was measured.
         """
         return Scale(self.metric_short_name, self.value_range, self.no_bias_value)
 
     def accepts(self, query: Query) -> bool:
-        """Tell whether a query has the shape that the metric asks for."""
+        """Tell whether a query has the shape that the metric asks for.
+
+        Parameters
+        ----------
+        query : Query
+            Any query; its words do not matter.
+
+        Returns
+        -------
+        bool
+            True if its numbers of target and of attribute sets fit `metric_template`, where 'n'
+            stands for any number from `metric_template_minimum` on.
+        """
         return query.satisfies(self.metric_template, self.metric_template_minimum)
 
     def subqueries(self, query: Query) -> list[Query]:
-        """Return the query if the metric accepts it, otherwise its subqueries that fit."""
+        """Return the query if the metric accepts it, otherwise its subqueries that fit.
+
+        Parameters
+        ----------
+        query : Query
+            Any query.
+
+        Returns
+        -------
+        list of Query
+            The query alone, or all combinations of its sets that have the metric's template (see
+            :meth:`wefe.query.Query.get_subqueries`); empty if it has too few sets.
+        """
         if self.accepts(query):
             return [query]
         parts = query.get_subqueries(self.metric_template, self.metric_template_minimum)

@@ -37,7 +37,23 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]: |cos(w, g)| for one direction, the length of the projection for several.
+        In [0, 1]: ``|cos(w, g)|`` for one direction g, the length of the projection of the unit
+        vector for several.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, the dimensions do not fit, or several
+        directions are not orthonormal.
+
+    See Also
+    --------
+    wefe.metrics.direct_bias : the mean over the words.
+    wefe.metrics.bias_subspace : where directions come from.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, section 5.2, for one direction.
 
     Examples
     --------
@@ -50,26 +66,41 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
 
 
 def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
-    """Direct bias of words along a bias direction or subspace.
+    """Direct bias: how much of the words lies along a bias direction or subspace.
 
     Parameters
     ----------
     words : array-like of shape (n_words, dim)
         Words that should be neutral.
     directions : array-like of shape (n_directions, dim)
-        Orthonormal directions, for example ``bias_subspace(...).directions``.
+        Orthonormal directions, for example ``bias_subspace(...).directions``; a single one may
+        have any length.
     c : float, default=1.0
-        Strictness, at least 0: the exponent of |cos(w, g)|. At 0 every word that is not exactly
-        orthogonal counts as fully biased; larger values forgive small projections.
+        Strictness, at least 0: the exponent of ``|cos(w, g)|``. At 0 every word that is not exactly
+        orthogonal counts as fully biased; larger values forgive small projections. Scores of
+        different `c` cannot be compared.
 
     Returns
     -------
     float
-        Mean of |cos(w, g)|^c, in [0, 1]; 0 if no association was measured.
+        Mean of ``|cos(w, g)|^c`` over the words, in [0, 1]; 0 if no association was measured. For
+        several directions the length of the projection stands for the cosine.
+
+    Raises
+    ------
+    ValueError
+        If `c` is negative or no finite number, an array is empty, not finite or has a zero row, or
+        several directions are not orthonormal.
+
+    See Also
+    --------
+    wefe.metrics.direct_bias_by_word : word by word, without the exponent.
+    wefe.metrics.indirect_bias : what the direction does to the similarity of two words.
 
     References
     ----------
-    Bolukbasi et al., NeurIPS 2016, section 5.2.
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, section 5.2.
 
     Examples
     --------
@@ -83,10 +114,13 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 
 @register
 class DirectBias(BaseMetric):
-    """Direct bias; :func:`direct_bias` holds the mathematics.
+    """Direct bias; :func:`wefe.metrics.direct_bias` holds the mathematics.
 
     The target sets define the bias direction, paired by position; the attribute set holds words
     that should be neutral to it, for example professions. A pair that lost a word is left out.
+
+    The score says nothing of the bias where one direction does not represent the pairs: look at
+    ``details["subspace"].explained_variance_ratio``.
 
     References
     ----------
@@ -131,9 +165,9 @@ class DirectBias(BaseMetric):
         model : WordEmbeddingModel
             The model to be measured.
         c : float, default=1.0
-            Strictness; see :func:`direct_bias`.
+            Strictness, at least 0; see :func:`direct_bias`.
         n_components : int, default=1
-            Dimensions of the bias subspace.
+            Dimensions of the bias subspace; at most as many as the pairs span.
         direction : {'pca', 'means'}, default='pca'
             'pca': principal directions of the centred pairs. 'means': the difference of the means
             of two target sets, which need not be paired then; a single direction.
@@ -144,9 +178,24 @@ class DirectBias(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'direct_bias', and 'word_values': word -> cosine with the
-            direction (signed, positive towards the first target set), or length of the projection
-            if there are several. `details` has 'subspace' and 'pairs'.
+            'query_name', 'result', 'direct_bias' (both the score, in [0, 1]), and 'word_values':
+            word -> cosine with the direction, in [-1, 1] and positive towards the first target set,
+            or length of the projection, in [0, 1], if there are several. `details` has 'subspace',
+            a :class:`BiasSubspace`, and, of 'pca', 'pairs': the pairs used. NaN if there is no
+            direction, as all pairs, or both means, are equal.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two or more target sets and one attribute set, an option has no
+            such value, or 'means' is asked for more than two sets or one component.
+        UnanswerableError
+            If target sets have different sizes, or the pairs span fewer directions than
+            `n_components`.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run(
             query,

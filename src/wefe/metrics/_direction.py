@@ -25,9 +25,28 @@ class BiasSubspace:
     ----------
     directions : ndarray of shape (n_components, dim)
         Orthonormal; each points from the second set to the first.
-    explained_variance_ratio : ndarray
-        Share of the variance of the centred tuples along each of *all* principal directions. If
-        the first few do not dominate, they do not represent the tuples.
+    explained_variance_ratio : ndarray of shape (min(n_sets * n_tuples, dim),)
+        Share of the variance of the centred tuples along each of *all* principal directions, the
+        largest first, with a sum of 1. If the first few do not dominate, they do not represent the
+        tuples.
+
+    See Also
+    --------
+    wefe.metrics.bias_subspace : makes it of vectors.
+    wefe.metrics.DirectBias : has it in the `details` of its results.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.metrics import bias_subspace
+    >>> model = load_test_model()
+    >>> women = [model[word] for word in ("she", "woman", "mother", "queen")]
+    >>> men = [model[word] for word in ("he", "man", "father", "king")]
+    >>> subspace = bias_subspace([women, men])
+    >>> subspace.directions.shape
+    (1, 256)
+    >>> subspace.explained_variance_ratio[:3].round(2)
+    array([0.6 , 0.2 , 0.14])
     """
 
     directions: Vectors
@@ -44,7 +63,7 @@ def bias_subspace(
     defining_sets : sequence of array-like of shape (n_tuples, dim)
         Row i of all sets together is one tuple, for example (she, he).
     n_components : int, default=1
-        Number of directions.
+        Number of directions, at most as many as the tuples span.
     normalize : bool, default=True
         Scale the vectors to unit length first, as the published code does.
 
@@ -55,14 +74,28 @@ def bias_subspace(
 
     Raises
     ------
+    TypeError
+        If `n_components` is no integer.
     ValueError
-        If the sets have different shapes or the tuples span fewer than `n_components` directions;
-        further components would be rounding noise.
+        If there are fewer than two sets, they have different shapes, are empty or not finite, or
+        the tuples span fewer than `n_components` directions; further components would be rounding
+        noise. With `normalize` also if a vector is zero.
+
+    See Also
+    --------
+    wefe.metrics.direct_bias : how much of other words lies along the directions.
+    wefe.metrics.group_directions : a direction towards each group.
+
+    Notes
+    -----
+    Of every tuple its mean is subtracted; the directions are the right singular vectors of all
+    rows. Their signs are arbitrary, and chosen here so that the mean of the first set lies on the
+    positive side of that of the second.
 
     References
     ----------
-    Bolukbasi et al., "Man is to Computer Programmer as Woman is to Homemaker? Debiasing Word
-    Embeddings", NeurIPS 2016.
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
 
     Examples
     --------
@@ -116,7 +149,13 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     Raises
     ------
     ValueError
-        If the groups have different shapes, or a group is where the mean of all groups is.
+        If there are fewer than two groups, they have different shapes, are empty, not finite or
+        have a zero row, or a group is where the mean of all groups is.
+
+    See Also
+    --------
+    wefe.metrics.neighborhoods : takes them as `towards`.
+    wefe.metrics.bias_subspace : the principal directions.
 
     References
     ----------

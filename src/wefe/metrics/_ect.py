@@ -36,9 +36,21 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        Spearman's rank correlation of the similarities, in [-1, 1]; 1 (both rank alike) means
-        that no bias was measured. nan with fewer than two attribute words or if the similarities
-        to a target set are all equal.
+        Spearman's rank correlation, over the attribute words, of their cosines with the means of
+        the two target sets, in [-1, 1]; 1 (both rank alike) means that no bias was measured. nan
+        with fewer than two attribute words, if the cosines with a target set are all equal, or if
+        the mean of a target set is zero.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty or not finite, an attribute word is a zero vector, or the dimensions
+        do not fit.
+
+    Notes
+    -----
+    Only the order counts: a constant offset, with which all attribute words are nearer to `t1`,
+    does not show. Equal cosines (up to 1e-12) share the mean of their ranks.
 
     References
     ----------
@@ -62,7 +74,10 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
 
 @register
 class ECT(BaseMetric):
-    """Embedding Coherence Test; :func:`ect` holds the mathematics.
+    """Embedding Coherence Test; :func:`wefe.metrics.ect` holds the mathematics.
+
+    Do the two target sets rank the attribute words alike? The score is in [-1, 1], and 1 means that
+    no bias was measured. Vectors are averaged as they are: ``normalize=True`` gives another score.
 
     References
     ----------

@@ -65,7 +65,26 @@ def eqt_by_question(
     Returns
     -------
     ndarray of bool of shape (n_words, n_pairs), or (n_words, 2 n_pairs) with both directions
-        Whether fewer than `k` candidates are nearer to a - t1 + t2 (unit vectors) than a is.
+        Whether fewer than `k` candidates are nearer to a - t1 + t2 (unit vectors) than a is. Of
+        both directions, the questions from `t1` to `t2` come first.
+
+    Raises
+    ------
+    TypeError
+        If `k` is no integer, or `both_directions` no bool.
+    ValueError
+        If `t1` and `t2` have different numbers of rows, an array is empty, not finite or has a zero
+        row, `k` is below 1, or a question is the zero vector.
+
+    See Also
+    --------
+    wefe.metrics.eqt : the share of hits.
+    wefe.metrics.EQT : for words of a model, with the answers.
+
+    References
+    ----------
+    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019; see :class:`EQT` for what
+    was decided here.
 
     Examples
     --------
@@ -105,14 +124,31 @@ def eqt(
 
     Parameters
     ----------
-    t1, t2, a, candidates, k, both_directions
-        See :func:`eqt_by_question`.
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`: he and she.
+    a : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    candidates : array-like of shape (n_candidates, dim)
+        What may be the answer besides the word itself; without the words of `t1` and `t2`.
+    k : int, default=1
+        Count the word if it is among the k nearest candidates.
+    both_directions : bool, default=False
+        Ask "t2 is to a as t1 is to ?", too.
 
     Returns
     -------
     float
         The share of questions, in [0, 1]; 1 (every word comes back) means that no bias was
         measured.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`eqt_by_question` does.
+
+    See Also
+    --------
+    wefe.metrics.eqt_by_question : which questions are hits.
 
     References
     ----------
@@ -144,8 +180,8 @@ class EQT(BaseMetric):
 
     "he is to book as she is to ?" should be answered by "book". For a pair (m, f) of target words,
     one of each set, and a neutral attribute word s, the answer is the candidate of largest cosine
-    with s - m + f. The score is the share of questions whose answer is s, or is accepted for s.
-    :func:`eqt` holds the mathematics.
+    with s - m + f. The score is the share of questions whose answer is s, or is accepted for s, in
+    [0, 1]; 1 means that no bias was measured. :func:`eqt` holds the mathematics.
 
     Notes
     -----
@@ -226,7 +262,21 @@ class EQT(BaseMetric):
             'by_pair': (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f,
             nearest candidate, whether it is a hit), where with ``k=1`` the candidate of a hit is
             s; 'n_candidates', and of a given list 'lost_candidates', which the model lacks, and
-            'unusable_candidates', of which the vectors have no direction.
+            'unusable_candidates', of which the vectors have no direction. NaN if a question is the
+            zero vector, or the model was opened for some words only.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, an option is unknown or of a wrong type, or
+            `variants` is no mapping.
+        ValueError
+            If the query has not two target sets and one attribute set, `k` is below 1, or
+            `candidates` or the forms of a word are empty.
+        UnanswerableError
+            If the target sets have different sizes.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         if variants is not None and not isinstance(variants, Mapping):
             raise TypeError(f"variants must map words to lists of words; got {found(variants)}.")

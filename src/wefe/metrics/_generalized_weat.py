@@ -30,9 +30,20 @@ def generalized_weat(
     Returns
     -------
     float
-        Sum over i of the inner product of the centred means of target set i and attribute set i.
-        0 if no association was measured; positive when the pairs as given go together. For two
-        sets each it is half the difference of mean associations of WEAT, in [-2, 2].
+        Sum over i of the inner product of the centred means of target set i and attribute set i, in
+        [-n, n] for n sets each. 0 if no association was measured; positive when the pairs as given
+        go together. For two sets each it is half the difference of mean associations of WEAT.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many attribute sets as target sets, or fewer than two; if an array is
+        empty, not finite or has a zero row, or the dimensions do not fit.
+
+    Notes
+    -----
+    Of each set the mean of its unit vectors is taken, and of these means their own mean is
+    subtracted, for targets and attributes by themselves. Sets count alike, whatever their sizes.
 
     References
     ----------
@@ -59,7 +70,11 @@ def _centred_means(sets: Sequence[npt.ArrayLike]) -> Vectors:
 
 @register
 class GeneralizedWEAT(BaseMetric):
-    """Generalized WEAT; :func:`generalized_weat` holds the mathematics.
+    """Generalized WEAT; :func:`wefe.metrics.generalized_weat` holds the mathematics.
+
+    Do target sets go with the attribute sets of the same position, rather than with the others? 0
+    means that no association was measured; positive that the pairs as given go together. The
+    p-values of the paper are not computed.
 
     References
     ----------
@@ -80,11 +95,35 @@ class GeneralizedWEAT(BaseMetric):
     metric_short_name = "GWEAT"
 
     def accepts(self, query: Query) -> bool:
-        """Tell whether a query has as many attribute sets as target sets, two or more."""
+        """Tell whether a query has as many attribute sets as target sets, two or more.
+
+        Parameters
+        ----------
+        query : Query
+            Any query; its words do not matter.
+
+        Returns
+        -------
+        bool
+            True if the metric takes it.
+        """
         return super().accepts(query) and query.template[0] == query.template[1]
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
-        """Say how scores are to be read: within the number of pairs of sets."""
+        """Say how scores are to be read: within the number of pairs of sets.
+
+        Parameters
+        ----------
+        query : Query, optional
+            Its number of target sets, n, bounds the score.
+        **params
+            Parameters that `run_query` is called with; none matters.
+
+        Returns
+        -------
+        Scale
+            Label 'GWEAT', in [-n, n], unbounded without a query; 0 means that no bias was measured.
+        """
         # Centred means of n vectors in the unit ball have a total squared length of at most n.
         bound = math.inf if query is None else float(query.template[0])
         return Scale("GWEAT", (-bound, bound), 0.0)

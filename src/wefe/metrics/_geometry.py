@@ -53,13 +53,28 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     ----------
     w : array-like of shape (n_words, dim)
         Words.
-    a, b : array-like of shape (n_words, dim)
+    a, b : array-like of shape (n_a, dim) and (n_b, dim)
         Attribute sets.
 
     Returns
     -------
     ndarray of shape (n_words,)
         Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
+
+    See Also
+    --------
+    wefe.metrics.weat : its sums over two target sets.
+    wefe.metrics.same_signed : the same over the largest value that it could have.
+
+    Notes
+    -----
+    No word can have more than the distance of the means of the unit vectors of `a` and `b`, which
+    differs between models: values of two models cannot be compared as they are.
 
     References
     ----------

@@ -40,6 +40,11 @@ def indirect_bias(
     ValueError
         If a vector has no direction, the shapes do not fit or the directions are not orthonormal.
 
+    See Also
+    --------
+    wefe.metrics.bias_subspace : where directions come from.
+    wefe.metrics.indirect_bias_from_cosines : for many pairs at once.
+
     Notes
     -----
     It is symmetric, 0 for a word and itself, and depends neither on the signs of the directions
@@ -91,12 +96,27 @@ def indirect_bias_from_cosines(
     Returns
     -------
     ndarray
-        Of the shape of the pairs. NaN as there, and where a number is NaN.
+        Of the shape of the pairs, unbounded. NaN as there, and where a number is NaN.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit. Neither the range of the cosines nor that the directions were
+        orthonormal is checked.
+
+    See Also
+    --------
+    wefe.metrics.indirect_bias : from vectors.
+    wefe.metrics.neighborhoods : of words and their nearest neighbours.
 
     Notes
     -----
     For whole vocabularies: a matrix product gives all the cosines. About the last digits of a word
     that is almost all bias, nothing is known from them.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, section 5.3, for one direction.
 
     Examples
     --------

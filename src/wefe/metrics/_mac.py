@@ -1,4 +1,4 @@
-"""Mean Average Cosine (Manzini, Yao Chong, Black and Tsvetkov, NAACL 2019)."""
+"""Mean Average Cosine (Manzini, Lim, Black and Tsvetkov, NAACL 2019)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,22 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
     Returns
     -------
     ndarray of shape (n_target_words, n_attribute_sets)
-        In [0, 2]; 1 means no association.
+        For each target word and attribute set the mean of 1 - cos, in [0, 2]; 1 means no
+        association, below 1 that the word leans to the set.
+
+    Raises
+    ------
+    ValueError
+        If there is no attribute set, an array is empty, not finite or has a zero row, or the
+        dimensions do not fit.
+
+    See Also
+    --------
+    wefe.metrics.mac : the mean of these.
+
+    References
+    ----------
+    Manzini, Lim, Black and Tsvetkov, NAACL 2019.
 
     Examples
     --------
@@ -64,10 +79,21 @@ def mac(
     -------
     float
         In [0, 2]. 1 means no association; the paper calls it a similarity, but it is a distance.
+        Words that lean to the attributes and words that lean away cancel.
+
+    Raises
+    ------
+    ValueError
+        If there is no target or no attribute set, an array is empty, not finite or has a zero row,
+        the dimensions do not fit, or `average` has no such value.
+
+    See Also
+    --------
+    wefe.metrics.mac_by_word : word by word.
 
     References
     ----------
-    Manzini, Yao Chong, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
+    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
     Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Examples
@@ -84,11 +110,15 @@ def mac(
 
 @register
 class MAC(BaseMetric):
-    """Mean Average Cosine distance; :func:`mac` holds the mathematics.
+    """Mean Average Cosine distance; :func:`wefe.metrics.mac` holds the mathematics.
+
+    The mean cosine distance of target words to attribute sets, in [0, 2]. 1 means that no bias was
+    measured, and a score above 1 is as far from it as one below. Which words lean where is in
+    'targets_eval'.
 
     References
     ----------
-    Manzini, Yao Chong, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
+    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
     Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Examples
@@ -131,8 +161,17 @@ class MAC(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'mac', and 'targets_eval': target set -> word -> attribute set
-            -> mean cosine distance.
+            'query_name', 'result', 'mac' (both the score), and 'targets_eval': target set -> word
+            -> attribute set -> mean cosine distance, in [0, 2].
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If an option has no such value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         check_choice("average", average, _AVERAGES)
         return self._run(query, model, lookup, average=average)

@@ -28,23 +28,54 @@ _USELESS = 0.5
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """Result of :func:`permutation_test`."""
+    """Result of :func:`permutation_test`.
+
+    Attributes
+    ----------
+    statistic : float
+        Sum of `x` minus sum of `y`.
+    p_value : float
+        Share of splits at least as extreme as the observed one, in (0, 1]: the exact share for
+        'exact', its upper bound for 'bounds', (r + 1) / (n + 1) for 'approximate', where r of n
+        random splits are as extreme.
+    p_value_bounds : tuple of float
+        Lower and upper number between which the exact p-value lies: equal for 'exact', guaranteed
+        for 'bounds', and a 99 % confidence interval (Wilson score) for 'approximate'.
+    method : {'exact', 'bounds', 'approximate'}
+        How the p-value was obtained. 'bounds' is what ``method="exact"`` gives where the splits are
+        too many to count, and 'approximate' what it gives where bounds would say too little.
+    alternative : {'greater', 'less', 'two-sided'}
+        Side that counts as extreme.
+    n_splits : int
+        Number of possible splits C(n_x + n_y, n_x), or of random splits for 'approximate'.
+
+    See Also
+    --------
+    wefe.metrics.WEAT : has it in the `details` of its results.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.metrics import WEAT
+    >>> flowers_insects, model = load_weat_queries()[0], load_test_model()
+    >>> result = WEAT().run_query(
+    ...     flowers_insects, model, calculate_p_value=True, p_value_method="exact"
+    ... )
+    >>> test = result.details["permutation_test"]
+    >>> test.method, test.n_splits
+    ('exact', 126410606437752)
+    >>> low, high = test.p_value_bounds
+    >>> low == high == test.p_value == result["p_value"]
+    True
+    """
 
     statistic: float
-    """Sum of `x` minus sum of `y`."""
     p_value: float
-    """Share of splits at least as extreme as the observed one, in (0, 1]: the exact share for
-    ``"exact"``, its upper bound for ``"bounds"``, (r + 1) / (n + 1) for ``"approximate"``."""
     p_value_bounds: tuple[float, float]
-    """Numbers between which the exact p-value lies: equal for ``"exact"``, guaranteed for
-    ``"bounds"``, and a 99 % confidence interval (Wilson score) for ``"approximate"``."""
     method: Literal["exact", "bounds", "approximate"]
-    """How the p-value was obtained; ``"bounds"`` is what ``method="exact"`` gives where the splits
-    are too many to count."""
     alternative: Alternative
-    """Side that counts as extreme."""
     n_splits: int
-    """Number of possible splits C(n_x + n_y, n_x), or of random splits for ``"approximate"``."""
 
 
 def permutation_test(
@@ -101,7 +132,8 @@ def permutation_test(
 
     See Also
     --------
-    scipy.stats.permutation_test : Any statistic; exact only while all splits can be listed.
+    wefe.metrics.WEAT : runs it with ``calculate_p_value=True``.
+    wefe.metrics.association : the numbers that are tested.
 
     Notes
     -----
@@ -110,9 +142,12 @@ def permutation_test(
     of additions cannot matter, values are first converted to integers, in units of their common
     step (0.01 where all have two decimals) or else of about 1e-16 of the largest one.
 
+    ``scipy.stats.permutation_test`` takes any statistic, and is exact only while all splits can be
+    listed.
+
     Published implementations differ: a strict ``>`` lets p become 0, drawing words with replacement
     is a bootstrap and no permutation, and comparing abs(S_i) with the signed S makes a two-sided
-    test depend on the order of the sets. :mod:`wefe.metrics._split_counting` tells how splits are
+    test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how splits are
     counted that are too many to be listed.
 
     References

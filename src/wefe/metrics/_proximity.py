@@ -75,6 +75,24 @@ class Neighborhoods:
     n_missing : int
         Number of different words, of `words` and their neighbours, that that model lacks, or has
         without a direction.
+
+    See Also
+    --------
+    wefe.metrics.neighborhoods : makes it of words and directions.
+    wefe.metrics.ProximityBias : has it in the `details` of its results.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import ProximityBias
+    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
+    >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
+    >>> near = result.details["neighborhoods"]
+    >>> near.words, near.k
+    (('nurse', 'engineer'), 3)
+    >>> frame = near.to_frame(["she", "he"])
+    >>> frame.loc[frame["indirect_bias"] > 0.05, ["word", "neighbor"]].values.tolist()
+    [['nurse', 'midwife']]
     """
 
     words: tuple[str, ...]
@@ -160,9 +178,20 @@ def neighborhoods(
     ------
     KeyError
         If the model lacks one of `words`.
+    TypeError
+        If a model is something else, `k` is no integer, or words are no list of strings.
     ValueError
         If a model was opened for some words only, a vector or direction has no direction, the
-        shapes do not fit, or there is no neighbour at all.
+        shapes do not fit, `k` is below 1, or there is no neighbour at all.
+
+    See Also
+    --------
+    wefe.metrics.proximity_bias : makes numbers of `indirect_bias`.
+    wefe.metrics.neighbor_group_shares : makes numbers of `along`.
+
+    References
+    ----------
+    Kumar, Bhotia and Chakraborty, TACL 8, 2020.
 
     Examples
     --------
@@ -196,6 +225,17 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     ndarray of shape (n_words,)
         In [0, 1]; 0 if no neighbour's nearness is due to the bias. Neighbours whose indirect bias
         is NaN are left out: the share is that of the others. NaN if these are fewer than half.
+
+    Raises
+    ------
+    ValueError
+        If `indirect` is empty or not two-dimensional, or `theta` is no finite number.
+
+    See Also
+    --------
+    wefe.metrics.indirect_bias : the share of a similarity that is due to the bias.
+    wefe.metrics.neighborhoods : finds neighbours and their indirect bias.
+    wefe.metrics.gipe : the mean of the words, weighted.
 
     References
     ----------
@@ -234,10 +274,23 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
         counts for each of them in equal parts. Rows sum to 1. Neighbours whose cosines are NaN are
         left out; if the others are fewer than half, the shares are NaN.
 
+    Raises
+    ------
+    ValueError
+        If `along` has not three dimensions, or no neighbour or no group.
+
+    See Also
+    --------
+    wefe.metrics.NeighborPercentage : the share of the first of two groups, for a query.
+
     Notes
     -----
-    Cosines of at most 1e-5 count as 0: that much is left by rounding where a direction was removed
-    from vectors in float32, and its sign says nothing.
+    Cosines of at most 1e-5 in magnitude count as 0: that much is left by rounding where a direction
+    was removed from vectors in float32, and its sign says nothing.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL 2019, for two groups.
 
     Examples
     --------
@@ -285,6 +338,15 @@ def gipe(
         gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
         `theta`. An edge leads from each of the other words to each of its neighbours; those of
         which the indirect bias is NaN are left out. A word without edges to it has weight 1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, there is no word or no neighbour, or `theta` is no finite number.
+
+    See Also
+    --------
+    wefe.metrics.proximity_bias : the values of the words.
 
     Notes
     -----
@@ -497,11 +559,11 @@ class _NeighborMetric(BaseMetric):
 
 @register
 class ProximityBias(_NeighborMetric):
-    """Proximity bias; :func:`proximity_bias` holds the mathematics.
+    """Proximity bias; :func:`wefe.metrics.proximity_bias` holds the mathematics.
 
     The target sets define the bias direction, paired by position; the attribute set holds words
     that should be neutral to it, for example professions. Which share of the nearest neighbours of
-    these words would be less near without the bias direction?
+    these words is near because of the bias direction, in [0, 1]? 0 means that none is.
 
     References
     ----------
@@ -575,7 +637,21 @@ class ProximityBias(_NeighborMetric):
             `details` has 'subspace', 'pairs', 'neighborhoods' (see :class:`Neighborhoods`; its `k`
             is the number used), 'left_out': word -> why it has no value, for words of which fewer
             than half of the neighbours are known, and 'not_in_original': those of them that
-            `original` lacks.
+            `original` lacks. NaN if there is no direction, no word is left, or `model` was opened
+            for some words only.
+
+        Raises
+        ------
+        TypeError
+            If `query` or a model is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two or more target sets and one attribute set, an option has no
+            such value, or `original` was opened for some words only.
+        UnanswerableError
+            If target sets have different sizes, the pairs span fewer directions than
+            `n_components`, `original` lacks a target word, or there is no neighbour at all.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run_neighbors(
             query,
@@ -602,10 +678,11 @@ class ProximityBias(_NeighborMetric):
 
 @register
 class GIPE(_NeighborMetric):
-    """Gender-based illicit proximity estimate; :func:`gipe` holds the mathematics.
+    """Gender-based illicit proximity estimate; :func:`wefe.metrics.gipe` holds the mathematics.
 
     The proximity bias of words, weighted: a word to which biased edges of the other words lead
-    counts up to twice. Despite its name it is not bound to gender.
+    counts up to twice. In [0, 1]; 0 means that no bias was measured. Despite its name it is not
+    bound to gender.
 
     References
     ----------
@@ -650,8 +727,21 @@ class GIPE(_NeighborMetric):
             should be neutral.
         model : WordEmbeddingModel
             The model to be measured, with its whole vocabulary.
-        k, theta, n_components, direction, original, exclude
-            As in :meth:`ProximityBias.run_query`.
+        k : int, default=100
+            Nearest neighbours of each word; all other words, if the model has fewer. A word is
+            never its own neighbour.
+        theta : float, default=0.05
+            The indirect bias of a biased neighbour is larger than this.
+        n_components : int, default=1
+            Dimensions of the bias subspace.
+        direction : {'pca', 'means'}, default='pca'
+            'pca': principal directions of the centred pairs. 'means': the difference of the means
+            of two target sets, which need not be paired then; a single direction.
+        original : WordEmbeddingModel, optional
+            The model before mitigation, in which the bias direction and the indirect bias are
+            computed; see :meth:`ProximityBias.run_query`. By default `model` itself.
+        exclude : sequence of str, optional
+            Words that are nobody's neighbours. None by default; the target words count, too.
         **lookup
             How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
             scaled to unit length.
@@ -661,6 +751,19 @@ class GIPE(_NeighborMetric):
         MetricResult
             'query_name', 'result', 'gipe', 'word_values': word -> proximity bias, in [0, 1], and
             'weights': word -> gamma, in [1, 2]. `details` as in :meth:`ProximityBias.run_query`.
+
+        Raises
+        ------
+        TypeError
+            If `query` or a model is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two or more target sets and one attribute set, an option has no
+            such value, or `original` was opened for some words only.
+        UnanswerableError
+            If target sets have different sizes, the pairs span fewer directions than
+            `n_components`, `original` lacks a target word, or there is no neighbour at all.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run_neighbors(
             query,
@@ -755,9 +858,20 @@ class NeighborPercentage(_NeighborMetric):
             neutral.
         model : WordEmbeddingModel
             The model to be measured, with its whole vocabulary.
-        k, n_components, direction, original, exclude
-            As in :meth:`ProximityBias.run_query`. The leaning of neighbours is computed in
-            `original`; `n_components` matters for their indirect bias in `details` only.
+        k : int, default=100
+            Nearest neighbours of each word; all other words, if the model has fewer. A word is
+            never its own neighbour.
+        n_components : int, default=1
+            Dimensions of the bias subspace. The first one tells where neighbours lean; others
+            matter for their indirect bias in `details` only.
+        direction : {'pca', 'means'}, default='pca'
+            'pca': principal directions of the centred pairs. 'means': the difference of the means
+            of two target sets, which need not be paired then; a single direction.
+        original : WordEmbeddingModel, optional
+            The model before mitigation, in which the bias direction and the leaning of neighbours
+            are computed; see :meth:`ProximityBias.run_query`. By default `model` itself.
+        exclude : sequence of str, optional
+            Words that are nobody's neighbours. None by default; the target words count, too.
         **lookup
             How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
             scaled to unit length.
@@ -770,6 +884,19 @@ class NeighborPercentage(_NeighborMetric):
             that of the first group being the score. The words of a balanced score may lean to one
             group each: look at them. `details` as in :meth:`ProximityBias.run_query`. NaN if
             nothing but rounding lies along the direction, as where a mitigation removed it.
+
+        Raises
+        ------
+        TypeError
+            If `query` or a model is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two target sets and one attribute set, an option has no such
+            value, or `original` was opened for some words only.
+        UnanswerableError
+            If target sets have different sizes, the pairs span fewer directions than
+            `n_components`, `original` lacks a target word, or there is no neighbour at all.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run_neighbors(
             query,

@@ -50,6 +50,15 @@ def bias_by_projection(
     ndarray of shape (n_words,)
         In [-2, 2]; positive where a word is nearer to `first`.
 
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
+
+    See Also
+    --------
+    wefe.metrics.association : the same, for two sets of words.
+
     References
     ----------
     Gonen and Goldberg, NAACL-HLT 2019.
@@ -80,6 +89,16 @@ def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
         cluster stands for one group, so that this share is largest (of two: max(accuracy,
         1 - accuracy)). 1 means that the clusters are the former groups. :func:`cluster_test` says
         what chance gives.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two groups, an array is empty, not finite or has a zero row, or the
+        dimensions do not fit.
+
+    See Also
+    --------
+    wefe.metrics.cluster_test : with chance, interval and p-value.
 
     References
     ----------
@@ -119,6 +138,17 @@ def classification_accuracy(
         Share of the words of `test` that are recognised, in [0, 1]: 1 means that the group can be
         recovered; chance is the share of the largest group.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than two groups, or other ones in `test` than in `train`, an array is
+        empty, not finite or has a zero row, the dimensions do not fit, or an option has no such
+        value.
+
+    See Also
+    --------
+    wefe.metrics.classification_test : with chance, interval and p-value.
+
     References
     ----------
     Gonen and Goldberg, NAACL-HLT 2019, for two groups.
@@ -146,15 +176,29 @@ def bias_by_neighbors(
         Bias of the same words in the *original* model. One column, as :func:`bias_by_projection`
         gives it: words above 0 belong to the first of two groups. Several: bias towards each
         group; words belong to the group of their largest bias, and to none if two share it.
-    rows : array-like of int
+    rows : array-like of int of shape (n_rows,)
         The words whose neighbours count. No word is its own neighbour.
     k : int, default=100
-        Number of neighbours.
+        Number of neighbours, nearest by cosine.
 
     Returns
     -------
-    ndarray of shape (len(rows),) or (len(rows), n_groups)
-        Shares, in [0, 1].
+    ndarray of shape (n_rows,) or (n_rows, n_groups)
+        Shares of the k neighbours, in [0, 1].
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+    TypeError
+        If `k` is no integer.
+    ValueError
+        If the shapes do not fit, a number is not finite, `k` is below 1, or a word has fewer than
+        `k` neighbours.
+
+    See Also
+    --------
+    wefe.metrics.neighbor_correlation : whether these shares go with `bias`.
 
     References
     ----------
@@ -177,8 +221,14 @@ def neighbor_correlation(
 
     Parameters
     ----------
-    vectors, bias, rows, k
-        See :func:`bias_by_neighbors`.
+    vectors : array-like of shape (n_words, dim)
+        The model to be judged.
+    bias : array-like of shape (n_words,) or (n_words, n_groups)
+        Bias of the same words in the *original* model; see :func:`bias_by_neighbors`.
+    rows : array-like of int of shape (n_rows,)
+        The words whose neighbours count. No word is its own neighbour.
+    k : int, default=100
+        Number of neighbours.
 
     Returns
     -------
@@ -186,6 +236,15 @@ def neighbor_correlation(
         Pearson correlation, over the words of `rows`, between :func:`bias_by_neighbors` in the
         model to be judged and `bias` in the original one, in [-1, 1]; 0 means that neighbours tell
         nothing. nan if one of the two is the same for all words, or there are fewer than three.
+
+    Raises
+    ------
+    IndexError, TypeError, ValueError
+        As :func:`bias_by_neighbors` does.
+
+    See Also
+    --------
+    wefe.metrics.neighbor_test : with interval and p-value.
 
     References
     ----------
@@ -238,6 +297,25 @@ class RecoveryTest:
         The seed of all that is random.
     nan_reason : str or None
         Why the value, or only the interval, is NaN; None if both are numbers.
+
+    See Also
+    --------
+    wefe.metrics.cluster_test, wefe.metrics.classification_test, wefe.metrics.neighbor_test,
+    wefe.metrics.projection_test
+
+    Examples
+    --------
+    Biases before and after a mitigation still go together:
+
+    >>> from wefe.metrics import projection_test
+    >>> before = [-0.30, -0.22, -0.15, -0.04, 0.05, 0.11, 0.19, 0.28]
+    >>> after = [-0.02, -0.03, 0.00, -0.01, 0.02, 0.01, 0.03, 0.02]
+    >>> test = projection_test(before, after, n_permutations=99)
+    >>> low, high = test.interval
+    >>> test.chance < low < test.value < high, test.p_value
+    (True, 0.01)
+    >>> test.n_words, test.interval_method, test.p_method
+    (8, 'jackknife', 'permutation')
     """
 
     what: What
@@ -265,7 +343,13 @@ class RecoveryTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as a dictionary of plain values, `interval` as a list."""
+        """Return all attributes as a dictionary of plain values.
+
+        Returns
+        -------
+        dict
+            Name -> value, `interval` as a list: what JSON can hold, but for NaN.
+        """
         return {**dataclasses.asdict(self), "interval": list(self.interval)}
 
 
@@ -281,7 +365,8 @@ def cluster_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        See :func:`cluster_alignment`.
+        For each of two groups or more: vectors, in the model to be judged, of the words that were
+        most biased towards it in the original model.
     n_permutations : int, default=1000
         Random groups that are drawn where there are three groups or more. Of two, all of them are
         counted.
@@ -298,6 +383,18 @@ def cluster_test(
         on groups. Of two groups both are exact (hypergeometric); for n words in halves chance is
         about 0.5 + 1 / sqrt(2 pi n), as the better of two readings counts. `interval` is Wilson's,
         for these clusters, cut off at the least possible value, 1 / n_groups.
+
+    Raises
+    ------
+    TypeError
+        If an option has a wrong type.
+    ValueError
+        If there are fewer than two groups, an array is empty, not finite or has a zero row, the
+        dimensions do not fit, or an option has no such value.
+
+    See Also
+    --------
+    wefe.metrics.cluster_alignment : the value alone.
 
     References
     ----------
@@ -346,14 +443,18 @@ def classification_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        See :func:`classification_accuracy`; two words or more of each group.
+        For each of two groups or more: vectors, in the model to be judged, of words that were
+        biased towards it in the original model; without `test` two words or more of each group.
     test : sequence of array-like of shape (n_words, dim), optional
-        Words to be recognised. The classifier then learns from all of `groups`, once.
+        Words to be recognised, of the same groups. The classifier then learns from all of `groups`,
+        once.
     train_share : float, default=0.2
-        Without `test`: share of each group that the classifier learns from; it is tested on the
-        rest.
-    kernel, gamma
-        See :func:`classification_accuracy`.
+        Without `test`: share of each group that the classifier learns from, between 0 and 1; it is
+        tested on the rest.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        'rbf' as published; 'linear' for what a linear model can read.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of the radial kernel; see :func:`classification_accuracy`.
     n_repeats : int, default=20
         Without `test`: random divisions into words to learn from and to be tested on, as in DEBIE.
     n_permutations : int, default=1000
@@ -378,6 +479,19 @@ def classification_test(
         says of the words tested is compared with random groups of these words. Of the p-values of
         several divisions, which depend on each other, twice the median counts [2]_.
 
+    Raises
+    ------
+    TypeError
+        If an option has a wrong type.
+    ValueError
+        If there are fewer than two groups, a group has a single word and `test` is not given, an
+        array is empty, not finite or has a zero row, the dimensions do not fit, or an option has
+        no such value.
+
+    See Also
+    --------
+    wefe.metrics.classification_accuracy : the value of one division.
+
     Notes
     -----
     Twice the median is far on the safe side: of groups without meaning it is hardly ever below
@@ -386,11 +500,6 @@ def classification_test(
     more often and depends on the division, that is on the seed. And where one group is much larger
     than the others, a classifier that gives every word to it is right as often as chance, with
     p = 1: let groups count alike (`balanced`), or give groups of equal sizes.
-
-    Raises
-    ------
-    ValueError
-        If a group has a single word and `test` is not given, or an option has no such value.
 
     References
     ----------
@@ -450,8 +559,14 @@ def neighbor_test(
 
     Parameters
     ----------
-    vectors, bias, rows, k
-        See :func:`bias_by_neighbors`.
+    vectors : array-like of shape (n_words, dim)
+        The model to be judged.
+    bias : array-like of shape (n_words,) or (n_words, n_groups)
+        Bias of the same words in the *original* model; see :func:`bias_by_neighbors`.
+    rows : array-like of int of shape (n_rows,)
+        The words whose neighbours count. No word is its own neighbour.
+    k : int, default=100
+        Number of neighbours.
     group : int, default=0
         If `bias` has several columns: the one whose correlation is tested, from 0.
     n_permutations : int, default=1000
@@ -473,8 +588,17 @@ def neighbor_test(
 
     Raises
     ------
+    IndexError
+        If there is no such row.
+    TypeError
+        If an option has a wrong type.
     ValueError
-        If shapes do not fit, `bias` has no such column, or a word has fewer than `k` neighbours.
+        If shapes do not fit, `bias` has no such column, a word has fewer than `k` neighbours, or an
+        option has no such value.
+
+    See Also
+    --------
+    wefe.metrics.neighbor_correlation : the value alone, for all columns.
 
     References
     ----------
@@ -520,13 +644,31 @@ def projection_test(
     before, after : array-like of shape (n_words,)
         Bias of the same words, such as :func:`bias_by_projection`, in the original model and in
         the one to be judged.
-    n_permutations, confidence_level, random_state
-        See :func:`neighbor_test`; here the biases before are exchanged between the words.
+    n_permutations : int, default=1000
+        Times that the biases before are exchanged at random between the words.
+    confidence_level : float, default=0.95
+        Of the interval.
+    random_state : int, Generator or None, default=0
+        Seed of the exchanges.
 
     Returns
     -------
     RecoveryTest
-        `value` is the Pearson correlation, `chance` is 0, `interval` from leaving out each word.
+        `value` is the Pearson correlation, in [-1, 1]; NaN if the bias before, or after, is the
+        same for all words, or there are fewer than three. `chance` is 0, `interval` from leaving
+        out each word, `p_value` the share of exchanged biases whose correlation is as large.
+
+    Raises
+    ------
+    TypeError
+        If an option has a wrong type.
+    ValueError
+        If `before` and `after` do not hold one number for each word, or an option has no such
+        value.
+
+    See Also
+    --------
+    wefe.metrics.bias_by_projection : gives `before` and `after`.
 
     References
     ----------

@@ -21,16 +21,35 @@ MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
 def register(metric: MetricClass) -> MetricClass:
     """Class decorator: make a metric known by its names, for the command line and studies.
 
+    Parameters
+    ----------
+    metric : type
+        A subclass of :class:`wefe.metrics.BaseMetric`. It is known by its class name and by its
+        `metric_short_name`; case and punctuation do not matter.
+
+    Returns
+    -------
+    type
+        The same class.
+
     Raises
     ------
+    TypeError
+        If the class does not declare `metric_template`, `metric_name` and `metric_short_name`.
     ValueError
         If another metric has that class name or short name. (Defining the same class again is
         fine.)
 
+    See Also
+    --------
+    wefe.metrics.get_metric : the metric of a name.
+
     Examples
     --------
-    >>> from wefe.metrics import ECT
-    >>> register(ECT) is ECT
+    Of a metric of your own ``@register`` stands above the class; what it does:
+
+    >>> from wefe.metrics import ECT, get_metric, register
+    >>> register(ECT) is ECT is get_metric("ect")
     True
     """
     for fact in ("metric_template", "metric_name", "metric_short_name"):
@@ -49,9 +68,15 @@ def register(metric: MetricClass) -> MetricClass:
 
 
 def list_metrics() -> list[type[BaseMetric]]:
-    """Return every registered metric, the built-in ones first, in alphabetical order.
+    """Return every registered metric, the built-in ones first, in the order of their class names.
 
     Metrics of other packages are found through their entry points in the group 'wefe.metrics'.
+    Those of :mod:`wefe.contextual` are not among them, as they need an encoder.
+
+    Returns
+    -------
+    list of type
+        Subclasses of :class:`wefe.metrics.BaseMetric`.
 
     Examples
     --------
@@ -82,9 +107,27 @@ def _built_in_first(name: str) -> tuple[bool, str]:
 
 
 def get_metric(name: str) -> type[BaseMetric]:
-    """Return the metric of that name, long or short; case and punctuation do not matter.
+    """Return the metric of that name.
 
-    'seat' and 'ceat' are those of :mod:`wefe.contextual`, 'wefat' is SC-WEAT.
+    Parameters
+    ----------
+    name : str
+        Name of the class or short name; case and punctuation do not matter. 'seat' and 'ceat' are
+        those of :mod:`wefe.contextual`, 'wefat' is SC-WEAT.
+
+    Returns
+    -------
+    type
+        A subclass of :class:`wefe.metrics.BaseMetric`; ``get_metric("weat")()`` makes a metric.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric; the message names all of them, and the nearest one.
+
+    See Also
+    --------
+    wefe.metrics.list_metrics : all of them.
 
     Examples
     --------

@@ -43,7 +43,23 @@ def ripa_by_pair(
     Returns
     -------
     ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
-        Positive when the word leans to `t1`. A pair of identical vectors has no direction: nan.
+        Positive when the word leans to `t1`; at most the length of the word in magnitude. With
+        'pairs' a pair of identical vectors has no direction: nan.
+
+    Raises
+    ------
+    ValueError
+        If `t1` and `t2` have different shapes, an array is empty or not finite, the dimensions do
+        not fit, or `relation` has no such value; with 'pca' also if all pairs are of identical
+        vectors.
+
+    See Also
+    --------
+    wefe.metrics.ripa : the mean of these.
+
+    References
+    ----------
+    Ethayarajh, Duvenaud and Hirst, ACL 2019.
 
     Examples
     --------
@@ -71,14 +87,28 @@ def ripa(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str =
 
     Parameters
     ----------
-    t1, t2, a, relation
-        See :func:`ripa_by_pair`.
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`.
+    a : array-like of shape (n_words, dim)
+        Attribute words; their lengths are part of the idea.
+    relation : {'pairs', 'pca'}, default='pairs'
+        'pairs': one relation vector per pair. 'pca': the first principal component of all pairs.
 
     Returns
     -------
     float
-        Unbounded for raw vectors, in [-1, 1] for unit vectors. Positive when the attribute words
-        lean to `t1`; 0 if no association was measured; nan if a pair is of identical vectors.
+        Mean over the words of the mean over the pairs: unbounded for raw vectors, in [-1, 1] for
+        unit vectors. Positive when the attribute words lean to `t1`; 0 if no association was
+        measured. With 'pairs' nan if a pair is of identical vectors.
+
+    Raises
+    ------
+    ValueError
+        As :func:`ripa_by_pair` does.
+
+    See Also
+    --------
+    wefe.metrics.ripa_by_pair : each word and pair.
 
     References
     ----------
@@ -96,10 +126,14 @@ def ripa(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str =
 
 @register
 class RIPA(BaseMetric):
-    """Relational Inner Product Association; :func:`ripa` holds the mathematics.
+    """Relational Inner Product Association; :func:`wefe.metrics.ripa` holds the mathematics.
 
     The two target sets are paired by position. A pair that lost a word is left out whole, so that
     the others stay aligned.
+
+    The score is the mean inner product of the attribute words with the unit differences of the
+    pairs: positive towards the first target set, 0 if no bias was measured. The lengths of the
+    attribute words, and so their frequency, enter: compare models with ``normalize=True``.
 
     References
     ----------
@@ -145,14 +179,41 @@ class RIPA(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'ripa', and 'word_values': word -> mean and (population)
-            standard deviation over the pairs. `details['pairs']` lists the pairs used.
+            'query_name', 'result', 'ripa' (both the score), and 'word_values': word -> 'mean' and
+            (population) standard deviation 'std' over the pairs. `details['pairs']` lists the pairs
+            used. NaN if a pair is of identical vectors; of 'pca' only if all are.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two target sets and one attribute set, or an option has no such
+            value.
+        UnanswerableError
+            If the target sets have different sizes.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         check_choice("relation", relation, _RELATIONS)
         return self._run(query, model, lookup, relation=relation)
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
-        """Say how scores are to be read: within [-1, 1] for unit vectors."""
+        """Say how scores are to be read: within [-1, 1] for unit vectors.
+
+        Parameters
+        ----------
+        query : Query, optional
+            It does not matter.
+        **params
+            Parameters that `run_query` is called with; `normalize` matters.
+
+        Returns
+        -------
+        Scale
+            Label 'RIPA', unbounded, or in [-1, 1] with ``normalize=True``; 0 means that no bias was
+            measured.
+        """
         limit = 1.0 if params.get("normalize") else math.inf
         return Scale("RIPA", (-limit, limit), 0.0)
 

@@ -33,15 +33,30 @@ def rnd_by_word(
     t1, t2, a : array-like of shape (n_words, dim)
         Target sets and attribute set, as they are: lengths matter for 'norm'.
     distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        'norm': ||a - mean(t1)|| - ||a - mean(t2)||, positive when the word is nearer to `t2`.
-        'cos': cos(a, mean(t1)) - cos(a, mean(t2)), the documented variant. It is a difference of
-        *similarities*: positive when the word is nearer to `t1`, the opposite of 'norm'.
+        'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive when the word is nearer to `t2`.
+        'cos': ``cos(a, mean(t1)) - cos(a, mean(t2))``, the documented variant. It is a difference
+        of *similarities*: positive when the word is nearer to `t1`, the opposite of 'norm'.
         'cos_distance': the same of cosine distances, with the sign of 'norm'.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        'norm' is unbounded, and within [-2, 2] for unit vectors, as the others are.
+        'norm' is unbounded, and within [-2, 2] for unit vectors; the others always are. With these
+        nan if the mean of a target set is zero.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty or not finite, the dimensions do not fit, or `distance` has no such
+        value; but for 'norm' also if an attribute word is a zero vector.
+
+    See Also
+    --------
+    wefe.metrics.rnd : the mean or sum of these.
+
+    References
+    ----------
+    Garg, Schiebinger, Jurafsky and Zou, PNAS 115, 2018, for 'norm' and 'cos'.
 
     Examples
     --------
@@ -77,15 +92,29 @@ def rnd(
 
     Parameters
     ----------
-    t1, t2, a, distance
-        See :func:`rnd_by_word`.
+    t1, t2, a : array-like of shape (n_words, dim)
+        Target sets and attribute set, as they are: lengths matter for 'norm'.
+    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
+        Difference of Euclidean distances, of cosines, or of cosine distances; see
+        :func:`rnd_by_word`.
     reduce : {'mean', 'sum'}, default='mean'
         Mean over the attribute words, as documented, or their sum, as both papers print it.
 
     Returns
     -------
     float
-        0 if no difference was measured; for the sign see `distance`.
+        0 if no difference was measured. Positive when the attribute words are nearer to `t2`; with
+        'cos' when they are nearer to `t1`. The mean is within [-2, 2] for cosines and for unit
+        vectors, the sum within that times the number of words. nan as in :func:`rnd_by_word`.
+
+    Raises
+    ------
+    ValueError
+        As :func:`rnd_by_word` does, or if `reduce` has no such value.
+
+    See Also
+    --------
+    wefe.metrics.rnd_by_word : word by word.
 
     References
     ----------
@@ -105,7 +134,11 @@ def rnd(
 
 @register
 class RND(BaseMetric):
-    """Relative Norm Distance; :func:`rnd` holds the mathematics.
+    """Relative Norm Distance; :func:`wefe.metrics.rnd` holds the mathematics.
+
+    Are the attribute words nearer to the mean of the first or of the second target set? 0 means
+    that no bias was measured. The lengths of raw vectors enter, and with them word frequency:
+    compare models with ``normalize=True``.
 
     References
     ----------
@@ -156,7 +189,18 @@ class RND(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'rnd', and 'distance_by_word' in ascending order.
+            'query_name', 'result', 'rnd' (both the score), and 'distance_by_word': word -> its
+            difference, in ascending order. But for 'norm' NaN if the mean of a target set is zero.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two target sets and one attribute set, or an option has no such
+            value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run(
             query,
@@ -167,7 +211,22 @@ class RND(BaseMetric):
         )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: bounded by 2 for cosines and for unit vectors."""
+        """Say how scores are to be read: bounded by 2 for cosines and for unit vectors.
+
+        Parameters
+        ----------
+        query : Query, optional
+            With ``reduce="sum"`` the number of its attribute words, n, bounds the score.
+        **params
+            Parameters that `run_query` is called with; `distance`, `reduce`, `normalize` and
+            `strategy` matter.
+
+        Returns
+        -------
+        Scale
+            Label 'RND', in [-2, 2] for cosines and with ``normalize=True``, for the sum in
+            [-2 n, 2 n], otherwise unbounded; 0 means that no bias was measured.
+        """
         bound = 2.0 if params.get("distance", "norm") != "norm" or params.get("normalize") else None
         if params.get("reduce") == "sum" and bound is not None:
             sizes = None if query is None else distinct_sizes(query.attribute_sets, params)

@@ -36,6 +36,8 @@ _TEST_SHARE = 0.2
 def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     """Relative negative sentiment bias of given probabilities.
 
+    Blind to a common level: if all words are equally negative it is 0, however negative they are.
+
     Parameters
     ----------
     negative_probabilities : array-like of shape (n_words,)
@@ -44,8 +46,18 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        Kullback-Leibler divergence (natural logarithm) of the normalised probabilities from the
-        uniform distribution, in [0, ln n_words]; 0 if all words are equally negative.
+        Kullback-Leibler divergence (natural logarithm) of the normalised probabilities P from the
+        uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]; 0 if all words are
+        equally negative. nan if all probabilities are 0.
+
+    Raises
+    ------
+    ValueError
+        If there is no probability, or one is not between 0 and 1.
+
+    See Also
+    --------
+    wefe.metrics.negative_sentiment_probabilities : where they come from.
 
     References
     ----------
@@ -85,20 +97,38 @@ def negative_sentiment_probabilities(
     Parameters
     ----------
     words, positive, negative : array-like of shape (n_words, dim)
-        Target words; first and second attribute set.
+        Target words; first and second attribute set, as they are: lengths matter.
     estimator : scikit-learn classifier class or instance, optional
-        Logistic regression (liblinear) by default.
+        It must have `predict_proba`. By default LogisticRegression.
     estimator_params : mapping, optional
-        Parameters of the classifier.
+        Parameters of the classifier. By default, for LogisticRegression,
+        ``{"solver": "liblinear", "max_iter": 10000}``.
     holdout : bool, default=False
-        Train on a stratified 80 % of the attribute words.
+        Train on a stratified 80 % of the attribute words, which needs 2 words per set and 6 in all.
+        (:class:`RNSB` does so by default, as documented.)
     random_state : int, Generator or None, default=None
         Seed of the hold-out and of the classifier, if it takes one and has none.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        Probabilities.
+        Probabilities, in [0, 1], of the class of `negative`.
+
+    Raises
+    ------
+    TypeError
+        If `estimator` is no classifier with `predict_proba`, or `estimator_params` no mapping.
+    ValueError
+        If an array is empty or not finite, the dimensions do not fit, or there are too few words
+        for a hold-out.
+
+    See Also
+    --------
+    wefe.metrics.rnsb : makes a score of them.
+
+    References
+    ----------
+    Sweeney and Najafian, ACL 2019, section 3.3.
 
     Examples
     --------
@@ -128,7 +158,11 @@ class RNSB(BaseMetric):
 
     A classifier learns to tell the first attribute set (positive words) from the second (negative
     words). Every target word gets a probability of being negative; RNSB is the divergence of
-    these, normalised, from the uniform distribution. :func:`rnsb` is that last step.
+    these, normalised, from the uniform distribution: from 0, no bias measured, to ln m for m target
+    words. :func:`rnsb` is that last step.
+
+    With a hold-out, the default as documented, the score depends on which words are held out: give
+    a `random_state` and several `n_iterations`, or ``holdout=False``.
 
     References
     ----------
@@ -212,7 +246,20 @@ class RNSB(BaseMetric):
             two target sets counts twice, though the dictionaries can name it only once. With
             several iterations 'rnsb' is the mean of the scores, not the score of the mean
             probabilities. `details` has 'words' (set and word), 'probabilities' (iteration x
-            word), 'scores', 'train_accuracy' and 'test_accuracy' (one per iteration).
+            word), 'scores', 'train_accuracy' and 'test_accuracy' (one per iteration, in [0, 1]; of
+            the words held out NaN without a hold-out). 'rnsb' is NaN if too few words are left for
+            a hold-out (2 per attribute set, 6 in all).
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, an option is unknown or of a wrong type, or
+            `estimator` is no classifier with `predict_proba`.
+        ValueError
+            If the query has not two or more target sets and two attribute sets, or an option has no
+            such value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         return self._run(
             query,
@@ -236,7 +283,21 @@ class RNSB(BaseMetric):
         return self._latest[1]
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: at most ln m for m target words."""
+        """Say how scores are to be read: at most ln m for m target words.
+
+        Parameters
+        ----------
+        query : Query, optional
+            The number of its target words, m, bounds the score; a word in two sets counts twice.
+        **params
+            Parameters that `run_query` is called with; `strategy` matters.
+
+        Returns
+        -------
+        Scale
+            Label 'RNSB', in [0, ln m], without a query unbounded above; 0 means that no bias was
+            measured.
+        """
         sizes = None if query is None else distinct_sizes(query.target_sets, params)
         return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
 
@@ -357,7 +418,23 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        In [-1, 1]; NaN for a word whose probability never varied.
+        Rows and columns are the target words; in [-1, 1], NaN for a word whose probability never
+        varied.
+
+    Raises
+    ------
+    TypeError
+        If `result` is none of RNSB, or is NaN.
+    ValueError
+        If it has fewer than two iterations.
+
+    See Also
+    --------
+    wefe.metrics.joint_negative_sentiment : what the authors plotted.
+
+    References
+    ----------
+    Sweeney and Najafian, ACL 2019, section 4.2.
 
     Examples
     --------
@@ -398,7 +475,20 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Non-negative; all entries sum to 1.
+        Rows and columns are the target words; non-negative, and all entries sum to 1.
+
+    Raises
+    ------
+    TypeError
+        If `result` is none of RNSB, or is NaN.
+
+    See Also
+    --------
+    wefe.metrics.negative_sentiment_correlation : a correlation.
+
+    References
+    ----------
+    Sweeney and Najafian, ACL 2019, figure 4.
 
     Examples
     --------

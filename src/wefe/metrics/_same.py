@@ -1,4 +1,4 @@
-"""SAME (Schröder, Schulz, Hinder and Hammer, 2021)."""
+"""SAME (Schröder, Schulz, Hinder and Hammer, 2022)."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
         In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive
         when a word leans to `group_1`. nan if the means coincide.
 
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
+
+    See Also
+    --------
+    wefe.metrics.association : the numerator s(w, A, B).
+    wefe.metrics.same_by_word : without sign, for more groups.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, 2022; see :func:`same`.
+
     Examples
     --------
     >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
@@ -65,15 +79,32 @@ def same_by_word(
         Words of each group.
     combine : {'sum', 'projection'}, default='sum'
         How directions are combined with three or more groups. 'sum': as the authors' code does,
-        |cos(w, b_1)| + sum over i >= 2 of |cos(w, b_i)| ||b_i||, with b_i from the first group to
-        the i-th, made orthogonal to the earlier ones. It depends on the order of the groups and
-        may exceed 1. 'projection': the length of the projection of the unit vector on their
-        span; independent of the order and within [0, 1].
+        ``|cos(w, b_1)|`` plus, for i >= 2, the sum of ``|cos(w, b_i)| ||b_i||``, where b_i leads
+        from group i + 1 to the first one, and is made orthogonal to the earlier ones. It depends on
+        the order of the groups and may exceed 1. 'projection': the length of the projection of the
+        unit vector on their span; independent of the order and within [0, 1].
 
     Returns
     -------
     ndarray of shape (n_words,)
-        0 means no association. nan if all groups have the same mean.
+        0 means no association. In [0, 1] for two groups and for 'projection'; for n groups the sum
+        is at most 1 + 2 (n - 2). nan if all groups have the same mean.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two groups, an array is empty, not finite or has a zero row, the
+        dimensions do not fit, or `combine` has no such value.
+
+    See Also
+    --------
+    wefe.metrics.same_signed : with sign, for two groups.
+    wefe.metrics.same : the mean over the words.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, 2022; see :func:`same`. 'sum' follows their code,
+    'projection' is a variant of this package.
 
     Examples
     --------
@@ -118,13 +149,27 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "
 
     Parameters
     ----------
-    words, groups, combine
-        See :func:`same_by_word`.
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    groups : sequence of array-like of shape (n_words, dim)
+        Words of each of two or more groups.
+    combine : {'sum', 'projection'}, default='sum'
+        How directions are combined with three or more groups; see :func:`same_by_word`.
 
     Returns
     -------
     float
-        In [0, 1] for two groups; 0 if no association was measured.
+        In [0, 1] for two groups and for 'projection'; 0 if no association was measured. nan if all
+        groups have the same mean.
+
+    Raises
+    ------
+    ValueError
+        As :func:`same_by_word` does.
+
+    See Also
+    --------
+    wefe.metrics.same_by_word : word by word.
 
     References
     ----------
@@ -141,9 +186,10 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "
 
 @register
 class SAME(BaseMetric):
-    """SAME; :func:`same` holds the mathematics.
+    """SAME; :func:`wefe.metrics.same` holds the mathematics.
 
-    The target sets are the groups, the attribute set holds the words whose bias is measured.
+    The target sets are the groups, the attribute set holds the words whose bias is measured. 0
+    means that no bias was measured; two groups give at most 1, which does not depend on the model.
 
     References
     ----------
@@ -191,17 +237,42 @@ class SAME(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'same'; 'pairwise': 'group - other group' -> 'skew' (mean of
-            the signed values: a direction that all words share) and 'stereotype' (their population
-            standard deviation); 'word_values': word -> 'same' and the signed value of every pair
-            of groups, positive towards the first. `details['n_directions']` is smaller than the
-            number of groups less one if a group adds no direction of its own.
+            'query_name', 'result', 'same' (both the score); 'pairwise': 'group - other group' ->
+            'skew' (mean of the signed values: a direction that all words share) and 'stereotype'
+            (their population standard deviation); 'word_values': word -> 'same' and the signed
+            value of every pair of groups, positive towards the first. `details['n_directions']` is
+            smaller than the number of groups less one if a group adds no direction of its own. NaN
+            if all groups have the same mean.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two or more target sets and one attribute set, or an option has no
+            such value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         check_choice("combine", combine, _COMBINATIONS)
         return self._run(query, model, lookup, combine=combine)
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: bounded by 1 for two groups and for 'projection'."""
+        """Say how scores are to be read: bounded by 1 for two groups and for 'projection'.
+
+        Parameters
+        ----------
+        query : Query, optional
+            Its number of target sets, n, bounds the score.
+        **params
+            Parameters that `run_query` is called with; `combine` matters.
+
+        Returns
+        -------
+        Scale
+            Label 'SAME', in [0, 1], or [0, 1 + 2 (n - 2)] for the sum of more than two groups,
+            without a query unbounded above; 0 means that no bias was measured.
+        """
         if params.get("combine") == "projection" or (query and query.template[0] == 2):
             return Scale("SAME", (0.0, 1.0), 0.0)
         # Every further direction adds at most its length, which is at most 2.

@@ -47,14 +47,20 @@ def sc_weat_by_word(
     -------
     ndarray of shape (n_words,)
         (mean cosine with `a` - mean cosine with `b`) / deviation of all cosines of the word.
-        Positive towards `a`; 0 if no association was measured; with ``ddof=0`` in
-        +-n / sqrt(n_a n_b), n = n_a + n_b: +-2 for sets of equal size. nan for a word whose
-        cosines are all equal.
+        Positive towards `a`; 0 if no association was measured. With ``ddof=0`` at most
+        n / sqrt(n_a n_b) in magnitude, n = n_a + n_b: 2 for sets of equal size. nan for a word
+        whose cosines are all equal.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, the dimensions do not fit, or `ddof` is
+        neither 0 nor 1.
 
     See Also
     --------
-    association : the numerator.
-    weat_effect_size : the same of two target sets.
+    wefe.metrics.association : the numerator.
+    wefe.metrics.weat_effect_size : the same of two target sets.
 
     References
     ----------
@@ -75,14 +81,28 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: int 
 
     Parameters
     ----------
-    words, a, b, ddof
-        See :func:`sc_weat_by_word`.
+    words : array-like of shape (n_words, dim)
+        The words that are measured, each by itself.
+    a, b : array-like of shape (n_a, dim) and (n_b, dim)
+        Attribute sets.
+    ddof : {0, 1}, default=0
+        Population (0) or sample deviation (1) of the cosines; see :func:`sc_weat_by_word`.
 
     Returns
     -------
     float
         Positive when the words lean to `a`; 0 if no association was measured on average, which
-        may hide words that lean to opposite sides. nan if the effect size of a word is.
+        may hide words that lean to opposite sides. With ``ddof=0`` in [-2, 2] for attribute sets of
+        equal size. nan if the effect size of a word is.
+
+    Raises
+    ------
+    ValueError
+        As :func:`sc_weat_by_word` does.
+
+    See Also
+    --------
+    wefe.metrics.sc_weat_by_word : word by word.
 
     References
     ----------
@@ -192,7 +212,18 @@ class SCWEAT(BaseMetric):
             size, and 'p_values': word -> p-value, empty unless asked for. The score is NaN if the
             effect size of a word is; `details['nan_reasons']` then says why, word by word.
             `details['associations']` has the numerators s(w, A, B), and
-            `details['permutation_tests']` the tests (if asked for).
+            `details['permutation_tests']` the tests (if asked for): word ->
+            :class:`PermutationTest`.
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not one target set and two attribute sets, or an option has no such
+            value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         if not calculate_p_value and (p_value_method, p_value_test_type) != _P_VALUE_DEFAULTS:
             logger.warning("no p-value is calculated: that needs calculate_p_value=True")
@@ -212,7 +243,22 @@ class SCWEAT(BaseMetric):
         )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read; magnitudes with ``reduce="mean_abs"``."""
+        """Say how scores are to be read; magnitudes with ``reduce="mean_abs"``.
+
+        Parameters
+        ----------
+        query : Query, optional
+            The sizes of its attribute sets, n_a and n_b, bound the score.
+        **params
+            Parameters that `run_query` is called with; `reduce`, `ddof` and `strategy` matter.
+
+        Returns
+        -------
+        Scale
+            Label 'SC-WEAT'. With n = n_a + n_b the score is at most n / sqrt(n_a n_b) in magnitude,
+            for ``ddof=1`` that times sqrt((n - 1) / n); without a query it is unbounded. 0 means
+            that no bias was measured.
+        """
         sizes = None if query is None else distinct_sizes(query.attribute_sets, params)
         bound = math.inf
         if sizes is not None:

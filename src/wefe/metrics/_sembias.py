@@ -65,6 +65,17 @@ class SemBiasResult:
         The same of the last questions only.
     nan_reason : str or None
         Why there are no shares; None if there are.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.metrics import sembias
+    >>> result = sembias(load_test_model(), "small")
+    >>> result.definition, result.stereotype, result.n_used
+    (0.975, 0.025, 40)
+    >>> pairs = result.by_question()
+    >>> pairs.loc[pairs["picked"] & (pairs["kind"] == "stereotype"), "pair"].tolist()
+    ['surgeon:midwife']
     """
 
     definition: float
@@ -84,7 +95,15 @@ class SemBiasResult:
     nan_reason: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per part ('all', 'subset') and kind: share, bounds and counts."""
+        """Return one row per part and kind of pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``part`` ('all', and 'subset' if there is one), ``kind`` ('definition',
+            'stereotype', 'none'), ``share``, ``lower`` and ``upper`` (bounds of its interval),
+            ``n_used``, ``n_questions`` and ``n_ties``.
+        """
         import pandas as pd
 
         parts = [("all", self), *([("subset", self.subset)] if self.subset else [])]
@@ -104,7 +123,16 @@ class SemBiasResult:
         )
 
     def by_question(self) -> pd.DataFrame:
-        """Return one row per question and pair: 'question', 'pair', 'kind', 'cosine', 'picked'."""
+        """Return one row per question and pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``question`` (its number, from 0), ``pair`` ('a:b'), ``kind`` ('definition',
+            'none', 'stereotype'), ``cosine`` (with the direction, in [-1, 1]; NaN where the
+            question was left out) and ``picked``: whether it is the largest one; of tied pairs all
+            are.
+        """
         import pandas as pd
 
         best = _largest(self.cosines)
@@ -168,14 +196,25 @@ def sembias(
     -------
     SemBiasResult
         Shares of questions in which the pair a:b of largest cosine(he - she, a - b) is the
-        definition, the stereotype, or neither. The best there is: definition 1, the others 0.
+        definition, the stereotype, or neither. The best there is: definition 1, the others 0. NaN,
+        with a reason, if the model lacks a word of the direction or no question can be used.
 
     Raises
     ------
+    TypeError
+        If `model` is something else, or an option has a wrong type.
     ValueError
-        If a question has not four pairs, or the options are wrong.
+        If a question has not four pairs, there is none, or an option has no such value.
+    FileNotFoundError
+        If `questions` is a path where there is no file.
+    ConnectionError
+        If the published questions are neither at hand nor to be downloaded.
     UnusableVectorError
         If a word has a zero or non-finite vector.
+
+    See Also
+    --------
+    wefe.datasets.load_sembias : the questions.
 
     Notes
     -----

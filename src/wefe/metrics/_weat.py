@@ -47,11 +47,19 @@ def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike)
     -------
     float
         The sum of s(w, A, B) over `x` minus the sum over `y`. Positive when `x` leans to `a` and
-        `y` to `b`; 0 if no association was measured. At most (n_x + n_y) times 2 in magnitude.
+        `y` to `b`; 0 if no association was measured. At most (n_x + n_y) times 2 in magnitude; it
+        grows with the sets.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
 
     See Also
     --------
-    weat_effect_size : the same difference in standard deviations.
+    wefe.metrics.association : s(w, A, B).
+    wefe.metrics.weat_effect_size : the same difference in standard deviations.
+    wefe.metrics.permutation_test : whether random splits of the target words give as much.
 
     References
     ----------
@@ -83,7 +91,31 @@ def weat_effect_size(
     Returns
     -------
     float
-        In [-2, 2] for sets of equal size and ``ddof=0``; nan if all associations are equal.
+        (mean s over `x` - mean s over `y`) / deviation of s over both, where s is s(w, A, B).
+        Positive when `x` leans to `a` and `y` to `b`; 0 if no association was measured. With
+        ``ddof=0`` at most n / sqrt(n_x n_y) in magnitude, n = n_x + n_y: 2 for sets of equal size;
+        with ``ddof=1`` that times sqrt((n - 1) / n). nan if all associations are equal.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, the dimensions do not fit, or `ddof` is
+        neither 0 nor 1.
+
+    See Also
+    --------
+    wefe.metrics.weat : the statistic.
+    wefe.metrics.sc_weat_by_word : the effect size of single words.
+
+    Notes
+    -----
+    It says how well s separates the two sets, not how large s is: two sets whose words differ
+    little, but all alike, reach the largest value.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
+    human-like biases", Science 356, 2017.
 
     Examples
     --------
@@ -109,7 +141,10 @@ def _effect_size(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
 class WEAT(BaseMetric):
     """Word Embedding Association Test, its effect size and its permutation test.
 
-    :func:`weat` and :func:`weat_effect_size` hold the mathematics.
+    Does the first target set go with the first attribute set, and the second with the second?
+    Positive if so, 0 if no bias was measured. The effect size says how well the association
+    separates the target sets, not how large it is. :func:`weat` and :func:`weat_effect_size` hold
+    the mathematics.
 
     References
     ----------
@@ -186,10 +221,21 @@ class WEAT(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result', 'weat', 'effect_size', 'p_value' (NaN unless asked for).
+            'query_name', 'result', 'weat' (the statistic), 'effect_size', 'p_value' (in (0, 1];
+            NaN unless asked for).
             `details['associations']` has s(w, A, B) for every target word,
-            `details['permutation_test']` the test (if asked for), and `details['nan_reasons']` says
-            why the effect size is undefined (if it is).
+            `details['permutation_test']` the test (if asked for), a :class:`PermutationTest`, and
+            `details['nan_reasons']` says why the effect size is undefined (if it is).
+
+        Raises
+        ------
+        TypeError
+            If `query` or `model` is something else, or an option is unknown or of a wrong type.
+        ValueError
+            If the query has not two target sets and two attribute sets, or an option has no such
+            value.
+        UnusableVectorError
+            If a word of the query has a zero or non-finite vector.
         """
         if not calculate_p_value and (p_value_method, p_value_test_type) != _P_VALUE_DEFAULTS:
             logger.warning("no p-value is calculated: that needs calculate_p_value=True")
@@ -210,7 +256,23 @@ class WEAT(BaseMetric):
         )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read; with ``return_effect_size`` those of the effect size."""
+        """Say how scores are to be read; with ``return_effect_size`` those of the effect size.
+
+        Parameters
+        ----------
+        query : Query, optional
+            The sizes of its target sets, n_x and n_y, bound the score.
+        **params
+            Parameters that `run_query` is called with; `return_effect_size`, `ddof` and `strategy`
+            matter.
+
+        Returns
+        -------
+        Scale
+            With n = n_x + n_y: label 'WEAT' and at most 2 n in magnitude, or for the effect size
+            'WEAT-ES' and at most n / sqrt(n_x n_y), for ``ddof=1`` that times sqrt((n - 1) / n).
+            Without a query unbounded. 0 means that no bias was measured.
+        """
         sizes = None if query is None else distinct_sizes(query.target_sets, params)
         if not params.get("return_effect_size"):
             # Each association is at most 2, so the sets' sizes bound the sum.
