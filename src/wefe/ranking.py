@@ -267,9 +267,9 @@ def calculate_ranking_correlations(
     DataFrame of shape (n_rankings, n_rankings)
         In [-1, 1]; NaN for a pair of rankings that have fewer than 3 models in common. With few
         models even a high correlation may be chance: for 7 models a Spearman correlation of 0.75
-        has p = 0.052 by the t-test (two-sided), 0.066 if all orders are counted. `attrs['n_models']` says how
-        many there are, in the pair with the fewest, and `attrs['n_models_of_pairs']` (ranking ->
-        ranking -> number) how many in each.
+        has p = 0.052 by the t-test (two-sided), and 0.066 if all orders are counted.
+        `attrs['n_models']` says how many there are, in the pair with the fewest, and
+        `attrs['n_models_of_pairs']` (ranking -> ranking -> number) how many in each.
 
     Raises
     ------

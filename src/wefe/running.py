@@ -321,8 +321,8 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
     """
     if not isinstance(results, pd.DataFrame) or "records" not in results.attrs:
         raise TypeError(
-            "results must be a DataFrame of run_queries, with its attrs (most files do not "
-            f"keep them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
+            "results must be a DataFrame of run_queries, with its attrs (most files do not keep "
+            f"them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
         )
     records, models, queries = results.attrs["records"], set(results.index), set(results.columns)
     # A table of the aggregated column alone stands for all queries.
