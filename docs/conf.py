@@ -90,7 +90,9 @@ html_theme_options = {
 def _trim_blocks(_app, doctree):
     # Doctests want an empty line after the last output; readers do not.
     for block in doctree.findall(nodes.literal_block):
-        block[:] = [nodes.Text(block.astext().rstrip("\n"))]
+        text = block.astext().rstrip("\n")
+        block[:] = [nodes.Text(text)]
+        block.rawsource = text  # else it would not be coloured
 
 
 def setup(app):
