@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from public_names import members_of, names_of, rooms
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.typing import ExtensionMetadata
 
 import wefe
@@ -57,12 +61,23 @@ def _kind(thing: Any) -> str:
 def _name_page(room: str, name: str, thing: Any) -> str:
     text = f"{_title(f'{room}.{name}')}.. currentmodule:: {room}\n\n"
     if not inspect.isclass(thing):
-        return f"{text}.. auto{'function' if callable(thing) else 'data'}:: {name}\n"
+        return text + (f".. autofunction:: {name}\n" if callable(thing) else _data(room, name))
     text += f".. autoclass:: {name}\n"
     for member, written in members_of(thing):
         directive = "autoproperty" if isinstance(written, property) else "automethod"
         text += f"\n   .. {directive}:: {member}\n"
     return text
+
+
+def _data(room: str, name: str) -> str:
+    # autodata looks for the comment in the room; it stands in the file that the name is from.
+    for module in list(sys.modules):
+        if module.startswith(f"{room}."):
+            comments = ModuleAnalyzer.for_module(module).find_attr_docs()
+            if ("", name) in comments:
+                text = textwrap.indent("\n".join(comments["", name]), "   ")
+                return f".. data:: {name}\n\n{text}\n"
+    raise ExtensionError(f"{room}.{name} is data, and has no comment that begins with #:")
 
 
 def _table(names: list[str], toctree: bool = False) -> str:

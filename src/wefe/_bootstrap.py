@@ -60,6 +60,24 @@ class BootstrapInterval:
         Why there is no interval; None if there is one.
     samples : ndarray of shape (n_bootstrap,)
         The scores of the resamples; NaN where undefined. Empty if nothing could be drawn.
+
+    See Also
+    --------
+    wefe.silhouette.bootstrap_interval : makes one.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bootstrap_interval
+    >>> interval = bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
+    >>> interval.score, interval.lower, interval.upper
+    (1.04, -0.134, 1.659)
+
+    With other words the score might have the other sign: that of how many resamples has it?
+
+    >>> print(f"{(interval.samples < 0).mean():.1%}")
+    4.4%
     """
 
     label: str

@@ -71,17 +71,59 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
     Parameters
     ----------
     results : DataFrame of shape (n_models, n_queries)
-        Scores. Queries that some model could not answer are left out for all, so that models are
-        compared on the same queries; the log names them.
-    function : str or callable
-        See :func:`wefe.run_queries`.
+        Scores, as :func:`wefe.running.run_queries` returns them, with its `attrs`. Queries that
+        some model could not answer are left out for all, so that models are compared on the same
+        queries; the log names them.
+    function : {'sum', 'abs_sum', 'avg', 'abs_avg', 'bias_avg'} or callable
+        How the scores of one model become one number: their sum or mean, that of their absolute
+        values, or the mean distance from the value that means no bias ('bias_avg', which fits
+        every metric). A function takes the table of answered queries and returns one number per
+        model, as a Series with its index or an array. The log says so where the numbers can rank
+        models against the order of the metric, as scores on both sides of no bias cancel out.
     scale : Scale
-        How the scores are to be read.
+        How the scores are to be read: ``metric.scale(None, **metric_params)``.
 
     Returns
     -------
     DataFrame of shape (n_models, n_queries + 1)
-        Its `attrs` say which column that is and what ranks it.
+        The table and, last, the aggregated column; NaN if no query was answered by every model.
+        `attrs` has, beside those of `results`: 'aggregated' (the name of the column), 'best' (by
+        column, what ranks it, now with this one), 'aggregation' (what was done, in words),
+        'left_out' (queries that did not count) and 'n_scores' (how many did).
+
+    Raises
+    ------
+    TypeError
+        If a function returns anything but one number per model.
+
+    See Also
+    --------
+    wefe.running.run_queries : With ``aggregate_results=True`` it calls this function.
+    wefe.ranking.create_ranking : Rank models by aggregated columns.
+
+    References
+    ----------
+    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
+    IJCAI 2020, section 3.2 (aggregation of a query set).
+
+    Examples
+    --------
+    Three scores, then their mean distance from 0. The same table can be aggregated in several ways
+    without being measured again.
+
+    >>> from wefe import load_test_model, run_queries
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.metrics import WEAT
+    >>> params = {"return_effect_size": True}
+    >>> queries = load_weat_queries()[5:8]
+    >>> table = run_queries(WEAT, queries, [load_test_model()], "Gender", metric_params=params)
+    >>> table.iloc[0].round(3).tolist()
+    [1.04, 0.997, 0.539]
+    >>> aggregated = aggregate(table, "bias_avg", WEAT().scale(None, **params))
+    >>> aggregated.attrs["aggregated"]
+    'WEAT-ES: Gender average distance from no bias score'
+    >>> aggregated.iloc[:, -1].round(3).to_dict()
+    {'minilm-words': 0.859}
     """
     answered = results.loc[:, results.notna().all()]
     left_out = [str(name) for name in results.columns if name not in answered.columns]

@@ -56,14 +56,34 @@ DEFAULT_THRESHOLD = 0.2
 class Lookup(TypedDict, total=False):
     """How the words of a query are looked up; every `run_query` takes these options.
 
+    A dictionary type: a plain dictionary will do, and no key is required.
+
     - ``lost_vocabulary_threshold`` : float in [0, 1], default 0.2. A query with a set that loses
-      a larger share of its words yields NaN.
+      a larger share of its words yields NaN. Repeated words of a set count each time.
     - ``preprocessors`` : list of dict, default ``[{}]``. Variants of each word, in the order in
-      which they are tried; see :func:`wefe.preprocessing.preprocess_word`.
+      which they are tried; see :func:`wefe.words.preprocess_word`.
     - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant that the model
       has, or all of them.
     - ``normalize`` : bool, default False. Scale every vector to unit length first.
     - ``warn_not_found_words`` : bool, default False. Log the words that were not found.
+
+    See Also
+    --------
+    wefe.words.Preprocessor : The options of one preprocessor.
+
+    Examples
+    --------
+    No model has 'JOHN' as it is written here; the second variant finds 'john'.
+
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import WEAT
+    >>> model = load_test_model()
+    >>> query = Query([["MARY", "ANNA"], ["JOHN", "PAUL"]], [["nurse"], ["boss"]])
+    >>> WEAT().run_query(query, model)["weat"]
+    nan
+    >>> how: Lookup = {"preprocessors": [{}, {"lowercase": True}], "normalize": True}
+    >>> round(WEAT().run_query(query, model, **how)["weat"], 3)
+    0.713
     """
 
     lost_vocabulary_threshold: float
@@ -74,11 +94,15 @@ class Lookup(TypedDict, total=False):
 
 
 class UnanswerableError(ValueError):
-    """A query cannot be answered with this model; `run_queries` makes it NaN, with the message."""
+    """A query cannot be answered with this model.
+
+    :func:`wefe.running.run_queries` turns it into NaN, and keeps the message as the reason; a
+    metric that is called by itself raises it.
+    """
 
 
 class UnusableVectorError(UnanswerableError):
-    """A word of a query has a zero or non-finite vector."""
+    """A word of a query has a zero or non-finite vector, so that no cosine is defined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +122,24 @@ class EmbeddedSet:
     first_row : tuple of (int or None)
         For each entry of the set, in order, the row of its first variant found; None if lost.
         This is what keeps paired sets aligned.
+
+    See Also
+    --------
+    embed_query : Look up all sets of a query.
+
+    Examples
+    --------
+    Entry 2 repeats entry 0, so they share a row; entry 1 was lost.
+
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
+    >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
+    >>> women.words, women.vectors.shape, women.first_row
+    (('she',), (1, 3), (0, None, 0))
+    >>> women.lost, women.n_entries, round(women.lost_share, 2)
+    (('her',), 3, 0.33)
     """
 
     name: str
@@ -122,14 +164,30 @@ class EmbeddedSet:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedQuery:
-    """A query after look-up in one model.
+    """A query after look-up in one model: what the `_compute` of a metric works with.
 
     Attributes
     ----------
+    query : Query
+        What was looked up.
+    model_name : str
+        Where.
     targets, attributes : tuple of EmbeddedSet
         The sets, in the order of the query.
     nan_reason : str or None
         Why the query cannot be answered; None if it can.
+
+    See Also
+    --------
+    embed_query : Makes it.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art"]])
+    >>> embedded = embed_query(load_test_model(), query)
+    >>> [part.vectors.shape for part in embedded.sets], embedded.nan_reason
+    ([(2, 256), (2, 256), (2, 256)], None)
     """
 
     query: Query
@@ -161,8 +219,16 @@ def embed_query(
         Where to look.
     query : Query
         What to look up.
-    lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words
-        See :class:`Lookup`.
+    lost_vocabulary_threshold : float in [0, 1], default=0.2
+        Largest share of the words of a set that may be lost.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    strategy : {'first', 'all'}, default='first'
+        Whether the first variant that the model has is taken, or every one of them.
+    normalize : bool, default=False
+        Scale every vector to unit length.
+    warn_not_found_words : bool, default=False
+        Log the words that were not found.
 
     Returns
     -------
@@ -172,6 +238,8 @@ def embed_query(
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
     UnusableVectorError
         If a word has a zero or non-finite vector; the message names word, set and model.
 
@@ -226,8 +294,16 @@ def get_embeddings_from_query(
         Where to look.
     query : Query
         What to look up.
-    lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words
-        See :class:`Lookup`.
+    lost_vocabulary_threshold : float in [0, 1], default=0.2
+        Largest share of the words of a set that may be lost.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    strategy : {'first', 'all'}, default='first'
+        Whether the first variant that the model has is taken, or every one of them.
+    normalize : bool, default=False
+        Scale every vector to unit length.
+    warn_not_found_words : bool, default=False
+        Log the words that were not found.
     verbose : bool, default=False
         Log what was found at level INFO.
 
@@ -236,6 +312,17 @@ def get_embeddings_from_query(
     (dict, dict) or None
         Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,)
         in the dtype of the model. None if a set lost more words than the threshold allows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
+
+    See Also
+    --------
+    embed_query : The same with arrays, lost words, and the reason why there is no answer.
 
     Examples
     --------
@@ -284,8 +371,12 @@ def get_embeddings_from_set(
         Where to look.
     word_set : sequence of str
         What to look up.
-    preprocessors, strategy, normalize
-        See :class:`Lookup`.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    strategy : {'first', 'all'}, default='first'
+        Whether the first variant that the model has is taken, or every one of them.
+    normalize : bool, default=False
+        Scale every vector to unit length.
     verbose : bool, default=False
         Log what was found at level INFO.
 
@@ -294,7 +385,14 @@ def get_embeddings_from_set(
     not_found : list of str
         The words, as given, of which no variant was found.
     embeddings : dict
-        Form found -> vector of shape (dim,).
+        Form found -> vector of shape (dim,), in the dtype of the model.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
 
     Examples
     --------
@@ -336,8 +434,12 @@ def get_embeddings_from_tuples(
         For example ``[["woman", "man"], ["she", "he"]]``.
     sets_name : str, optional
         What the tuples are called in log messages, for example 'definitional pairs'.
-    preprocessors, strategy, normalize
-        See :class:`Lookup`.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    strategy : {'first', 'all'}, default='first'
+        Whether the first variant that the model has is taken, or every one of them.
+    normalize : bool, default=False
+        Scale every vector to unit length.
     discard_incomplete_sets : bool, default=True
         Leave out a tuple of which a word was lost. False keeps what is left of it, and leaves out
         only tuples of which nothing is.
@@ -349,7 +451,22 @@ def get_embeddings_from_tuples(
     Returns
     -------
     list of dict
-        Per tuple: form found -> vector of shape (dim,).
+        Per tuple: form found -> vector of shape (dim,), in the dtype of the model.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
+
+    See Also
+    --------
+    embed_tuples : The same with arrays and lost words.
+
+    Notes
+    -----
+    `get_embeddings_from_sets` is an older name of this function.
 
     Examples
     --------
@@ -390,15 +507,36 @@ def embed_tuples(
 
     Parameters
     ----------
-    model, sets, preprocessors, strategy, normalize, discard_incomplete_sets, warn_lost_sets
-        See :func:`get_embeddings_from_tuples`.
+    model : WordEmbeddingModel
+        Where to look.
+    sets : sequence of sequences of str
+        The tuples: ``[["woman", "man"], ["she", "he"]]``.
     called : str
         What the tuples are called in messages.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    strategy : {'first', 'all'}, default='first'
+        Whether the first variant that the model has is taken, or every one of them.
+    normalize : bool, default=False
+        Scale every vector to unit length.
+    discard_incomplete_sets : bool, default=True
+        Leave out a tuple of which a word was lost. False keeps what is left of it, and leaves out
+        only tuples of which nothing is.
+    warn_lost_sets : bool, default=True
+        Log the tuples that lost a word.
 
     Returns
     -------
     list of EmbeddedSet
-        One per tuple that is kept, with vectors in float64.
+        One per tuple that is kept, named by its position ('pairs[0]'), with vectors in float64.
+        Words that share a form have one row: `first_row` tells which word has which.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
 
     Examples
     --------
@@ -447,10 +585,40 @@ def definitional_vectors(
 ) -> list[EmbeddedSet]:
     """Look up definitional sets; sets that lost a word are left out, counted and logged.
 
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        Where to look.
+    sets : sequence of sequences of str
+        Words that differ in the class only, one per class: ``[["woman", "man"], ["she", "he"]]``.
+    called : str
+        What the sets are called in messages, for example 'definitional_pairs'.
+    preprocessors : list of dict, optional
+        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
+    normalize : bool, default=True
+        Scale every vector to unit length.
+
+    Returns
+    -------
+    list of EmbeddedSet
+        The complete sets, at least one, with vectors in float64.
+
     Raises
     ------
+    TypeError
+        If an argument is of another type.
     ValueError
-        If none is complete, or the members of every set are equal.
+        If none is complete.
+    UnusableVectorError
+        If a word has a zero or non-finite vector.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> pairs = [["she", "he"], ["woman", "man"], ["empress", "xyzzy"]]
+    >>> complete = definitional_vectors(load_test_model(), pairs, "definitional_pairs")
+    >>> [part.words for part in complete], complete[0].vectors.shape
+    ([('she', 'he'), ('woman', 'man')], (2, 256))
     """
     complete = embed_tuples(model, sets, called, preprocessors, normalize=normalize)
     if not complete:

@@ -50,6 +50,11 @@ class Query:
         If there is no target set, a set is empty, or names are repeated, empty or of the wrong
         number. The message says which set and which element.
 
+    See Also
+    --------
+    wefe.running.run_queries : Ask many queries of many models.
+    wefe.datasets.load_query_set : Queries of published studies.
+
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
@@ -135,6 +140,16 @@ class Query:
         minimum : tuple of int, default=(1, 1)
             The smallest number that 'n' stands for.
 
+        Returns
+        -------
+        bool
+            Whether both numbers fit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the template is no pair of numbers or 'n', or asks for no target set.
+
         Examples
         --------
         >>> Query([["she"], ["he"]], [["math"]]).satisfies(("n", 1), minimum=(2, 1))
@@ -165,6 +180,17 @@ class Query:
             All C(t, t') C(a, a') combinations in the order of the sets; empty if the query has
             fewer sets than the template asks for. Combinations with the same words occur once,
             whatever they are called.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the template is no pair of numbers or 'n', or asks for no target set.
+
+        Examples
+        --------
+        >>> query = Query([["she"], ["he"], ["they"]], [["math"], ["art"]])
+        >>> len(query.get_subqueries((2, 1)))
+        6
         """
         wanted = check_template(new_template)
         picks = [
@@ -179,7 +205,20 @@ class Query:
 
     # `builtins.dict`, because inside this class `dict` is the documented method.
     def dict(self) -> builtins.dict[str, Any]:
-        """Return the query as plain data: sets, names, query name and template."""
+        """Return the query as plain data, from which :meth:`from_dict` makes it again.
+
+        Returns
+        -------
+        dict
+            'target_sets' and 'attribute_sets' (lists of lists of words), 'target_sets_names' and
+            'attribute_sets_names' (lists), 'query_name', and 'template' (a pair of numbers).
+
+        Examples
+        --------
+        >>> query = Query([["she"], ["he"]], [["math"]], ["Women", "Men"], ["Math"])
+        >>> query.dict()["query_name"], query.dict()["template"]
+        ('Women and Men wrt Math', (2, 1))
+        """
         return {
             "target_sets": self.target_sets,
             "attribute_sets": self.attribute_sets,
@@ -191,7 +230,26 @@ class Query:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
-        """Make a query from what :meth:`dict` returns; `query_name`, `template` may be absent.
+        """Make a query from what :meth:`dict` returns.
+
+        Parameters
+        ----------
+        data : mapping
+            'target_sets' and 'attribute_sets'; the names of the sets, 'query_name' and 'template'
+            may be absent. The last two follow from the rest, and are only compared with it.
+
+        Returns
+        -------
+        Query
+            The query.
+
+        Raises
+        ------
+        TypeError
+            If `data` is no mapping, or holds sets or names of another type.
+        ValueError
+            If a key is unknown or missing, the sets are none of a query, or 'query_name' or
+            'template' do not belong to them.
 
         Examples
         --------
@@ -225,12 +283,53 @@ class Query:
         return query
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return the query as a JSON text."""
+        """Return the query as a JSON text, which a file keeps for another day.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces per level; by default all of it is one line.
+
+        Returns
+        -------
+        str
+            The object of :meth:`dict`. Letters with accents stay as they are, so write it in UTF-8.
+
+        Examples
+        --------
+        >>> text = Query([["she"], ["he"]], [["math"]]).to_json()
+        >>> text[:40]
+        '{"target_sets": [["she"], ["he"]], "attr'
+        """
         return json.dumps(self.dict(), indent=indent, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Query:
-        """Make a query from a JSON text written by :meth:`to_json`."""
+        """Make a query from a JSON text written by :meth:`to_json`, or by hand.
+
+        Parameters
+        ----------
+        text : str
+            An object with the keys that :meth:`from_dict` takes.
+
+        Returns
+        -------
+        Query
+            The query.
+
+        Raises
+        ------
+        TypeError
+            If the text is no object, or holds sets or names of another type.
+        ValueError
+            If the text is no JSON, or no query; see :meth:`from_dict`.
+
+        Examples
+        --------
+        >>> written = '{"target_sets": [["she"], ["he"]], "attribute_sets": [["math"]]}'
+        >>> Query.from_json(written).query_name
+        'Target set 0 and Target set 1 wrt Attribute set 0'
+        """
         return cls.from_dict(json.loads(text))
 
     def __eq__(self, other: object) -> bool:

@@ -28,6 +28,20 @@ class WordUse:
         Number of entries of the set in the query, repetitions included.
     lost_share : float
         Share of the entries that were lost, between 0 and 1.
+
+    See Also
+    --------
+    MetricResult : Holds one per set of a query.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import ECT
+    >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
+    >>> result = ECT().run_query(query, load_test_model())
+    >>> result.attributes[0]
+    WordUse(name='Attribute set 0', used=('math', 'art'), lost=('xyzzy',), n_entries=3,
+    lost_share=0.3333333333333333)
     """
 
     name: str
@@ -38,7 +52,18 @@ class WordUse:
 
     @classmethod
     def of(cls, part: EmbeddedSet) -> WordUse:
-        """Summarise an embedded set, without its vectors."""
+        """Summarise an embedded set, without its vectors.
+
+        Parameters
+        ----------
+        part : EmbeddedSet
+            The set after look-up.
+
+        Returns
+        -------
+        WordUse
+            Its words and counts.
+        """
         return cls(part.name, part.words, part.lost, part.n_entries, part.lost_share)
 
 
@@ -93,7 +118,7 @@ class MetricResult(dict[str, Any]):
 
     @property
     def lost_words(self) -> dict[str, list[str]]:
-        """The lost words of every set that lost any."""
+        """The lost words of every set that lost any, by name of the set."""
         lost: dict[str, list[str]] = {}
         for use in self.targets + self.attributes:
             if use.lost:

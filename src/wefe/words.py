@@ -16,7 +16,26 @@ __all__ = ["Preprocessor", "preprocess_word", "variants"]
 
 
 class Preprocessor(TypedDict, total=False):
-    """Options of one preprocessor; the empty dictionary leaves words as they are."""
+    """Options of one preprocessor; the empty dictionary leaves words as they are.
+
+    A dictionary type: a plain dictionary will do, and no key is required. The keys are
+    ``lowercase``, ``uppercase``, ``titlecase`` (bool), ``strip_accents`` (bool, 'ascii' or
+    'unicode'), ``unicode_form`` ('NFC', 'NFD', 'NFKC', 'NFKD'), ``apostrophes`` ('straight',
+    'typographic') and ``preprocessor`` (a function from str to str, which replaces all others);
+    :func:`preprocess_word` says what each of them does.
+
+    See Also
+    --------
+    wefe.embeddings.Lookup : Where lists of preprocessors are used.
+
+    Examples
+    --------
+    Words are looked up as they are written, and if that fails in lower case without accents:
+
+    >>> plain: Preprocessor = {"lowercase": True, "strip_accents": True}
+    >>> variants("José", [{}, plain])
+    ['José', 'jose']
+    """
 
     lowercase: bool
     uppercase: bool
@@ -139,6 +158,25 @@ def variants(
     """Return the distinct forms of a word, in the order of the (checked) preprocessors.
 
     A form of which processing left nothing is none, as of a Greek word stripped to ASCII.
+
+    Parameters
+    ----------
+    word : str
+        The word as a query has it.
+    preprocessors : sequence of dict
+        Options of one preprocessor each, see :func:`preprocess_word`. They are not checked here.
+    vocab_prefix : str, optional
+        Put before each form, ``"/c/en/"`` for example.
+
+    Returns
+    -------
+    list of str
+        The forms, each once. Equal ones stand where the first of them does.
+
+    Raises
+    ------
+    TypeError
+        If a ``preprocessor`` function returns no string.
 
     Examples
     --------

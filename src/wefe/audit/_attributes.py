@@ -59,14 +59,23 @@ def mean_attribute_differences(
     normalize : bool, default=True
         Whether means are of unit vectors, so that the distance is d, in [0, 2]; or of the vectors
         as they are, as in the paper's table. That distance has no upper bound and bounds nothing.
-    lost_vocabulary_threshold, preprocessors, strategy, warn_not_found_words
-        How words are looked up, see :class:`wefe.embeddings.Lookup`.
+    lost_vocabulary_threshold : float, default=0.2
+        Share of a set's words, in [0, 1], that a model may lack; with more, the distance is NaN.
+        Of pairs, the share that may be incomplete.
+    preprocessors : list of dict, optional
+        Forms of each word that are looked up, see :class:`wefe.embeddings.Lookup`; by default the
+        word as it is written.
+    strategy : {'first', 'all'}, default='first'
+        Use the first of these forms that the model has, or all of them.
+    warn_not_found_words : bool, default=False
+        Log the words that a model lacks.
 
     Returns
     -------
     DataFrame
-        A row per model, the largest distance first, undefined ones last:
-        'mean_attribute_difference'; 'share_of_largest', its ratio to that of the first row;
+        A row per model, the largest distance first, undefined ones (NaN) last. Columns:
+        'mean_attribute_difference'; 'share_of_largest', its ratio to that of the first row, in
+        [0, 1] (NaN if all distances are 0);
         'n_words_1' and 'n_words_2', the words (or pairs) used of each set; 'words_lost', those
         that the model lacks, separated by commas; 'nan_reason', why a distance is undefined.
 
@@ -79,6 +88,10 @@ def mean_attribute_differences(
         words could be either.
     UnusableVectorError
         If a word has a zero or non-finite vector.
+
+    See Also
+    --------
+    wefe.audit.audit_query : individual biases as shares of this distance.
 
     Notes
     -----
@@ -93,6 +106,7 @@ def mean_attribute_differences(
     Examples
     --------
     >>> from wefe import load_test_model
+    >>> from wefe.audit import mean_attribute_differences
     >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"]]
     >>> table = mean_attribute_differences(pairs, load_test_model())
     >>> table["mean_attribute_difference"].round(3)

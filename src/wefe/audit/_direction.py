@@ -90,8 +90,8 @@ def audit_direction(
     n_components : int, default=10
         How many principal components are kept; never more than the sets span.
     normalize : bool, default=True
-        Scale the vectors to unit length first, as the published direction does. False compares
-        the vectors as they are.
+        Scale the vectors to unit length first, as the published direction does. False takes the
+        vectors as they are, so that long ones count more.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
     correlation : {'cosine', 'pearson'}, default='cosine'
@@ -106,9 +106,16 @@ def audit_direction(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If `model` is no model, or a set is no list of strings.
+    ValueError
         If a set has fewer than two words, or no set is left that is complete and of which the
         members differ.
+
+    See Also
+    --------
+    wefe.plotting.plot_direction_correlations : the correlations as a heatmap.
+    wefe.datasets.list_criteria : criteria that have definitional sets.
 
     References
     ----------
@@ -119,6 +126,7 @@ def audit_direction(
     Examples
     --------
     >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_direction
     >>> audit = audit_direction("gender", load_test_model())
     >>> audit
     <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, mean \
@@ -186,7 +194,7 @@ correlation 0.47, no outliers, no warnings>
 class DirectionAudit:
     """How far one direction represents defining sets: what :func:`audit_direction` returns.
 
-    Arrays have one entry per set, in the order of `sets`.
+    Arrays that are about sets have one entry per set, in the order of `sets`.
 
     Attributes
     ----------
@@ -206,6 +214,22 @@ class DirectionAudit:
         Sets left out, as the model lacks words of them: label to these words.
     identical : tuple of str
         Sets left out, as all their members have the same vector.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_direction
+    >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"], ["king", "queen"]]
+    >>> audit = audit_direction(pairs, load_test_model())
+
+    The last pair was written the other way round: its cosine with the first component is negative.
+
+    >>> audit.to_frame()["cosine"].round(2).to_dict()
+    {'she/he': 0.89, 'her/his': 0.85, 'woman/man': 0.88, 'king/queen': -0.53}
+    >>> audit.explained_variance_ratio.round(2)
+    array([0.67, 0.18, 0.12, 0.03])
+    >>> [warning.kind for warning in audit.warnings]
+    ['low-correlation', 'opposed-sets', 'mean-difference', 'unstable']
     """
 
     model_name: str
@@ -249,13 +273,16 @@ class DirectionAudit:
         """Orthonormal principal components, shape (at most n_components, dim).
 
         The first is the bias direction. Each points from the second words of the sets to the
-        first.
+        first, on the whole: single sets may lie the other way round, see `cosines`.
         """
         return self._all_components[0][: self.n_components]
 
     @property
     def explained_variance_ratio(self) -> Vectors:
-        """Share of the variance of the centred sets along *all* principal components; sum 1."""
+        """Share of the variance of the centred sets along *all* principal components.
+
+        In [0, 1], falling, with the sum 1: also of those beyond `n_components`.
+        """
         return self._all_components[1]
 
     @property
@@ -282,7 +309,7 @@ class DirectionAudit:
 
     @cached_property
     def alternatives(self) -> dict[str, float]:
-        """|Cosine| of the first component with other ways to sum up the sets, in [0, 1].
+        """Absolute cosine of the first component with other ways to sum up the sets, in [0, 1].
 
         'mean difference' is that of the first and the second words (NaN if a set has more than
         two, as there is no second class then); 'equal weights' is the first component of the
@@ -302,7 +329,11 @@ class DirectionAudit:
 
     @property
     def correlations(self) -> pd.DataFrame:
-        """Correlations of all directions, 'PC1' last (figure 3): shape (n_sets + 1, n_sets + 1)."""
+        """Correlations of all directions, 'PC1' last: shape (n_sets + 1, n_sets + 1), in [-1, 1].
+
+        Figure 3 of the paper. Its rows and columns are the labels of the sets, and the first
+        principal component.
+        """
         import pandas as pd
 
         names = [*self.labels, "PC1"]
@@ -323,12 +354,12 @@ class DirectionAudit:
 
     @property
     def mean_correlation(self) -> float:
-        """Mean correlation between the directions of two sets; NaN of a single set."""
+        """Mean correlation between the directions of two sets, in [-1, 1]; NaN of a single set."""
         return float(self._between_sets.mean()) if self.n_sets > 1 else math.nan
 
     @property
     def min_correlation(self) -> float:
-        """Lowest correlation between the directions of two sets; NaN of a single set."""
+        """Lowest correlation of the directions of two sets, in [-1, 1]; NaN of a single set."""
         return float(self._between_sets.min()) if self.n_sets > 1 else math.nan
 
     @property
@@ -343,15 +374,18 @@ class DirectionAudit:
     def chance_ratio(self) -> float:
         """About the share of the variance that the first component of unrelated sets has.
 
-        (1 + sqrt(r/dim))^2 / r, where the sets have r words less one each: the largest
-        eigenvalue of random vectors (Marchenko and Pastur).
+        ``(1 + sqrt(r / dim))**2 / r``, at most 1, where r is the number of words of all sets less
+        one for each set: the largest eigenvalue of random vectors (Marchenko and Pastur, 1967).
         """
         spanned = sum(len(part) - 1 for part in self.vectors)
         return min(1.0, (1 + math.sqrt(spanned / self.dim)) ** 2 / spanned)
 
     @property
     def cosines(self) -> Vectors:
-        """Cosine of each direction with the first component, negative if it points away."""
+        """Cosine of each direction with the first component, in [-1, 1].
+
+        Negative if the set points away: its words are in the other order than in most sets.
+        """
         return np.asarray(self.directions @ self.components[0])
 
     @cached_property
@@ -364,9 +398,10 @@ class DirectionAudit:
 
     @property
     def cosines_without(self) -> Vectors:
-        """|Cosine| of each direction with the first component of the *other* sets.
+        """Absolute cosine of each direction with the first component of the *other* sets.
 
-        Lower than that in `cosines`, to which a set contributes itself. NaN of a single set.
+        In [0, 1], and mostly lower than that in `cosines`, to which a set contributes itself. NaN
+        of a single set.
         """
         if self.n_sets == 1:
             return np.full(1, math.nan)
@@ -374,20 +409,26 @@ class DirectionAudit:
 
     @property
     def stability(self) -> Vectors:
-        """|Cosine| of the first component with that without each set; NaN of a single set."""
+        """Absolute cosine of the first component with that without each set, in [0, 1].
+
+        1 if leaving the set out changes nothing; NaN of a single set.
+        """
         if self.n_sets == 1:
             return np.full(1, math.nan)
         return np.asarray(np.abs(self._first_without @ self.components[0]))
 
     @property
     def variance_share(self) -> Vectors:
-        """Share of the variance along the first component that is from each set; sum 1."""
+        """Share of the variance along the first component that is from each set.
+
+        In [0, 1], with the sum 1; 1 / `n_sets` each if all weigh the same.
+        """
         along = np.array([((rows @ self.components[0]) ** 2).sum() for rows in self._centred])
         return np.asarray(along / along.sum())
 
     @cached_property
     def agreement(self) -> Vectors:
-        """|Cosine| of each direction with the common one of the others, in [0, 1].
+        """Absolute cosine of each direction with the common one of the others, in [0, 1].
 
         The common direction is the first principal component of the other directions, all of
         unit length: unlike in `cosines_without`, no set counts more than another, so that few
@@ -622,7 +663,7 @@ class DirectionAudit:
         -------
         DataFrame
             Index: label. Columns: 'words', 'cosine' (with the first component), 'cosine_without'
-            (|cosine| with that of the other sets), 'agreement', 'stability', 'variance_share',
+            (absolute, with that of the other sets), 'agreement', 'stability', 'variance_share',
             'outlier'; see the properties of similar names.
         """
         import pandas as pd
@@ -639,7 +680,13 @@ class DirectionAudit:
         return pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
 
     def to_json(self) -> str:
-        """Return all results as JSON: numbers, components and warnings, not the word vectors."""
+        """Return all results as JSON: numbers, components and warnings, not the word vectors.
+
+        Returns
+        -------
+        str
+            An object, with the rows of :meth:`to_frame` under 'sets'. NaN is null.
+        """
         table = self.to_frame().reset_index()
         content = {
             "model_name": self.model_name,
@@ -672,6 +719,11 @@ class DirectionAudit:
         kind : {'correlations', 'components'}, default='correlations'
             See :func:`wefe.plotting.plot_direction_correlations` and
             :func:`wefe.plotting.plot_direction_components`.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
         """
         from wefe import plotting
 

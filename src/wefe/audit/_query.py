@@ -87,7 +87,8 @@ class TargetComparison:
     weat : float
         Sum of s(w, A, B) over the first set minus that over the second.
     effect_size : float
-        WEAT effect size; nan if all individual biases are equal.
+        WEAT effect size, at most `largest_effect_size` on either side of 0; nan if all individual
+        biases are equal.
     largest_effect_size : float
         What it can reach for sets of these sizes (theorem 4 with lemma 1): N / sqrt(n_1 n_2) with
         the population deviation, times sqrt((N - 1) / N) with the sample deviation.
@@ -108,6 +109,21 @@ class TargetComparison:
         in [0.5, 1]. Each set counts for one half, whatever its size.
     ranges_overlap : bool
         Whether the ranges of the biases of the two sets have a value in common.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_query
+    >>> from wefe.datasets import load_weat_queries
+    >>> compared = audit_query(load_weat_queries()[5], load_test_model()).comparison
+    >>> compared.effect_size, compared.largest_effect_size, compared.share_of_largest
+    (1.04, 2.0, 0.52)
+
+    In 80 % of all pairs of words, the one of the first set has the larger bias. The best threshold
+    puts three words in four on the side of their set.
+
+    >>> compared.auc, compared.threshold_accuracy, compared.p_value
+    (0.80, 0.75, 0.019)
     """
 
     weat: float
@@ -123,12 +139,15 @@ class TargetComparison:
 
     @property
     def share_of_largest(self) -> float:
-        """Effect size as a share of the attainable one, in [-1, 1]."""
+        """Effect size as a share of the attainable one, in [-1, 1]; nan if it is undefined."""
         return self.effect_size / self.largest_effect_size
 
     @property
     def separability(self) -> float:
-        """The AUC of the better ordered direction, in [0.5, 1]."""
+        """The larger of `auc` and 1 - `auc`, in [0.5, 1]: how well biases tell the sets apart.
+
+        Whichever set leans to the first attribute set.
+        """
         return max(self.auc, 1 - self.auc)
 
 
@@ -160,6 +179,26 @@ class QueryAudit:
         p-values above it are called not significant.
     comparison : TargetComparison or None
         The two target sets compared; None if there are not exactly two.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_query
+    >>> from wefe.datasets import load_weat_queries
+    >>> audit = audit_query(load_weat_queries()[5], load_test_model())
+    >>> audit.to_frame()[["word", "individual_bias", "position"]].head(3).round(3)
+       word  individual_bias  position
+    0  John            0.050     0.059
+    1  Paul            0.003     0.004
+    2  Mike            0.075     0.089
+
+    The effect size of this query is 1.04. Yet no bias is larger than an eighth of what is
+    attainable, and fewer words count as biased than do of random directions.
+
+    >>> audit.most_biased_word, audit.largest_bias, audit.attribute_difference
+    ('Joan', 0.103, 0.842)
+    >>> audit.share_biased, audit.chance_share
+    (0.062, 0.110)
     """
 
     query_name: str
@@ -177,14 +216,14 @@ class QueryAudit:
 
     @property
     def all_biases(self) -> Vectors:
-        """Individual biases of all target sets, one after the other."""
+        """Individual biases of all target sets, one after the other: shape (n_words,)."""
         return np.concatenate(self.biases)
 
     @property
     def positions(self) -> tuple[Vectors, ...]:
         """The biases as shares of what is attainable, s / d, in [-1, 1]; the signed SAME score.
 
-        nan if the attribute sets do not differ.
+        An array per target set; nan if the attribute sets do not differ.
         """
         d = self.attribute_difference
         if d < ZERO_LENGTH:
@@ -203,7 +242,10 @@ class QueryAudit:
 
     @property
     def share_biased(self) -> float:
-        """Share of words whose bias is beyond epsilon d."""
+        """Share of words whose bias is beyond epsilon d, in [0, 1].
+
+        To be compared with `chance_share`, that of random directions.
+        """
         return self.n_biased / len(self.all_biases)
 
     @property
@@ -214,7 +256,7 @@ class QueryAudit:
 
     @property
     def largest_bias(self) -> float:
-        """The largest individual bias, without its sign."""
+        """The largest individual bias, without its sign: in [0, d]."""
         return float(np.abs(self.all_biases).max())
 
     @property
@@ -225,12 +267,18 @@ class QueryAudit:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean individual bias of each target set."""
+        """Mean individual bias of each target set, by its name: in [-d, d]."""
         return {use.name: float(s.mean()) for use, s in zip(self.targets, self.biases, strict=True)}
 
     @property
     def warnings(self) -> tuple[AuditWarning, ...]:
-        """Reasons not to take the score at face value."""
+        """Reasons not to take the score at face value.
+
+        Of these kinds: 'small-attribute-difference', 'cancelling-biases'; and, of two target sets,
+        'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
+        'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
+        'other-direction'.
+        """
         return tuple(_warnings(self))
 
     def to_frame(self) -> pd.DataFrame:
@@ -261,6 +309,12 @@ class QueryAudit:
 
         p-values are text of two digits, as pandas would show small ones as 0.0; the numbers are in
         `comparison`. The p-value is nan if there was no test.
+
+        Returns
+        -------
+        Series
+            Of objects; its name is that of the query. Words lost are listed for the sets that lost
+            any, and what compares target sets only where there are two.
         """
         import pandas as pd
 
@@ -287,7 +341,13 @@ class QueryAudit:
         return pd.Series(rows, name=self.query_name, dtype=object)
 
     def to_json(self) -> str:
-        """Return everything as JSON, warnings included; what is undefined is null."""
+        """Return everything as JSON, warnings included; what is undefined is null.
+
+        Returns
+        -------
+        str
+            An object with the attributes and the properties of this class by name.
+        """
         content = {
             "query_name": self.query_name,
             "model_name": self.model_name,
@@ -315,6 +375,18 @@ class QueryAudit:
         """Draw the distribution of the biases, as figures 1 and 2 of the paper do.
 
         See :func:`wefe.plotting.plot_individual_biases`, which draws several audits side by side.
+
+        Parameters
+        ----------
+        relative : bool, default=False
+            Whether to draw shares of what is attainable, s / d.
+        full_range : bool, default=False
+            Whether the axis shows all that is attainable, from -d to d.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
         """
         from wefe.plotting import plot_individual_biases
 
@@ -391,10 +463,17 @@ def audit_query(
 
     Raises
     ------
+    TypeError
+        If `query` or `model` is none, or an option is unknown.
     ValueError
-        If the query has not exactly two attribute sets, or an option is wrong.
+        If the query has not exactly two attribute sets, or an option is out of range.
     UnanswerableError
         If a set lost too many words, or a vector is unusable; the message has the reason.
+
+    See Also
+    --------
+    wefe.audit.score_warnings : the warnings that concern a metric.
+    wefe.plotting.plot_individual_biases : several audits side by side.
 
     Notes
     -----
@@ -416,6 +495,7 @@ def audit_query(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.audit import audit_query
     >>> audit = audit_query(load_weat_queries()[8], load_test_model())
     >>> audit.largest_bias, audit.attribute_difference
     (0.076, 0.551)
@@ -496,18 +576,25 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
     Parameters
     ----------
     n_1, n_2 : int
-        Numbers of words.
+        Numbers of words, at least 1 each.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
 
     Returns
     -------
     float
-        2 for equal sizes and ``ddof=0``. It is reached when all words of a set have the same
+        ``N / sqrt(n_1 * n_2) * sqrt((N - ddof) / N)`` with N = n_1 + n_2: 2 for equal sizes and
+        ``ddof=0``, more for unequal ones. It is reached when all words of a set have the same
         individual bias.
+
+    References
+    ----------
+    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
+    Embeddings", ICPRAM 2024, theorem 4 and lemma 1.
 
     Examples
     --------
+    >>> from wefe.audit import largest_effect_size
     >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
     (2.0, 2.1213)
     """

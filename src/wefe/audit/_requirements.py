@@ -65,7 +65,7 @@ class Counterexample:
         Per model, the score; nan if it is undefined.
     biases : tuple of dict
         Per model, neutral word -> its individual bias: the largest difference of its mean cosines
-        with two groups, in [0, 2]. For two groups that is |s(w, A, B)|.
+        with two groups, in [0, 2]. For two groups that is ``abs(s(w, A, B))``.
     b_0 : float
         The score that means that no bias was measured.
     how : str
@@ -77,6 +77,28 @@ class Counterexample:
         form if `proven`, else the best of a long search.
     proven : bool
         False if it rests on a search: evidence that the second model reaches no more, not a proof.
+
+    Examples
+    --------
+    >>> from wefe.audit import check_requirements
+    >>> example = check_requirements("weat").counterexamples["trustworthy"]
+    >>> example
+    <Counterexample: WEAT is not trustworthy: score 0 though a word has a bias of 1 (orthogonal
+    groups; words as in theorem 3)>
+    >>> example.biases[0]
+    {'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}
+    >>> example.evaluate()
+    [0.0]
+
+    SAME averages what does not cancel, so the same vectors do not deceive it: asked with the groups
+    as target sets, its score of these words is above 0.
+
+    >>> from wefe import Query
+    >>> from wefe.metrics import SAME
+    >>> query = example.query
+    >>> turned = Query(query.attribute_sets, [[*query.target_sets[0], *query.target_sets[1]]])
+    >>> SAME().run_query(turned, example.models()[0])["result"]
+    0.60
     """
 
     property: Property
@@ -93,7 +115,13 @@ class Counterexample:
     proven: bool = True
 
     def models(self) -> list[WordEmbeddingModel]:
-        """Return the models, made anew of the vectors."""
+        """Return the models, made anew of the vectors.
+
+        Returns
+        -------
+        list of WordEmbeddingModel
+            One for each entry of `vectors`.
+        """
         return [
             WordEmbeddingModel.from_arrays(
                 list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
@@ -104,7 +132,17 @@ class Counterexample:
     def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
         """Compute the scores from the vectors: with the metric, or another with its parameters.
 
-        Where the stored score is undefined, an error of the metric is nan, too.
+        Parameters
+        ----------
+        metric : BaseMetric, optional
+            Another metric that takes `query` and `params`, such as a changed version of it; by
+            default the metric that is refuted.
+
+        Returns
+        -------
+        list of float
+            One score per model. Where the stored score is undefined, an error of the metric is nan,
+            too.
         """
         metric = self.metric if metric is None else metric
         scores = []
@@ -120,7 +158,14 @@ class Counterexample:
         return scores
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model and word: its set, its bias (of neutral words), its vector."""
+        """Return one row per model and word.
+
+        Returns
+        -------
+        DataFrame
+            'model' (from 1), 'set', 'word', 'bias' (NaN for words of the groups), and the vector in
+            columns 'x0', 'x1' and so on.
+        """
         import pandas as pd
 
         rows = []
@@ -135,7 +180,13 @@ class Counterexample:
         return pd.DataFrame(rows)
 
     def to_json(self) -> str:
-        """Return everything as JSON; an undefined score is null."""
+        """Return everything as JSON.
+
+        Returns
+        -------
+        str
+            An object with the attributes by name; an undefined score is null.
+        """
         return json.dumps(self._content(), allow_nan=False)
 
     def _content(self) -> dict[str, Any]:
@@ -212,6 +263,18 @@ class Requirements:
     errors : dict
         Name of an exception that the metric raised in the search, where it counts as undefined ->
         its first message.
+
+    Examples
+    --------
+    >>> from wefe.audit import check_requirements
+    >>> checked = check_requirements("weat")
+    >>> checked.verdicts
+    {'comparable': True, 'trustworthy': False, 'no_false_alarm': False}
+    >>> print(checked.why["trustworthy"])
+    biases cancel in the means of X and Y
+    >>> print(checked.counterexamples["no_false_alarm"])
+    score undefined though no word is biased (orthogonal groups; words as in theorem 3, made
+    neutral)
     """
 
     metric: str
@@ -234,7 +297,7 @@ class Requirements:
 
     @property
     def verdicts(self) -> dict[Property, bool | None]:
-        """The three verdicts by property."""
+        """The three verdicts by property: True, False or None, as the attributes."""
         return {name: getattr(self, name) for name in _PROPERTIES}
 
     @property
@@ -254,7 +317,7 @@ class Requirements:
 
     @property
     def why(self) -> dict[Property, str]:
-        """The same in a few words."""
+        """What each verdict rests on, in a few words."""
         result: dict[Property, str] = {}
         for name in _PROPERTIES:
             if name in self.theorems:
@@ -287,7 +350,13 @@ class Requirements:
         return f"; {self.n_undefined} of {self.n_scores} scores were undefined ({raised})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per property: 'property', 'verdict', 'why', 'evidence'."""
+        """Return one row per property.
+
+        Returns
+        -------
+        DataFrame
+            'metric', 'property', 'verdict' (✓: yes; x: no; ?: open), 'why' and 'evidence'.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -301,7 +370,14 @@ class Requirements:
         )
 
     def to_json(self) -> str:
-        """Return everything as JSON, counterexamples with their vectors included."""
+        """Return everything as JSON, counterexamples with their vectors included.
+
+        Returns
+        -------
+        str
+            An object with the attributes by name. A verdict that is open is null. Of the theorems
+            it has what `evidence` says.
+        """
         numbers = ("n_groups", "group_size", "n_targets", "dim", "n_trials", "n_scores")
         content: dict[str, Any] = {
             "metric": self.metric,
@@ -389,6 +465,10 @@ def check_requirements(
         If the metric is random, looks at a whole vocabulary, or takes no query of that shape; for
         RND and RIPA with ``normalize=False``, as everything is about unit vectors.
 
+    See Also
+    --------
+    wefe.audit.requirements_table : the verdicts for many metrics.
+
     Notes
     -----
     Everything is about unit vectors. For raw ones RND, RIPA and RNSB depend on the length of words
@@ -414,6 +494,7 @@ def check_requirements(
 
     Examples
     --------
+    >>> from wefe.audit import check_requirements
     >>> from wefe.metrics import DirectBias
     >>> checked = check_requirements(DirectBias)
     >>> checked
@@ -598,7 +679,7 @@ def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -
 def requirements_table(
     metrics: Sequence[Any] | None = None, *, n_trials: int = 100, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """Print a table like table 1 of the paper, for all built-in metrics or for given ones.
+    """Make a table like table 1 of the paper, for all built-in metrics or for given ones.
 
     Parameters
     ----------
@@ -607,14 +688,23 @@ def requirements_table(
         all built-in metrics but those that look at a whole vocabulary, and of some the variants
         that differ: the individual bias, the sum and the effect size of WEAT, RND with cosines,
         SAME with three groups, SC-WEAT with magnitudes.
-    n_trials, random_state
-        See :func:`check_requirements`.
+    n_trials : int, default=100
+        Length of the search, see :func:`check_requirements`.
+    random_state : int or None, default=0
+        Makes the search reproducible.
 
     Returns
     -------
     DataFrame
         'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven; x: proven not to hold,
         or a counterexample is at hand; ?: open), and 'why', a reason for each.
+
+    Raises
+    ------
+    TypeError
+        If an entry of `metrics` is none of these.
+    ValueError
+        As :func:`check_requirements`.
 
     References
     ----------
@@ -623,6 +713,7 @@ def requirements_table(
 
     Examples
     --------
+    >>> from wefe.audit import requirements_table
     >>> from wefe.metrics import SAME, WEAT
     >>> table = requirements_table([WEAT, SAME])
     >>> print(table[["metric", "comparable", "trustworthy"]].to_string(index=False))

@@ -66,8 +66,9 @@ def score_warnings(
     metric : metric class, instance or name
         The metric. Warnings are those of :func:`audit_query` that bear on what it computes; of
         :func:`audit_direction` for Direct Bias and RIPA, whose target words are pairs; and for
-        ECT, a lean that all words share. For a metric of your own: all that do not concern
-        effect sizes. None for SEAT and CEAT, which measure other vectors than those of the words.
+        ECT, a lean that all words share ('shared-lean'). For a metric of your own: those of
+        :func:`audit_query` that do not concern effect sizes and p-values. Nothing for SEAT and
+        CEAT, which measure other vectors than those of the words.
     query : Query
         The query. If the metric takes one attribute set, its words are audited between each two
         target sets.
@@ -79,16 +80,23 @@ def score_warnings(
     Returns
     -------
     tuple of AuditWarning
-        None if nothing was found; 'not-audited' with the reason if the query cannot be answered.
+        Empty if nothing was found. A single one, of the kind 'not-audited' and with the reason, if
+        the query cannot be answered.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `metric` is none, or a parameter that the audit needs is wrong.
 
     See Also
     --------
-    wefe.run_queries : ``audit=True`` shows them beside each score.
+    wefe.running.run_queries : ``audit=True`` shows them beside each score.
 
     Examples
     --------
     >>> import numpy as np
     >>> from wefe import Query, WordEmbeddingModel
+    >>> from wefe.audit import score_warnings
     >>> words = ["she", "he", "nurse", "pilot"]
     >>> model = WordEmbeddingModel((words, np.array([[1, 0], [0, 1], [3, 1], [1.0, 3]])))
     >>> query = Query([["she"], ["he"]], [["nurse", "pilot"]])

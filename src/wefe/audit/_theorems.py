@@ -39,7 +39,12 @@ class IndividualBias(BaseMetric):
     """The individual bias s(w, A, B) of one word, as a metric: the first row of table 1.
 
     The target set holds the word, the attribute sets are the groups. It is a difference of mean
-    cosines, in [-2, 2]; see :func:`wefe.metrics.association`.
+    cosines, in [-2, 2], 0 if the word is as near to one group as to the other; see
+    :func:`wefe.metrics.association`. A target set of several words is a ValueError.
+
+    See Also
+    --------
+    wefe.audit.audit_query : the individual biases of all words of a query.
 
     References
     ----------
@@ -49,9 +54,10 @@ class IndividualBias(BaseMetric):
     Examples
     --------
     >>> from wefe import Query, load_test_model
+    >>> from wefe.audit import IndividualBias
     >>> query = Query([["nurse"]], [["she", "her"], ["he", "him"]])
-    >>> IndividualBias().run_query(query, load_test_model())["result"] > 0
-    True
+    >>> IndividualBias().run_query(query, load_test_model())["result"]
+    0.248
     """
 
     metric_template = (1, 2)
@@ -90,7 +96,16 @@ class Theorem:
     reason : str
         The proof, or its idea.
     source : str
-        Where the proof is from.
+        Where the proof is from; 'proven here' if it is in `reason` and was not published.
+
+    Examples
+    --------
+    >>> from wefe.audit import check_requirements
+    >>> theorem = check_requirements("weat").theorems["trustworthy"]
+    >>> theorem.verdict, theorem.short
+    (False, 'biases cancel in the means of X and Y')
+    >>> theorem.source
+    'theorem 3, Schröder, Schulz, Hinder and Hammer, ICPRAM 2024'
     """
 
     metric: str

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class AuditWarning:
     """A reason not to take a score at face value.
 
+    ``str`` of it is its kind and its message.
+
     Attributes
     ----------
     kind : str
@@ -16,8 +18,13 @@ class AuditWarning:
     message : str
         What was found and what it means, for people: one or two sentences with the numbers.
 
+    See Also
+    --------
+    wefe.audit.score_warnings : those that concern the score of a metric.
+
     Examples
     --------
+    >>> from wefe.audit import AuditWarning
     >>> print(AuditWarning("cancelling-biases", "The score is 0, and no word is."))
     cancelling-biases: The score is 0, and no word is.
     """

@@ -49,11 +49,21 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
     Returns
     -------
     int
-        Bytes that were freed. Models that are open go on working.
+        Bytes that were freed, 0 if there was no cache. Models that are open go on working.
+
+    Raises
+    ------
+    TypeError
+        If `cache_dir` is no path.
+
+    See Also
+    --------
+    wefe.contextual.load_encoder : its ``cache=False`` writes none.
 
     Examples
     --------
     >>> import tempfile
+    >>> from wefe.contextual import clear_cache
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clear_cache(folder)
     0

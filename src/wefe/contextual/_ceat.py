@@ -55,7 +55,7 @@ class RandomEffects:
     standard_error : float
         Its standard error.
     z : float
-        Their quotient.
+        Their quotient, `effect_size` / `standard_error`.
     p_value : float
         Two-sided: how often a normal variable is as far from 0 as `z`. What is smaller than any
         number of full precision is given as the smallest of these, 2.2e-308; then go by `z`.
@@ -64,9 +64,24 @@ class RandomEffects:
     tau_squared : float
         Variance between the studies, at least 0.
     Q : float
-        Cochran's measure of heterogeneity.
+        Cochran's measure of heterogeneity, at least 0. About `n_studies` - 1 if all studies measure
+        the same effect.
     n_studies : int
         Number of effect sizes.
+
+    Examples
+    --------
+    Effect sizes of four studies, with their variances. They differ by more than that: Q is far
+    above 3.
+
+    >>> from wefe.contextual import random_effects
+    >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
+    >>> combined.effect_size, combined.standard_error, combined.p_value
+    (0.664, 0.264, 0.012)
+    >>> combined.Q, combined.tau_squared
+    (11.69, 0.20)
+
+    CEAT keeps that of its samples in ``result.details["random_effects"]``.
     """
 
     effect_size: float
@@ -101,7 +116,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 
     Notes
     -----
-    With w_i = 1 / V_i and their mean e of effect sizes so weighted, Q = sum w_i (e_i - e)^2 and
+    With w_i = 1 / V_i and e the mean of the effect sizes weighted by w_i, the heterogeneity is
+    Q = sum w_i (e_i - e)^2, and the variance between the n studies
     tau^2 = max(0, (Q - (n - 1)) / (sum w_i - sum w_i^2 / sum w_i)). The combined effect size is the
     mean weighted by v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i). Studies are
     taken for independent.
@@ -112,6 +128,7 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 
     Examples
     --------
+    >>> from wefe.contextual import random_effects
     >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
     >>> round(combined.effect_size, 6), round(combined.p_value, 6)
     (0.66403, 0.011861)
@@ -158,6 +175,11 @@ class CEAT(BaseMetric):
     at random, and the effect size of WEAT is computed. A random-effects model combines them. It
     needs an encoder; see :func:`wefe.contextual.load_encoder`. Pooling 'mean' or 'first' measures
     the word in its sentence, as published; 'cls' and 'sentence' measure the sentence.
+
+    See Also
+    --------
+    wefe.contextual.SEAT : asks with sentences that say next to nothing, and needs no corpus.
+    wefe.contextual.find_contexts : finds the contexts of words in a corpus.
 
     Notes
     -----
@@ -246,10 +268,11 @@ class CEAT(BaseMetric):
         Returns
         -------
         MetricResult
-            'query_name', 'result' and 'ceat' (the combined effect size, in about [-2, 2]),
-            'p_value' (two-sided, as in the paper), 'p_value_one_sided' (as in the code; neither is
-            ever below 2.2e-308),
-            'standard_error', 'tau_squared', 'Q'. `details` has 'effect_sizes' (ndarray of shape
+            'query_name', 'result' and 'ceat' (the combined effect size, in about [-2, 2]; above 0
+            if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as
+            in the paper), 'p_value_one_sided' (as in the authors' code; neither is ever below
+            2.2e-308), 'standard_error', 'tau_squared', 'Q'. All are NaN if words or contexts are
+            missing. `details` has 'effect_sizes' (ndarray of shape
             (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5, 0.75 and
             0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
             many are drawn from), 'n_unreadable' (contexts that the encoder cannot read) and
@@ -284,7 +307,22 @@ class CEAT(BaseMetric):
         )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: as effect sizes of WEAT, with the sample deviation."""
+        """Say how scores are to be read: as effect sizes of WEAT, with the sample deviation.
+
+        Parameters
+        ----------
+        query : Query, optional
+            With a query the range is as narrow as the sizes of its target sets allow: for n_x and
+            n_y words, n = n_x + n_y, up to ``sqrt(n * (n - 1) / (n_x * n_y))`` on either side of 0,
+            a little below 2 for equal sizes. Without, there is no bound.
+        **params
+            Those of :meth:`run_query`.
+
+        Returns
+        -------
+        Scale
+            Its label is 'CEAT', and 0 means that no bias was measured.
+        """
         sizes = None if query is None else distinct_sizes(query.target_sets, params)
         bound = math.inf
         if sizes is not None:

@@ -35,6 +35,16 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
         For each word, the number of times that it stands in the corpus.
     n_sentences : int
         Number of sentences read.
+
+    Examples
+    --------
+    >>> from wefe.contextual import find_contexts
+    >>> corpus = ["A nurse and a pilot.", "The pilots met another pilot.", "Nurse!"]
+    >>> contexts = find_contexts(["nurse", "pilot", "judge"], corpus, max_contexts=1)
+    >>> contexts.n_found, contexts.n_sentences
+    ({'nurse': 2, 'pilot': 2, 'judge': 0}, 3)
+    >>> [word for word, own in contexts.items() if not own]
+    ['judge']
     """
 
     def __init__(
@@ -90,6 +100,17 @@ def find_contexts(
         A dictionary: word -> its contexts, in the order of the corpus; empty if the word does not
         occur. The numbers found are in its attributes `n_found` and `n_sentences`.
 
+    Raises
+    ------
+    TypeError
+        If `words` or `sentences` is a single string, or a word or sentence is none.
+    ValueError
+        If a word is empty, there is no word, or `max_contexts` is below 1.
+
+    See Also
+    --------
+    wefe.contextual.CEAT : measures words in these contexts.
+
     Notes
     -----
     A word is found as a whole: no letter, digit or underscore is next to it, and no accent, vowel
@@ -110,6 +131,7 @@ def find_contexts(
 
     Examples
     --------
+    >>> from wefe.contextual import find_contexts
     >>> corpus = ["A nurse and a pilot.", "The pilots met another pilot.", "Nurse!"]
     >>> contexts = find_contexts(["nurse", "pilot", "judge"], corpus)
     >>> contexts

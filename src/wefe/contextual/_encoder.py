@@ -43,17 +43,23 @@ _IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", 
 
 
 class Context(NamedTuple):
-    """A word as it stands in a text.
+    """A word as it stands in a text: a named tuple.
 
-    Attributes
+    Parameters
     ----------
     text : str
-        The text.
+        The text, usually a sentence.
     start, end : int
-        The characters of the word: ``text[start:end]``.
+        The characters of the word, ``text[start:end]``: 0 <= start < end <= len(text). Encoders
+        check that, the tuple does not.
+
+    See Also
+    --------
+    wefe.contextual.find_contexts : makes them of a corpus.
 
     Examples
     --------
+    >>> from wefe.contextual import Context
     >>> Context("She is a nurse.", 9, 14).word
     'nurse'
     """

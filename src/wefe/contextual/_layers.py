@@ -44,13 +44,22 @@ class LayerScore:
     layer : int
         The layer; 0 is the output of the embedding layer.
     depth : float
-        The layer as a share of the last one, between 0 and 1.
+        The layer as a share of the last one, in [0, 1]; for comparing encoders of different depth.
     score, score_lower, score_upper : float
         The score and, if asked for, its bootstrap interval over words; else NaN.
     p_value : float
-        NaN unless asked for.
+        In (0, 1]; NaN unless asked for.
     nan_reason : str or None
-        Why the score is NaN.
+        Why the score is NaN; None if it is a number.
+
+    Examples
+    --------
+    `layer_scores` makes them. Here by hand, as of an encoder with 13 layers, from 0 to 12:
+
+    >>> from wefe.contextual import LayerScore
+    >>> score = LayerScore("bert", "Careers", layer=6, depth=0.5, score=0.31, p_value=0.02)
+    >>> score.depth, score.score, score.nan_reason
+    (0.5, 0.31, None)
     """
 
     model_name: str
@@ -76,6 +85,22 @@ class LayerScores:
         The score that means that no bias was measured; NaN if that depends on the query.
     scores : tuple of LayerScore
         Model by model, query by query, layer by layer.
+
+    Examples
+    --------
+    An encoder gives them, ``layer_scores("weat", queries, encoder)``. Here are scores of two of its
+    layers, written by hand:
+
+    >>> from wefe.contextual import LayerScore, LayerScores
+    >>> first = LayerScore("bert", "Careers", layer=0, depth=0.0, score=0.52)
+    >>> last = LayerScore("bert", "Careers", layer=12, depth=1.0, score=0.18)
+    >>> curve = LayerScores("WEAT-ES", 0.0, (first, last))
+    >>> curve
+    <LayerScores of WEAT-ES: 1 model, 1 query, 2 layers>
+    >>> curve.to_frame()[["model_name", "layer", "metric", "score"]]
+      model_name  layer   metric  score
+    0       bert      0  WEAT-ES   0.52
+    1       bert     12  WEAT-ES   0.18
     """
 
     metric: str
@@ -83,7 +108,13 @@ class LayerScores:
     scores: tuple[LayerScore, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table: one row per model, query and layer, with the metric and its score."""
+        """Return a table: one row per model, query and layer.
+
+        Returns
+        -------
+        DataFrame
+            The attributes of :class:`LayerScore` as columns, and 'metric'.
+        """
         import pandas as pd
 
         table = pd.DataFrame([asdict(score) for score in self.scores])
@@ -91,7 +122,14 @@ class LayerScores:
         return table
 
     def to_json(self) -> str:
-        """Return everything as JSON, in which null stands for NaN."""
+        """Return everything as JSON.
+
+        Returns
+        -------
+        str
+            An object with 'metric', 'no_bias_value' and 'scores', a list of objects with the
+            attributes of :class:`LayerScore`. null stands for NaN.
+        """
         scores = [
             {key: None if value != value else value for key, value in asdict(score).items()}
             for score in self.scores
@@ -100,7 +138,19 @@ class LayerScores:
         return json.dumps({"metric": self.metric, "no_bias_value": no_bias, "scores": scores})
 
     def plot(self, *, relative: bool = False) -> Figure:
-        """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`."""
+        """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
+
+        Parameters
+        ----------
+        relative : bool, default=False
+            Whether the horizontal axis shows `depth`, for encoders with different numbers of
+            layers.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
+        """
         from wefe.plotting import plot_layer_scores
 
         return plot_layer_scores(self, relative=relative)
@@ -150,8 +200,13 @@ def layer_scores(
     metric_params : mapping, optional
         What `run_query` is called with. A random metric draws the same at every layer if
         `random_state` is given.
-    n_bootstrap, confidence, bootstrap_random_state
-        As in :func:`wefe.run_queries`: with 40 resamples or more, each score has an interval.
+    n_bootstrap : int, default=0
+        How often the words are drawn anew, as in :func:`wefe.running.run_queries`: with 40 or more,
+        each score has a bootstrap interval; 0 for none.
+    confidence : float, default=0.95
+        Confidence of the intervals, between 0 and 1.
+    bootstrap_random_state : int, Generator or None, default=0
+        Draws the words, the same at every layer.
     progress : bool, default=True
         Whether long work shows a bar.
 
@@ -162,8 +217,16 @@ def layer_scores(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is of the wrong kind, a layer does not exist, or a query does not fit.
+    TypeError
+        If an argument is of the wrong kind: a model that is no encoder, say.
+    ValueError
+        If there is no query or model, a layer does not exist, a query does not fit, or a number is
+        out of range.
+
+    See Also
+    --------
+    wefe.contextual.ContextualModel.at_layer : one layer as a model.
+    wefe.plotting.plot_layer_scores : the figure.
 
     Notes
     -----

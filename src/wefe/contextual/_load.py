@@ -62,7 +62,8 @@ def load_encoder(
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
-        The hidden state that is read: 0 is the output of the embedding layer, -1 the last one.
+        The hidden state that is read: 0 is the output of the embedding layer, -1 the last one. A
+        BERT of 12 layers has 13 of them, 0 to 12.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
         How the vectors of tokens become one.
 
@@ -75,8 +76,9 @@ def load_encoder(
           models, for other layers, and for words in templates and contexts.
     templates : sequence of str, or str, optional
         Texts with one '{}' each, for example ``["This is {}.", "That is {}."]``, or a kind of
-        `SEAT_TEMPLATES`. The vector of a word is the mean over the templates of its pooled
-        vectors, each as it is, without scaling. None encodes words in isolation.
+        ``wefe.contextual.SEAT_TEMPLATES``, such as 'noun'. The vector of a word is the mean over
+        the templates of its pooled vectors, each as it is, without scaling. None encodes words in
+        isolation.
     batch_size : int, default=32
         Texts that are encoded at once; of texts with few tokens more, in the memory that so many
         of 64 tokens take. Up to rounding it has no influence on the vectors.
@@ -87,8 +89,10 @@ def load_encoder(
         Type of the weights; by default the model's. Vectors are float32 always.
     tokenizer : transformers tokenizer, optional
         That of a `transformers` model given as an object.
-    revision, token : str, optional
-        Of a model on Hugging Face; passed to huggingface_hub.
+    revision : str, optional
+        Branch, tag or commit of a model on Hugging Face; by default its main branch.
+    token : str or bool, optional
+        What identifies you there, for models that are not open to all; passed to huggingface_hub.
     cache : bool, default=True
         Whether vectors are kept on disk, under a hash of the weights and these settings, for the
         next session; see :func:`clear_cache`. Words and texts are kept as hashes only. That does
@@ -119,6 +123,11 @@ def load_encoder(
     ImportError
         If torch and transformers are not installed: ``pip install "wefe[transformers]"``.
 
+    See Also
+    --------
+    wefe.models.load : opens static embeddings, one vector per word.
+    wefe.contextual.layer_scores : a metric at every layer.
+
     Notes
     -----
     A word in isolation is tokenised as in running text: where the tokenizer marks the space before
@@ -135,6 +144,7 @@ def load_encoder(
 
     Examples
     --------
+    >>> from wefe.contextual import load_encoder
     >>> name = "google-bert/bert-base-uncased"
     >>> model = load_encoder(name, templates=["This is {}."])  # doctest: +SKIP
     >>> "nurse" in model  # doctest: +SKIP

@@ -46,11 +46,30 @@ class ContextualModel(WordEmbeddingModel):
     that is encoded later would not be mitigated. Looking up another word there is an
     `UnreadWordError`, so call :meth:`prepare` or :meth:`snapshot` first.
 
+    Parameters
+    ----------
+    source : CachedEncoder
+        The encoder with its cache: an inner object, which `load_encoder` makes.
+    name : str
+        Name of the model.
+    layer : int
+        The hidden state that is read, from 0.
+    asked_pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}
+        As given to `load_encoder`.
+    templates : tuple of str or None
+        Each with one '{}'; None for words in isolation.
+
+    See Also
+    --------
+    wefe.contextual.load_encoder : opens one.
+    wefe.models.WordEmbeddingModel : the class of static models, with all that is inherited.
+
     Examples
     --------
     >>> from wefe import WEAT
     >>> from wefe.contextual import load_encoder
-    >>> from wefe.datasets import load_weat
+    >>> from wefe.datasets import load_weat_queries
+    >>> queries = load_weat_queries()
     >>> model = load_encoder("sentence-transformers/all-MiniLM-L6-v2")  # doctest: +SKIP
     >>> model.prepare(queries)  # doctest: +SKIP
     >>> WEAT().run_query(queries[0], model)  # doctest: +SKIP
@@ -105,7 +124,7 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def encoding(self) -> str:
-        """A hash of all that decides a vector: `fingerprint`, layer, pooling and templates.
+        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length.
 
         Those of a SentenceTransformer that pools by itself also depend on its further modules.
         """
@@ -129,10 +148,13 @@ class ContextualModel(WordEmbeddingModel):
         Returns
         -------
         ndarray of shape (n_words, dim), float32
-            Through templates: the mean over the templates of the pooled vectors, each as it is.
+            Not scaled to unit length. Through templates: the mean over the templates of the pooled
+            vectors, each as it is.
 
         Raises
         ------
+        TypeError
+            If `words` is no sequence of strings.
         KeyError
             If a word is not in the model; the error says why.
         """
@@ -190,7 +212,8 @@ class ContextualModel(WordEmbeddingModel):
         items : sequence of str, or of Context
             Words of the model, encoded in isolation or through the templates; or contexts.
         layers : sequence of int, optional
-            Which layers; by default all `n_layers`, that of the embeddings first.
+            Which layers, negative ones counted from the last; by default all `n_layers`, that of
+            the embeddings first.
 
         Returns
         -------
@@ -200,8 +223,10 @@ class ContextualModel(WordEmbeddingModel):
 
         Raises
         ------
-        KeyError, ValueError
-            As :meth:`encode_words` and :meth:`encode_contexts`.
+        TypeError, KeyError
+            As :meth:`encode_words`.
+        ValueError
+            As :meth:`encode_contexts`; and if a layer does not exist, or none is named.
         """
         wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
         chosen = [check_layer(layer, self.n_layers) for layer in wanted]
@@ -317,8 +342,8 @@ class ContextualModel(WordEmbeddingModel):
         Returns
         -------
         WordEmbeddingModel
-            What `wefe.load` makes of the files of the encoder. Its vocabulary is the words that
-            are one token; layer 0 is another thing, as it knows positions.
+            What :func:`wefe.models.load` makes of the files of the encoder. Its vocabulary is the
+            words that are one token; layer 0 is another thing, as it knows positions.
         """
         table, tokenizer = self._source.encoder.input_table()
         name = f"{self.name}, input embeddings" if name is None else name
@@ -341,6 +366,11 @@ class ContextualModel(WordEmbeddingModel):
         ContextualModel
             A model that shares weights and cache with this one. Where this one has the pooling
             'auto', another layer has 'mean'.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `layer` is no integer, or there is no such layer.
         """
         layer = check_layer(layer, self.n_layers)
         if name is None:
@@ -354,7 +384,23 @@ class ContextualModel(WordEmbeddingModel):
         return True
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words, as :meth:`encode_words` does."""
+        """Return the vectors of words, as :meth:`encode_words` does.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim), float32
+            Words that were not looked up before are encoded in one batch.
+
+        Raises
+        ------
+        KeyError
+            If a word is not in the model; the error says why. None is encoded then.
+        """
         with self.wv.lock:
             # All are checked, and given their rows, before any is encoded: one batch, or none.
             self.wv.check_known([word for word in words if isinstance(word, str)])

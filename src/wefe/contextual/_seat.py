@@ -36,6 +36,12 @@ class SEAT(BaseMetric):
     is one element of its set, and WEAT is measured on the sentences. It needs an encoder; see
     :func:`wefe.contextual.load_encoder`.
 
+    See Also
+    --------
+    wefe.contextual.SEAT_TEMPLATES : the templates, by kind of word.
+    wefe.contextual.CEAT : asks with sentences of a corpus.
+    wefe.metrics.WEAT : the same for static models.
+
     References
     ----------
     May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders",
@@ -89,9 +95,10 @@ class SEAT(BaseMetric):
         model : ContextualModel
             The encoder to be measured.
         templates : str, sequence of str, or mapping, optional
-            A kind of ``SEAT_TEMPLATES`` ('any', the default, 'name', 'noun', 'plural',
-            'adjective'), or templates with one ``"{}"`` each; or a mapping from the name of every
-            set to one of these. An "a" before the gap becomes "an" where the word needs it.
+            A kind of ``wefe.contextual.SEAT_TEMPLATES`` ('any', the default, 'name', 'noun',
+            'plural', 'adjective'), or templates with one ``"{}"`` each; or a mapping from the name
+            of every set to one of these. An "a" before the gap becomes "an" where the word needs
+            it.
         permute : {'words', 'sentences'}, default='words'
             What the p-value exchanges between the target sets. 'words': whole words, each with all
             its sentences; the statistic is the sum over the words of the first target set, minus
@@ -164,7 +171,23 @@ class SEAT(BaseMetric):
         )
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read; by default those of the effect size."""
+        """Say how scores are to be read; by default those of the effect size.
+
+        Parameters
+        ----------
+        query : Query, optional
+            With a query the range is as narrow as its target sets and templates allow. For n_x and
+            n_y sentences, n = n_x + n_y: up to ``n / sqrt(n_x * n_y)`` on either side of 0 for the
+            effect size, times ``sqrt((n - 1) / n)`` with ``ddof=1``; up to ``2 * n`` for the
+            statistic. Without a query, there is no bound.
+        **params
+            Those of :meth:`run_query`: 'return_effect_size', 'templates' and 'ddof' count.
+
+        Returns
+        -------
+        Scale
+            Its label is 'SEAT-ES', or 'SEAT' for the statistic; 0 means that no bias was measured.
+        """
         sizes = None if query is None else distinct_sizes(query.target_sets, params)
         if query is not None and sizes is not None:
             templates = templates_of_sets(query, params.get("templates"))

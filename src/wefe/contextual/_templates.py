@@ -14,7 +14,19 @@ from wefe.query import Query
 #: A kind of `SEAT_TEMPLATES`, or templates with one "{}" each.
 Templates: TypeAlias = str | Sequence[str]
 
-#: Templates by kind of word, in the manner of May et al.: sentences that say next to nothing.
+#: Templates of SEAT by kind of word: sentences that say next to nothing, with a gap for the word.
+#:
+#: A mapping from 'any' (words of any kind), 'name' (of people), 'noun' (singular), 'plural' and
+#: 'adjective' to a tuple of texts, each with one ``{}``. They are in the manner of May, Wang,
+#: Bordia, Bowman and Rudinger (NAACL 2019, section 3). It cannot be changed: pass templates of your
+#: own to :meth:`wefe.contextual.SEAT.run_query` or :func:`wefe.contextual.load_encoder`, which take
+#: the name of a kind as well. An "a" before the gap becomes "an" where the word needs it.
+#:
+#: >>> from wefe.contextual import SEAT_TEMPLATES
+#: >>> list(SEAT_TEMPLATES)
+#: ['any', 'name', 'noun', 'plural', 'adjective']
+#: >>> SEAT_TEMPLATES["adjective"]
+#: ('This is {}.', 'That is {}.', 'They are {}.')
 SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "any": (

@@ -54,6 +54,18 @@ class Criterion:
     representatives : sequence of str, optional
         The word that stands for each class; by default the first definitional set.
 
+    Raises
+    ------
+    TypeError
+        If something is of another type.
+    ValueError
+        If a definitional set has another number of words than the others, fewer than two, or a
+        word twice; or names, representatives or stereotyped words do not belong to its classes.
+
+    See Also
+    --------
+    load_criterion : Published criteria, and those of a file.
+
     Examples
     --------
     >>> criterion = Criterion(
@@ -161,6 +173,17 @@ class Criterion:
         """Return a query for each two classes that have stereotyped words.
 
         Targets are the definitional words of the two classes, attributes their stereotyped words.
+
+        Returns
+        -------
+        list of Query
+            Queries with two target and two attribute sets; none if fewer than two classes have
+            stereotyped words.
+
+        Examples
+        --------
+        >>> [query.query_name for query in load_criterion("religion").queries()][:1]
+        ['jew and christian wrt jew stereotypes and christian stereotypes']
         """
         classes = self.classes
         named = [name for name in self.class_names if name in self.stereotyped_words]
@@ -178,6 +201,11 @@ class Criterion:
 
 def list_criteria() -> list[str]:
     """Return the names of the criteria that :func:`load_criterion` knows.
+
+    Returns
+    -------
+    list of str
+        The published ones, then gender in other languages.
 
     Examples
     --------
@@ -210,6 +238,8 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
 
     Raises
     ------
+    TypeError
+        If `name` is neither a name nor a path.
     ValueError
         If no criterion has that name, or a file is not as described.
     ConnectionError
@@ -219,7 +249,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     ----------
     .. [1] T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer
        Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
-    .. [2] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+    .. [2] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
        is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
 
     Examples

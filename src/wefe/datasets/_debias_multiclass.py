@@ -36,7 +36,7 @@ def fetch_debias_multiclass() -> dict[str, Any]:
 
     References
     ----------
-    .. [1] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+    .. [1] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
        is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019,
        pages 615-621.
 

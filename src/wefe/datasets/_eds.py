@@ -35,7 +35,7 @@ def fetch_eds(
     *,
     offline: bool = False,
 ) -> dict[str, list[str]]:
-    """Fetch the word sets of *Word embeddings quantify 100 years of ... stereotypes* [1]_.
+    """Fetch the gender terms, names, adjectives and occupations of a study of a century [1]_.
 
     Terms, names and adjectives ship with the package; the occupations come from two census tables,
     which the first call downloads.

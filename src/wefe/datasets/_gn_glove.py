@@ -13,7 +13,7 @@ SEMBIAS_LABELS = ("definition", "none", "none", "stereotype")
 
 
 def fetch_gn_glove() -> dict[str, Any]:
-    """Fetch the word lists and the SemBias questions of *Learning Gender-Neutral ...* [1]_.
+    """Fetch the paired gender words and the SemBias questions of GN-GloVe [1]_.
 
     All of it is downloaded, by the first call.
 

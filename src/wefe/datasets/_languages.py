@@ -128,7 +128,13 @@ def grammatical_gender_counts(language: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Sets in rows; columns 'm', 'f', 'n', 'c' and '-', see :func:`load_language_words`.
+        Sets in rows; columns 'm', 'f', 'n', 'c' and '-', see :func:`load_language_words`. Cells
+        are numbers of words.
+
+    Raises
+    ------
+    ValueError
+        If no words of that language ship.
 
     Examples
     --------

@@ -230,6 +230,7 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     Returns
     -------
     list of Query
+        In the order of the study; those that could be made, with `offline`.
 
     Raises
     ------
@@ -291,6 +292,11 @@ def list_queries_left_out(name: str) -> list[str]:
     -------
     list of str
         Names of the queries whose words do not all ship with the package.
+
+    Raises
+    ------
+    ValueError
+        If there is no query set of that name.
 
     Examples
     --------

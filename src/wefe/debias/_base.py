@@ -42,10 +42,37 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
+    See Also
+    --------
+    RowwiseDebias : The base class of methods that change each vector by itself.
+    wefe.debias.compare : What a method gained, what it cost, and what it left.
+
     Notes
     -----
     A method of your own defines `fit` and `transform`; one that changes every vector by itself,
     whatever the others are, is written as a :class:`RowwiseDebias` in a few lines.
+
+    Examples
+    --------
+    A method that looks at all vectors at once, as a :class:`RowwiseDebias` cannot:
+
+    >>> import numpy as np
+    >>> from wefe import WordEmbeddingModel
+    >>> from wefe.debias import BaseDebias
+    >>> class Centring(BaseDebias):
+    ...     def fit(self, model, **fit_params):
+    ...         return self
+    ...
+    ...     def transform(self, model, target=None, ignore=None, copy=True):
+    ...         result = model.copy(f"{model.name}_centred") if copy else model
+    ...         words = list(result.vocab if target is None else target)
+    ...         words = [word for word in words if word not in (ignore or ())]
+    ...         result.batch_update(words, result.get_vectors(words) - model.vectors.mean(axis=0))
+    ...         return result
+    >>> model = WordEmbeddingModel((["she", "he"], np.array([[1.0, 0.0], [3.0, 2.0]])), "toy")
+    >>> centred = Centring().fit_transform(model)
+    >>> centred.name, centred["she"], model["she"]
+    ('toy_centred', array([-1., -1.]), array([1., 0.]))
     """
 
     #: Parameter of `fit` -> attribute of a `Criterion` that it is taken from.
@@ -122,16 +149,20 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         model : WordEmbeddingModel
             The model to learn from and to change.
-        target, ignore, copy
-            See :meth:`transform`. A method that learns from the whole vocabulary leaves the words
-            in `ignore` out there as well.
+        target : sequence of str, optional
+            The words whose vectors change; all words by default. See :meth:`transform`.
+        ignore : sequence of str, optional
+            Words that keep their vectors; none by default. A method that learns from the whole
+            vocabulary leaves them out there as well.
+        copy : bool, default=True
+            True leaves `model` as it is. False changes its vectors, and its name.
         **fit_params
-            See :meth:`fit`.
+            The word sets of the method, or ``criterion="gender"``: see :meth:`fit`.
 
         Returns
         -------
         WordEmbeddingModel
-            The mitigated model.
+            The mitigated model: `model` itself if `copy` is False.
         """
         if "ignore" in inspect.signature(self.fit).parameters:
             fit_params.setdefault("ignore", ignore)

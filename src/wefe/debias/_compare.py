@@ -97,6 +97,32 @@ class Comparison:
         Name of the original model.
     criterion : str or None
         Name of the criterion.
+
+    See Also
+    --------
+    compare : Makes it, and tells how to read it.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.debias import LinearProjection, compare
+    >>> model = load_test_model()
+    >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
+    >>> query = Query(
+    ...     [["mary", "anna", "susan"], ["john", "paul", "peter"]],
+    ...     [["nurse", "dancer"], ["boss", "engineer"]],
+    ... )
+    >>> comparison = compare(model, debiased, [query], ["weat", "mac"], quality=None, n_sample=50)
+
+    The part of the table that is about bias: is the change larger than twice its standard error,
+    and in the direction that is better?
+
+    >>> bias = comparison.table.query("aspect == 'bias'").set_index("measure")
+    >>> bias[["before", "after", "change", "change_se", "better"]].round(3)
+             before  after  change  change_se       better
+    measure
+    WEAT      0.796  0.511  -0.285      0.029  nearer to 0
+    MAC       0.892  0.901   0.010      0.002  nearer to 1
     """
 
     table: pd.DataFrame
@@ -104,11 +130,23 @@ class Comparison:
     criterion: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a copy of the table."""
+        """Return a copy of the table, for example to be written to a file.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per measure and mitigated model; see `table`.
+        """
         return self.table.copy()
 
     def plot(self) -> go.Figure:
-        """Plot the table, see :func:`wefe.plotting.plot_comparison`."""
+        """Plot the table, see :func:`wefe.plotting.plot_comparison`.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            A panel for each metric, one for costs and one for what remains.
+        """
         from wefe.plotting import plot_comparison
 
         return plot_comparison(self.table)
@@ -170,7 +208,7 @@ def compare(
     progress: bool = True,
     **lookup: Any,
 ) -> Comparison:
-    r"""Put beside each other what a mitigation gained, what it cost, and what it left.
+    """Put beside each other what a mitigation gained, what it cost, and what it left.
 
     Parameters
     ----------
@@ -224,7 +262,13 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, names occur twice, or `after` is `before` itself.
+        If an argument is of the wrong kind, names occur twice, `after` is `before` itself, or the
+        models have no word in common.
+
+    See Also
+    --------
+    wefe.explore.recovery_tests : The tests of what remains by themselves, with intervals.
+    wefe.quality.evaluate : Quality on more kinds of benchmarks.
 
     Notes
     -----
@@ -249,20 +293,23 @@ def compare(
     their error is rather too small. Accuracies and alignments of the tests are those of the words
     taken, which are no sample. Displacements are those of all words, and have no error.
 
-    *Cost.* 'mean cosine displacement' is the mean of 1 - cos(after, before), 'mean vector
-    displacement' that of \|after - before\| / \|before\|, over all words that the models share.
-    The latter is large, too, where a method scales vectors to unit length first. 'neighbourhood
-    overlap' is the share of the ten nearest neighbours that a sample of words keeps, among the
-    50,000 first words.
+    *Cost.* 'share of vectors changed' is in [0, 1]. 'mean cosine displacement' is the mean of
+    1 - cos(after, before), in [0, 2]; 'mean vector displacement' that of
+    ``|after - before| / |before|``, over all words that the models share. The latter is large, too,
+    where a method scales vectors to unit length first. 'neighbourhood overlap' is the share of the
+    ten nearest neighbours that a sample of words keeps, among the 50,000 first words, in [0, 1].
+    'word similarity' is Spearman's correlation of cosines with human scores, 'analogy accuracy' the
+    share of questions solved.
 
     *Residual* [1]_. Of the 50,000 first words, those in lower case, shorter than 20 characters,
     without digits and punctuation, and not specific to a class, are ordered by their bias in the
     original model, cos(w, a) - cos(w, b) for the words a and b that represent the classes (of more
     classes, b is the mean over the others). Of the `n_words` most biased to each side,
-    :func:`cluster_alignment` and :func:`classification_accuracy` (learnt from a fifth, tested on
-    the rest, with a radial and with a linear kernel; the sides are equal, so that the larger
-    class is no better a guess than chance). Of
-    `words`, :func:`neighbor_correlation`, and the correlation of the bias before with that after.
+    :func:`wefe.metrics.cluster_alignment` and :func:`wefe.metrics.classification_accuracy` (learnt
+    from a fifth, tested on the rest, with a radial and with a linear kernel; the sides are equal,
+    so that the larger class is no better a guess than chance). Of `words`,
+    :func:`wefe.metrics.neighbor_correlation`, and the correlation of the bias before with that
+    after.
 
     *Fair queries.* Words that a method was told to equalise must come out equal: measure with
     others. Vectors of length other than 1 weigh differently in RND and ECT; some methods change

@@ -175,6 +175,8 @@ class DoubleHardDebias(RowwiseDebias):
             ones, do not count among the most biased words.
         criterion : Criterion or str, optional
             Takes the place of word sets that are not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -183,6 +185,8 @@ class DoubleHardDebias(RowwiseDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If a set is no pair, the model has none of the definitional pairs complete, lacks a
             word of `bias_representation`, or was opened for some words only.

@@ -26,7 +26,7 @@ class HalfSiblingRegression(RowwiseDebias):
     Definitional words ('he', 'actress') and all others share what the class put into their vectors
     [1]_. So each other vector x is predicted from the definitional ones, by a ridge regression
     without intercept whose samples are the dimensions, and only the residual is kept. For the
-    matrix D of the definitional vectors, one per row, that residual is
+    matrix D of the definitional vectors, one per row, that residual is::
 
         alpha * x @ inv(D.T @ D + alpha * I)
 
@@ -58,7 +58,7 @@ class HalfSiblingRegression(RowwiseDebias):
     paper, removes less than on the longer ones that most models have.
 
     Less association measured afterwards does not mean that the bias is gone: what words have in
-    common with their former neighbours may betray it still.
+    common with their former neighbours may betray it still; see :func:`wefe.debias.compare`.
 
     References
     ----------
@@ -112,6 +112,8 @@ class HalfSiblingRegression(RowwiseDebias):
         criterion : Criterion or str, optional
             Takes the place of definitional words that are not given, with its `specific_words`:
             'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------

@@ -112,6 +112,8 @@ class HardDebias(_SubspaceDebias):
     ----------
     bias_direction_ : ndarray of shape (dim,)
         Unit vector, pointing to the first words of the pairs.
+    bias_subspace_ : ndarray of shape (1, dim)
+        The same.
     pca_ : sklearn.decomposition.PCA
         Its `explained_variance_ratio_` tells how far one direction represents the pairs.
     definitional_pairs_, equalize_pairs_ : list of tuple of str
@@ -177,6 +179,8 @@ class HardDebias(_SubspaceDebias):
         criterion : Criterion or str, optional
             Takes the place of word sets that are not given: 'gender', or word sets of yours. A
             criterion brings its pairs to equalize.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -185,6 +189,8 @@ class HardDebias(_SubspaceDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If a set is no pair, or the model has none of the definitional pairs complete.
         """
@@ -235,6 +241,13 @@ class HardDebias(_SubspaceDebias):
         -------
         WordEmbeddingModel
             The mitigated model: `model` itself if `copy` is False.
+
+        Raises
+        ------
+        ValueError
+            If the model has another number of dimensions, or none of the words in `target`.
+        sklearn.exceptions.NotFittedError
+            If the method was not fitted.
         """
         if hasattr(self, "definitional_pairs_"):
             words = {word for pair in self.definitional_pairs_ for word in pair}

@@ -107,7 +107,7 @@ class INLP(RowwiseDebias):
     the root mean square of all lengths, so that their penalty does not depend on the unit.
 
     Less association measured afterwards does not mean that the bias is gone: classifiers that are
-    not linear, and neighbourhoods, may betray it still.
+    not linear, and neighbourhoods, may betray it still; see :func:`wefe.debias.compare`.
 
     References
     ----------
@@ -184,6 +184,8 @@ class INLP(RowwiseDebias):
         criterion : Criterion or str, optional
             Takes the place of definitional sets that are not given: 'gender', 'ethnicity', or word
             sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------

@@ -98,7 +98,19 @@ def leace_map(
     Returns
     -------
     LeaceMap
-        The map. It has rank 0 if the concept is not correlated with the vectors.
+        The map: a function of vectors, with the attributes `reads` and `writes` of shape
+        (rank, dim), `shift` (dim,), `projection` (dim, dim) and `rank`. It has rank 0 if the
+        concept is not correlated with the vectors.
+
+    Raises
+    ------
+    ValueError
+        If `x` and `z` are no matrices with one row per word, of two words or more; all vectors are
+        equal; or `method` is unknown.
+
+    See Also
+    --------
+    wefe.debias.LEACE : The mitigation method that is made of it.
 
     References
     ----------
@@ -216,7 +228,7 @@ class LEACE(RowwiseDebias):
 
     What is guaranteed is guaranteed for the words learned from. Other words keep an association
     with the class as far as they have it in other directions, and classifiers that are not linear
-    may find it in any words.
+    may find it in any words; see :func:`wefe.debias.compare`.
 
     References
     ----------
@@ -291,6 +303,8 @@ class LEACE(RowwiseDebias):
         criterion : Criterion or str, optional
             Takes the place of definitional sets that are not given: 'gender', 'ethnicity', or word
             sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------

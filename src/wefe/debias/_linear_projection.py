@@ -114,6 +114,8 @@ class LinearProjection(RowwiseDebias):
             With 'means', words of each class that need not form sets, such as names.
         criterion : Criterion or str, optional
             Takes the place of what is not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -122,6 +124,8 @@ class LinearProjection(RowwiseDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If the model lacks the words that the direction needs, or they do not differ.
         """

@@ -62,7 +62,7 @@ class MulticlassHardDebias(_SubspaceDebias):
 
     References
     ----------
-    .. [1] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+    .. [1] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
        is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
 
     Examples
@@ -111,6 +111,8 @@ class MulticlassHardDebias(_SubspaceDebias):
         criterion : Criterion or str, optional
             Takes the place of word sets that are not given: 'ethnicity', 'religion', 'gender', or
             word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -119,6 +121,8 @@ class MulticlassHardDebias(_SubspaceDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If a set has one word, or the model has none of the definitional sets complete.
         """
@@ -159,13 +163,27 @@ class MulticlassHardDebias(_SubspaceDebias):
 
         Parameters
         ----------
-        model, target, ignore, copy
-            See :meth:`HardDebias.transform`.
+        model : WordEmbeddingModel
+            The model to change: the one fitted, or another one of the same space.
+        target : sequence of str, optional
+            The words to neutralise; all by default. Words of sets to equalize change in any case.
+        ignore : sequence of str, optional
+            Words that are not neutralised, also where they are in `target`: those to which a class
+            rightly belongs, such as 'synagogue'. By default none.
+        copy : bool, default=True
+            True leaves `model` as it is; see :meth:`RowwiseDebias.transform`.
 
         Returns
         -------
         WordEmbeddingModel
             The mitigated model: `model` itself if `copy` is False.
+
+        Raises
+        ------
+        ValueError
+            If the model has another number of dimensions, or none of the words in `target`.
+        sklearn.exceptions.NotFittedError
+            If the method was not fitted.
         """
         if hasattr(self, "definitional_sets_"):
             words = {word for part in self.definitional_sets_ for word in part}

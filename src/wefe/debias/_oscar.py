@@ -118,15 +118,23 @@ class OSCaR(RowwiseDebias):
         ----------
         model : WordEmbeddingModel
             The model to learn from.
-        definitional_sets, representatives, words_by_class
-            See :meth:`LinearProjection.fit`.
+        definitional_sets : sequence of sequences of str
+            Words that differ in the class only, one per class in the same order:
+            ``[["woman", "man"], ["she", "he"]]``. See :meth:`LinearProjection.fit`.
         concept_words : sequence of str, or mapping from class name to sequence of str
             Words of the concept that the classes should not be entangled with, such as
             occupations, two or more; with concept='means', by the class for which they are
             stereotyped, in the order of the definitional sets. A criterion brings its stereotyped
             words.
+        representatives : sequence of str, optional
+            One word per class, of which direction='pair' takes the difference; by default the
+            first of the definitional sets.
+        words_by_class : mapping from class name to sequence of str, optional
+            With direction='means', words of each class that need not form sets, such as names.
         criterion : Criterion or str, optional
             Takes the place of what is not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -135,6 +143,8 @@ class OSCaR(RowwiseDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If the model lacks the words that a direction needs, there are more than two classes
             and `direction` is not 'pca', or the two directions are parallel.

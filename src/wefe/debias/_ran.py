@@ -47,13 +47,13 @@ class RepulsionAttractionNeutralization(BaseDebias):
     """RAN: away from biased neighbours and the bias direction, but not far from where it was.
 
     Projections leave words of the same stereotype next to each other. This method [1]_ looks for a
-    new vector x of each word w, starting from w, such that
+    new vector x of each word w, starting from w, for which this sum is small::
 
         weights[0] * mean |cos(x, n)| + weights[1] * |cos(x, w) - 1| / 2 + weights[2] * |cos(x, g)|
 
-    is small. Here g is the bias direction, and n are those of the nearest neighbours of w whose
-    similarity with w is due to g (see `theta`): *repulsion* from them, *attraction* to the original
-    vector, *neutralisation* of the direction.
+    Here g is the bias direction, and n are those of the nearest neighbours of w whose similarity
+    with w is due to g (see `theta`): *repulsion* from them, *attraction* to the original vector,
+    *neutralisation* of the direction.
 
     The method is binary; for more classes see :class:`MulticlassHardDebias`.
 
@@ -101,7 +101,8 @@ class RepulsionAttractionNeutralization(BaseDebias):
     The objective has kinks, on which the optimiser swings to and fro with steps of the learning
     rate: components along the bias direction become small, not zero.
 
-    Less association measured afterwards does not mean that the bias is gone.
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
 
     References
     ----------
@@ -163,6 +164,8 @@ class RepulsionAttractionNeutralization(BaseDebias):
             which the model lacks a word are left out, counted and logged.
         criterion : Criterion or str, optional
             Takes the place of pairs that are not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------

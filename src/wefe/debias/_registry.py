@@ -11,10 +11,20 @@ from wefe.debias._base import BaseDebias
 def list_debias_methods() -> list[type[BaseDebias]]:
     """Return every mitigation method of the package, in alphabetical order.
 
+    Returns
+    -------
+    list of type
+        Subclasses of :class:`BaseDebias`, to be called without arguments or with those of the
+        method.
+
+    See Also
+    --------
+    get_debias_method : One of them, by its name.
+
     Examples
     --------
-    >>> [debias_method_name(method) for method in list_debias_methods()][:2]
-    ['double-hard-debias', 'half-sibling-regression']
+    >>> [method.__name__ for method in list_debias_methods()][:2]
+    ['DoubleHardDebias', 'HalfSiblingRegression']
     """
     import wefe.debias
 
@@ -32,10 +42,27 @@ def list_debias_methods() -> list[type[BaseDebias]]:
 def get_debias_method(name: str) -> type[BaseDebias]:
     """Return the mitigation method of that name; case and punctuation do not matter.
 
+    Parameters
+    ----------
+    name : str
+        The name of the class, 'HardDebias', or as the command line writes it, 'hard-debias'.
+
+    Returns
+    -------
+    type
+        The class, a subclass of :class:`BaseDebias`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method; the message lists those there are.
+
     Examples
     --------
     >>> get_debias_method("hard-debias")
     <class 'wefe.debias._hard.HardDebias'>
+    >>> get_debias_method("LEACE")(svd_tol=0.02)
+    LEACE(svd_tol=0.02)
     """
     known = {_plain(method.__name__): method for method in list_debias_methods()}
     if _plain(str(name)) in known:

@@ -38,7 +38,47 @@ class RowwiseDebias(BaseDebias):
     A method defines `fit`, which sets `dim_`, and `_map_vectors`. It may define what else differs:
     words that never change (`_protected_words`), other vectors for words that are ignored
     (`_map_ignored`), and words whose vectors are settled together (`_joint_words`,
-    `_settle_jointly`), such as pairs that are equalised.
+    `_settle_jointly`), such as pairs that are equalised. `transform`, with all of its arguments,
+    and :func:`transform_file` follow from that.
+
+    Parameters
+    ----------
+    pca_args : dict, optional
+        Arguments of the principal component analysis that finds the bias subspace, for methods
+        that have one; ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Log what is done at level INFO; otherwise at level DEBUG.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+
+    Attributes
+    ----------
+    dim_ : int
+        Number of dimensions of the vectors that the method was fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import load_test_model
+    >>> from wefe.debias import RowwiseDebias
+    >>> class HalfTheWay(RowwiseDebias):
+    ...     # Halve the component of every word along she - he.
+    ...
+    ...     def fit(self, model, **fit_params):
+    ...         difference = model["she"] - model["he"]
+    ...         self.bias_direction_ = difference / np.linalg.norm(difference)
+    ...         self.dim_ = model.dim
+    ...         return self
+    ...
+    ...     def _map_vectors(self, vectors):
+    ...         g = self.bias_direction_.astype(vectors.dtype)
+    ...         return vectors - np.outer(vectors @ g, g) / 2
+    >>> model = load_test_model()
+    >>> method = HalfTheWay().fit(model)
+    >>> debiased = method.transform(model, ignore=["she", "he"])
+    >>> before, after = (each["nurse"] @ method.bias_direction_ for each in (model, debiased))
+    >>> print(f"{after / before:.2f}", (debiased["she"] == model["she"]).all())
+    0.50 True
     """
 
     #: Whether `fit` reads the whole vocabulary, not only the words it is given.

@@ -81,7 +81,7 @@ class SoftDebias(_SoftDebias):
 
     :class:`HardDebias` removes the bias direction from neutral words altogether. Here one linear
     map T of all words, W -> W T', keeps the inner products of the words as they are, and makes
-    the neutral words N orthogonal to the bias direction g, each as far as the other allows [1]_:
+    the neutral words N orthogonal to the bias direction g, each as far as the other allows [1]_::
 
         minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T g)||^2
 
@@ -200,6 +200,8 @@ class SoftDebias(_SoftDebias):
             `neutral_words` are given.
         criterion : Criterion or str, optional
             Takes the place of word sets that are not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -208,6 +210,8 @@ class SoftDebias(_SoftDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If a set is no pair, the model has none of the definitional pairs complete, has no
             neutral word, or was opened for some words only.
@@ -238,13 +242,21 @@ class MulticlassSoftDebias(_SoftDebias):
 
     Parameters
     ----------
-    bias_weight, scale
-        See :class:`SoftDebias`; 'mean' also divides by the number of directions.
+    bias_weight : float, default=0.2
+        Weight of the bias, at least 0; the larger, the less is left along the directions.
+    scale : {'mean', 'sum'}, default='mean'
+        What the weight means, see :class:`SoftDebias`; 'mean' also divides by the number of
+        directions.
     n_components : int, optional
         Number of directions; by default one less than there are classes, which is what it takes
         to tell them apart. Never more than the definitional sets span.
-    pca_args, verbose, criterion_name
-        See :class:`SoftDebias`.
+    pca_args : dict, optional
+        Arguments of the principal component analysis of the definitional sets;
+        ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Log what is done at level INFO.
+    criterion_name : str, optional
+        For example 'religion'. The mitigated model is called 'MODEL_religion_debiased'.
 
     Attributes
     ----------
@@ -262,9 +274,12 @@ class MulticlassSoftDebias(_SoftDebias):
     The authors approach the minimum by a few steps of gradient descent from a random map, on norms
     that are not squared; so their numbers are others.
 
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
+
     References
     ----------
-    .. [1] T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+    .. [1] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
        is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
 
     Examples
@@ -315,9 +330,19 @@ class MulticlassSoftDebias(_SoftDebias):
             The model to learn from, with its whole vocabulary.
         definitional_sets : sequence of sequences of str
             Words that differ in the class only, one per class in the same order:
-            ``[["jew", "christian", "muslim"], ["synagogue", "church", "mosque"]]``.
-        neutral_words, ignore, criterion
-            See :meth:`SoftDebias.fit`.
+            ``[["jew", "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Sets of which
+            the model lacks a word are left out, counted and logged.
+        neutral_words : sequence of str, optional
+            Words that should have no bias; by default all but the definitional ones and those of
+            `ignore`. Missing ones are left out, counted and logged.
+        ignore : sequence of str, optional
+            Words to which a class rightly belongs, such as 'mosque'; not looked at where
+            `neutral_words` are given.
+        criterion : Criterion or str, optional
+            Takes the place of word sets that are not given: 'ethnicity', 'religion', or word sets
+            of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
 
         Returns
         -------
@@ -326,6 +351,8 @@ class MulticlassSoftDebias(_SoftDebias):
 
         Raises
         ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
         ValueError
             If a set has one word, the model has none of the sets complete, has no neutral word, or
             was opened for some words only.

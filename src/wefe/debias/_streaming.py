@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class MitigatedFile:
-    """What was written.
+    """What :func:`debias_file` and :func:`transform_file` wrote.
 
     Attributes
     ----------
@@ -53,6 +53,24 @@ class MitigatedFile:
         Words in the file.
     n_changed : int
         Words whose vectors were changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from wefe import load, load_test_model
+    >>> from wefe.debias import LinearProjection, debias_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = debias_file(
+    ...         LinearProjection(),
+    ...         load_test_model(),
+    ...         f"{folder}/debiased.safetensors",
+    ...         definitional_sets=[("she", "he"), ("woman", "man")],
+    ...         ignore=["she", "he"],
+    ...     )
+    ...     print(written.path.name, written.name, written.n_words, written.n_changed)
+    ...     print(len(load(written.path)))
+    debiased.safetensors minilm-words_debiased 10569 10567
+    10569
     """
 
     path: Path
@@ -91,7 +109,7 @@ def debias_file(
         looks for neighbours in the whole vocabulary and is therefore given the file mapped, or in
         memory where it cannot be mapped.
     source : path or WordEmbeddingModel
-        The file, in any format that :func:`wefe.load` opens.
+        The file, in any format that :func:`wefe.models.load` opens.
     path : path
         The file to write. It appears, or is replaced, once all of it is written; it may be the
         source itself.
@@ -117,9 +135,15 @@ def debias_file(
 
     Raises
     ------
+    TypeError
+        If `method` is no mitigation method, or an argument is of another type.
     ValueError
         If the file is damaged, a word cannot be written in the format, or too few words of the
         criterion are there. What was at `path` stays.
+
+    See Also
+    --------
+    transform_file : The same with a method that is fitted already.
 
     Examples
     --------
@@ -177,8 +201,24 @@ def transform_file(
     ----------
     method : RowwiseDebias
         A fitted method.
-    source, path, target, ignore, format, vocab_prefix, trust_pickle, progress
-        See :func:`debias_file`.
+    source : path or WordEmbeddingModel
+        The file, in any format that :func:`wefe.models.load` opens, with vectors of the space that
+        the method was fitted on.
+    path : path
+        The file to write. It appears, or is replaced, once all of it is written; it may be the
+        source itself.
+    target : sequence of str, optional
+        The words whose vectors change; all words by default.
+    ignore : sequence of str, optional
+        Words that keep their vectors; none by default.
+    format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
+        By default as the suffix says: .txt, .vec, .bin, .kv or .safetensors.
+    vocab_prefix : str, optional
+        What stands before every word in the file (``"/c/en/"``).
+    trust_pickle : bool, default=False
+        Whether gensim's own files may be opened, which can run any code.
+    progress : bool, default=True
+        Whether long work shows a bar.
 
     Returns
     -------
@@ -188,7 +228,33 @@ def transform_file(
     Raises
     ------
     TypeError
-        If the method does not change each vector by itself.
+        If the method does not change each vector by itself, or an argument is of another type.
+    ValueError
+        If the file is damaged, has vectors of other dimensions or none of the words in `target`,
+        or a word cannot be written in the format. What was at `path` stays.
+    sklearn.exceptions.NotFittedError
+        If the method was not fitted.
+
+    See Also
+    --------
+    debias_file : Fit a method on the file, too.
+
+    Examples
+    --------
+    Fitted on one file, applied to another one of the same space:
+
+    >>> import tempfile
+    >>> from wefe import load_test_model
+    >>> from wefe.debias import LinearProjection, transform_file
+    >>> model = load_test_model()
+    >>> method = LinearProjection().fit(model, [("she", "he"), ("woman", "man")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/vectors.bin")
+    ...     written = transform_file(
+    ...         method, f"{folder}/vectors.bin", f"{folder}/debiased.bin", target=["nurse", "boss"]
+    ...     )
+    ...     print(written.path.name, written.n_words, written.n_changed)
+    debiased.bin 10569 2
     """
     if not isinstance(method, RowwiseDebias):
         raise TypeError(

@@ -60,6 +60,29 @@ class BiasDirections:
         The model.
     criterion : Criterion
         Where the sets are from.
+
+    See Also
+    --------
+    bias_directions : Finds them.
+    wefe.audit.audit_direction : How far they can be trusted.
+
+    Examples
+    --------
+    Of two groups there is one direction; how far do two words lie towards either group?
+
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> gender = bias_directions(model, "gender")
+    >>> gender.groups, gender.subspace.shape, round(gender.explained, 2)
+    (('female', 'male'), (1, 256), 0.51)
+    >>> gender.cosines(model.get_vectors(["nurse", "engineer"])).round(2)
+    array([[ 0.32, -0.32],
+           [ 0.05, -0.05]])
+
+    Words to which a group belongs by definition go this far, on the average:
+
+    >>> dict(zip(gender.groups, gender.reach.round(2).tolist()))
+    {'female': 0.43, 'male': 0.31}
     """
 
     name: str
@@ -84,7 +107,14 @@ class BiasDirections:
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
 
     def caveat(self) -> str:
-        """Say so if the directions hold so little of the sets that they may be anything."""
+        """Say so if the directions hold so little of the sets that they may be anything.
+
+        Returns
+        -------
+        str
+            A sentence, if they hold less than half of the variance of the definitional sets;
+            otherwise ''.
+        """
         if self.explained >= LEAST_EXPLAINED:
             return ""
         return (

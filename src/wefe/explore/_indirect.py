@@ -49,8 +49,14 @@ def indirect_bias_along(
         The bias; see :func:`bias_directions`.
     n : int, default=10
         Words wanted at each end.
-    words, among, ignore
-        Which words are looked at; see :func:`extreme_words`.
+    words : sequence of str, optional
+        Look at these words only; for example names of occupations.
+    among : int or None, default=50_000
+        Without `words`: look at that many from the start of the vocabulary; None for all. See
+        :func:`extreme_words`.
+    ignore : sequence of str, optional
+        Words that are left out; by default those to which a group rightly belongs. `first` and
+        `second` are left out in any case.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
@@ -65,6 +71,10 @@ def indirect_bias_along(
     ------
     ValueError
         If the model lacks one of the two words, or they have the same direction.
+
+    See Also
+    --------
+    wefe.metrics.indirect_bias : That of any pairs of vectors, and its formula.
 
     References
     ----------

@@ -53,6 +53,25 @@ class ModelPage:
         All projections, see :func:`project`.
     n_lost : int
         Words of the sets that the model lacks.
+
+    See Also
+    --------
+    model_page : Makes it.
+    wefe.report.write_page : Pages of words and models as an HTML file.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = model_page(load_test_model(), n=3)
+    >>> for group, part in page.extremes.groupby("group"):
+    ...     print(group, *part["word"])
+    female hillary mary mia
+    male hes bro fellow
+
+    The mean of the absolute cosines, of the frequent words and of the stereotyped occupations:
+
+    >>> page.distribution.set_index("set")["mean_abs"].round(3).to_dict()
+    {'vocabulary': 0.056, 'female stereotypes': 0.156, 'male stereotypes': 0.029}
     """
 
     model_name: str
@@ -68,6 +87,7 @@ class ModelPage:
         Returns
         -------
         plotly.graph_objects.Figure
+            A row per set of words; see :func:`wefe.plotting.plot_projections`.
         """
         from wefe.plotting import plot_projections
 
@@ -83,13 +103,22 @@ class ModelPage:
         Returns
         -------
         plotly.graph_objects.Figure
+            Bars of the projections; see :func:`wefe.plotting.plot_extremes`.
         """
         from wefe.plotting import plot_extremes
 
         return plot_extremes(self.extremes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain data, fit for JSON, without the single projections."""
+        """Return the page as plain data, fit for JSON, without the single projections.
+
+        Returns
+        -------
+        dict
+            'model', 'criterion', 'groups', 'n_sets' and 'n_sets_lost' (definitional sets),
+            'reach' (by group), 'explained_variance_ratio', 'n_words_lost', and the rows of
+            'distribution' and 'extremes'. NaN is None.
+        """
         return {
             "model": self.model_name,
             "criterion": self.directions.name,

@@ -59,6 +59,27 @@ class SpecificWords:
         Seed words that the model lacks.
     threshold, confidence_level : float
         As given.
+
+    See Also
+    --------
+    learn_specific_words : Makes it.
+
+    Examples
+    --------
+    A toy model, in which the first dimension tells who is meant:
+
+    >>> import numpy as np
+    >>> from wefe import WordEmbeddingModel
+    >>> words = ["she", "her", "aunt", "niece", *(f"thing{i}" for i in range(8))]
+    >>> vectors = np.random.default_rng(0).normal(0, 0.1, (12, 3))
+    >>> vectors[:4, 0] += 1
+    >>> vectors[4:, 1] += 1
+    >>> model = WordEmbeddingModel((words, vectors), "toy")
+    >>> specific = learn_specific_words(model, ["she", "her", "aunt"], among=words, n_folds=2)
+    >>> [word for word, seed in zip(specific.words, specific.is_seed) if not seed]
+    ['niece']
+    >>> specific.n_seed, specific.lost, list(specific.scores())
+    (3, (), ['mean', 'lower', 'upper'])
     """
 
     model_name: str
@@ -102,7 +123,13 @@ class SpecificWords:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return `word`, `decision` and `is_seed` of each word."""
+        """Return the words as a table, for example to read them before they are used.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `word`, `decision` and `is_seed` of each word, by falling decision value.
+        """
         import pandas as pd
 
         return pd.DataFrame(

@@ -51,7 +51,20 @@ class Estimate:
     lower, upper : float
         Bounds; NaN if there are none.
     p_value : float
-        Two-sided, of the hypothesis that it is 0; NaN if it was not tested.
+        Two-sided, of the hypothesis that it is 0, in [0, 1]; NaN if it was not tested.
+
+    See Also
+    --------
+    StatisticCorrelation : Has three of them.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
+    ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
+    >>> r = correlate_with_statistic(load_test_model(), women).pearson
+    >>> print(f"{r.value:.2f}, from {r.lower:.2f} to {r.upper:.2f}, p = {r.p_value:.2f}")
+    0.73, from 0.42 to 0.93, p = 0.04
     """
 
     value: float
@@ -94,6 +107,27 @@ class StatisticCorrelation:
         Why there is no correlation, or no interval; None if there are both.
     fits : ndarray of shape (n_resamples, 2)
         Slope and intercept in each resample where they are defined.
+
+    See Also
+    --------
+    correlate_with_statistic : Makes it.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
+    ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
+    >>> correlation = correlate_with_statistic(load_test_model(), women)
+    >>> correlation.n, round(correlation.spearman.value, 2)
+    (8, 0.74)
+
+    The line of least squares and its interval, at three shares of women:
+
+    >>> correlation.band(3).round(2)
+       statistic   fit   low  high
+    0       0.02 -0.03 -0.14  0.06
+    1       0.46  0.08  0.02  0.14
+    2       0.91  0.18  0.10  0.30
     """
 
     model_name: str
@@ -119,7 +153,13 @@ class StatisticCorrelation:
         return len(self.words)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return `word`, `statistic` and `bias` of each word, in the order of the statistic."""
+        """Return the numbers of each word.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `word`, `statistic` and `bias`, in the order in which the statistic was given.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -127,7 +167,15 @@ class StatisticCorrelation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, fit for JSON; what is undefined is None."""
+        """Return everything as plain data, fit for JSON; what is undefined is None.
+
+        Returns
+        -------
+        dict
+            'statistic' and 'bias' (what the numbers are), 'n', 'pearson', 'spearman' and 'slope'
+            ('value', 'lower', 'upper', 'p_value' of each), 'intercept', 'confidence_level',
+            'nan_reason', 'lost', 'without_number', and 'words', the rows of :meth:`to_frame`.
+        """
         return {
             "statistic": self.statistic_name,
             "bias": self.bias_name,
@@ -182,6 +230,11 @@ class StatisticCorrelation:
         ----------
         **options
             Those of :func:`wefe.plotting.plot_statistic`.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure; correlation, interval and lost words stand below the title.
         """
         from wefe import plotting
 

@@ -83,6 +83,25 @@ class WordPage:
         Above it a neighbour is biased.
     nan_reason : str or None
         Why numbers are missing; None if they are not.
+
+    See Also
+    --------
+    word_page : Makes it.
+    wefe.report.write_page : Pages of words and models as an HTML file.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = word_page(load_test_model(), "nurse", k=20)
+    >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
+    ('female', 0.32, 0.99)
+
+    19 of its 20 nearest neighbours lean to the same group, as half of the frequent words do:
+
+    >>> page.neighbor_shares.to_dict(), page.vocabulary_shares.round(1).to_dict()
+    ({'female': 0.95, 'male': 0.05}, {'female': 0.5, 'male': 0.5})
+    >>> page.neighbors.query("biased")["neighbor"].head(3).tolist()
+    ['midwife', 'housewife', 'mary']
     """
 
     word: str
@@ -112,6 +131,8 @@ class WordPage:
         Returns
         -------
         plotly.graph_objects.Figure
+            Points for the word and its neighbours, coloured by their projection; see
+            :func:`wefe.plotting.plot_neighborhood`.
         """
         from wefe.plotting import plot_neighborhood
 
@@ -125,14 +146,28 @@ class WordPage:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the neighbours, one per row, with word and model."""
+        """Return the neighbours, so that pages of several words can be put together.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `model`, `word`, and the columns of `neighbors`; a row per neighbour.
+        """
         table = self.neighbors.copy()
         table.insert(0, "model", self.model_name)
         table.insert(1, "word", self.word)
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain data, fit for JSON; what is undefined is None."""
+        """Return the page as plain data, fit for JSON; what is undefined is None.
+
+        Returns
+        -------
+        dict
+            The attributes of the page under their names, with 'model' for its name, 'criterion',
+            'leans_to' and 'n_neighbors'; of `neighbors` and `map` the rows. What is known of the
+            directions besides is left out.
+        """
         return {
             "word": self.word,
             "model": self.model_name,

@@ -57,10 +57,34 @@ def convert(
         and rounded, so that no number is off by more than half of that scale.
     name : str, optional
         The name that the model gets; by default that of the source.
-    limit, lowercase, keep, min_count, counts, subwords, vocabulary, on_error, trust_pickle
-        As in :func:`load`.
-    revision, token, n_jobs, progress
-        As in :func:`load`.
+    limit : int, optional
+        Only the first rows of the source; files are sorted by frequency as a rule.
+    lowercase : {'first', 'mean'}, optional
+        Lower the case of all words. Of several that become the same, the first (most frequent) is
+        kept, or their mean.
+    keep : callable, optional
+        Takes a word and tells whether to keep it.
+    min_count : int, optional
+        Drop words that occurred less often, as the source or `counts` say.
+    counts : mapping from str to int, or path, optional
+        How often each word occurred.
+    subwords : {'mean', 'first', 'refuse'}, optional
+        As in :func:`load`. Vectors that are made of subwords are not written in any case; a source
+        that makes some says so in the log, unless they are refused.
+    vocabulary : sequence of str or path, optional
+        The words of a .npy or .npz matrix, if they do not lie beside it.
+    on_error : {'raise', 'skip'}, default='raise'
+        Whether a damaged line or word is an error, or left out, counted and logged.
+    trust_pickle : bool, default=False
+        Unpickle files of gensim and numpy, which can run any code.
+    revision : str, optional
+        Of a repository of Hugging Face: branch, tag or commit.
+    token : str or bool, optional
+        Passed to huggingface_hub, for repositories that are not public.
+    n_jobs : int, optional
+        Threads that parse text; by default as many as there are cores.
+    progress : bool, default=True
+        Whether long work shows a progress bar on a terminal.
 
     Returns
     -------
@@ -69,9 +93,17 @@ def convert(
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such source.
     ValueError
-        If the source is damaged, a vector has NaN or infinity or numbers too large for `dtype`.
-        What was at `path` stays as it was.
+        If the source is damaged, a vector has NaN or infinity or numbers too large for `dtype`, or
+        `path` has another suffix. What was at `path` stays as it was.
+    ImportError
+        If the format needs a library that is not installed.
+
+    See Also
+    --------
+    load : Open the source as it is.
 
     Notes
     -----

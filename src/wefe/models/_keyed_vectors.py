@@ -74,7 +74,7 @@ class IndexedVectors:
 
         See Also
         --------
-        wefe.WordEmbeddingModel.save : other formats.
+        wefe.models.WordEmbeddingModel.save : Other formats.
         """
         from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -99,6 +99,13 @@ class ArrayVectors(IndexedVectors):
         The words, all different, one per row.
     vectors : ndarray of shape (n_words, dim)
         Floating-point numbers of any width. Kept as they are, not copied.
+
+    Raises
+    ------
+    TypeError
+        If a word is no string, or the numbers are not floating-point.
+    ValueError
+        If a word is there twice, there are more words than rows, or fewer, or the array is not 2-d.
 
     Examples
     --------

@@ -132,8 +132,10 @@ def load(
         and logged.
     trust_pickle : bool, default=False
         Unpickle files of gensim and numpy. A pickle can run any code that its author put there.
-    revision, token : str, optional
-        Passed to huggingface_hub.
+    revision : str, optional
+        Of a repository of Hugging Face: branch, tag or commit. Passed to huggingface_hub.
+    token : str or bool, optional
+        For repositories that are not public. Passed to huggingface_hub.
     n_jobs : int, optional
         Threads that parse text; by default as many as there are cores. The result is the same.
     progress : bool, default=True

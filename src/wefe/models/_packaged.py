@@ -22,7 +22,7 @@ def load_test_model() -> WordEmbeddingModel:
     Returns
     -------
     WordEmbeddingModel
-        Named 'minilm-words': some 10,600 words, 256 dimensions, float32. A fresh model at each
+        Named 'minilm-words': 10,569 words, 256 dimensions, float32. A fresh model at each
         call, so changing one in place leaves the others alone.
 
     Notes
@@ -72,6 +72,19 @@ def load_weat_w2v() -> KeyedVectors:
     -----
     UserWarning
         Always: despite the name, these are no word2vec vectors.
+
+    See Also
+    --------
+    load_test_model : The same as a model, and without a warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     vectors = load_weat_w2v()
+    >>> WordEmbeddingModel(vectors, "as before")
+    <WordEmbeddingModel named 'as before' with 10569 word embeddings of 256 dims>
     """
     warnings.warn(
         "load_weat_w2v() returns the vectors of load_test_model(), which are not the word2vec "

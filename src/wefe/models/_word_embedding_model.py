@@ -63,6 +63,10 @@ class WordEmbeddingModel:
     TypeError
         If `wv` is no table of floating-point vectors, or a name or prefix is not a string.
 
+    See Also
+    --------
+    load : Open any embedding, from a file or a hub.
+
     Examples
     --------
     >>> import numpy as np
@@ -118,7 +122,39 @@ class WordEmbeddingModel:
         name: str | None = None,
         vocab_prefix: str | None = None,
     ) -> WordEmbeddingModel:
-        """Make a model from a list of words and an array of shape (n_words, dim)."""
+        """Make a model from a list of words and an array, without gensim.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+            The words, all different.
+        embeddings : array-like of shape (n_words, dim)
+            Their vectors, a word per row: floating-point numbers of any width. An array is taken
+            as it is, not copied.
+        name : str, optional
+            The name under which results are reported.
+        vocab_prefix : str, optional
+            Put before each word of a query when it is looked up.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The model.
+
+        Raises
+        ------
+        TypeError
+            If a word is no string, or the numbers are not floating-point.
+        ValueError
+            If a word is there twice, there are more words than vectors, or fewer, or the array is
+            not 2-d.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> WordEmbeddingModel.from_arrays(["she", "he"], np.eye(2), "toy")
+        <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
+        """
         return cls(ArrayVectors(vocabulary, embeddings), name, vocab_prefix)
 
     @property
@@ -223,6 +259,14 @@ class WordEmbeddingModel:
 
         A table of vectors has nothing to do. A :class:`wefe.contextual.ContextualModel` encodes
         what it lacks, in one pass.
+
+        Parameters
+        ----------
+        words : iterable of str or Query, or Query
+            Words, exactly as they are to be looked up, and queries, which stand for their words.
+        preprocessors : list of dict, optional
+            The variants in which the words of queries are to be looked up; see
+            :class:`wefe.embeddings.Lookup`.
         """
 
     @property
@@ -328,7 +372,7 @@ class WordEmbeddingModel:
         *,
         progress: bool = True,
     ) -> None:
-        """Write the model to a file that `wefe.load`, and other libraries, can open.
+        """Write the model to a file that :func:`wefe.models.load`, and others, can open.
 
         Parameters
         ----------
@@ -434,7 +478,8 @@ class WordEmbeddingModel:
     ) -> list[tuple[str, float]]:
         """Find the words nearest to some words and far from others, as gensim's method does.
 
-        See :func:`wefe.models.nearest_neighbors` for many queries at once.
+        See :func:`wefe.models.neighbors_of` and :func:`wefe.models.nearest_neighbors` for many
+        queries at once.
 
         Parameters
         ----------

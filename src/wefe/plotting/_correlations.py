@@ -25,7 +25,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     Parameters
     ----------
     correlation_matrix : DataFrame of shape (n_rankings, n_rankings)
-        What `calculate_ranking_correlations` returns.
+        What :func:`wefe.ranking.calculate_ranking_correlations` returns.
     title : str, default=''
         Without one the figure says what is correlated.
 

@@ -147,7 +147,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         Left: explained variance ratios, and what unrelated sets would have at first. Right: for
-        each set, |cosine| of its direction with the first component, the same where the set did
+        each set, ``|cosine|`` of its direction with the first component, the same where the set did
         not contribute, and the stability of the component without the set.
 
     Raises

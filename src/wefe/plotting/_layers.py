@@ -162,7 +162,8 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     -------
     plotly.graph_objects.Figure
         A histogram per result, all with the same bins, the combined effect size as a line and,
-        dashed, the value of no bias.
+        dashed, the value of no bias. Bars are shares of the samples. It shows the spread of what
+        one sample of contexts may yield, which the standard error of CEAT does not.
 
     Raises
     ------
@@ -170,6 +171,30 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
         If this is no result of CEAT.
     ValueError
         If there is none.
+
+    Examples
+    --------
+    With an encoder, one call makes the result:
+
+    >>> from wefe import Query
+    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
+    >>> from wefe.contextual import CEAT, load_encoder
+    >>> encoder = load_encoder("bert-base-uncased")  # doctest: +SKIP
+    >>> result = CEAT().run_query(query, encoder)  # doctest: +SKIP
+
+    Here it is put together from four effect sizes, as there is none in the package:
+
+    >>> from wefe import MetricResult, load_test_model
+    >>> from wefe.embeddings import embed_query
+    >>> result = MetricResult(
+    ...     {"query_name": query.query_name, "result": 0.49, "ceat": 0.49},
+    ...     embed_query(load_test_model(), query),
+    ...     "CEAT",
+    ...     details={"effect_sizes": [0.31, 0.52, 0.47, 0.66]},
+    ... )
+    >>> figure = plot_effect_sizes(result)
+    >>> float(sum(figure.data[0].y)), figure.layout.xaxis.title.text
+    (1.0, 'Effect size')
     """
     given = [results] if isinstance(results, MetricResult) else results
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):

@@ -22,7 +22,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     Parameters
     ----------
     ranking : DataFrame of shape (n_models, n_rankings)
-        What `create_ranking` returns; 1 is the best rank.
+        What :func:`wefe.ranking.create_ranking` returns; 1 is the best rank.
     use_metric_as_facet : bool, default=False
         Give each column a panel of its own instead of stacking them.
 

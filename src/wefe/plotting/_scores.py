@@ -45,8 +45,9 @@ def plot_queries_results(
     Parameters
     ----------
     results : DataFrame of shape (n_models, n_queries)
-        What `run_queries` returns, with or without an aggregated column. That one stands apart: as
-        a shaded group or as black bars, and on an axis of its own if another value means no bias.
+        What :func:`wefe.running.run_queries` returns, with or without an aggregated column. That
+        one stands apart: as a shaded group or as black bars, and on an axis of its own if another
+        value means no bias.
     by : {'query', 'model'}, default='query'
         What the bars are grouped by. The other one has the colours.
 

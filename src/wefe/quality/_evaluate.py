@@ -58,6 +58,21 @@ class QualityScore:
     details : dict
         Of analogies 'sections' (name -> score, n_used, n_items) and 'n_candidates'; of a
         categorisation 'n_categories' and 'random_state'.
+
+    See Also
+    --------
+    evaluate : Makes it.
+    quality_scores : Many models and benchmarks in one table.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.quality import Benchmark, evaluate
+    >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "forest"), ("tree", "xyzzy")]
+    >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 8.5, 0.0])
+    >>> result = evaluate(load_test_model(), judged)
+    >>> result.score, f"{result.n_used} of {result.n_items} pairs", result.lost_words
+    (1.0, '3 of 4 pairs', ('xyzzy',))
     """
 
     benchmark: str
@@ -71,7 +86,13 @@ class QualityScore:
     details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; a score that is NaN is None."""
+        """Return everything as plain data for JSON; a score that is NaN is None.
+
+        Returns
+        -------
+        dict
+            The attributes under their names.
+        """
         return {
             "benchmark": self.benchmark,
             "kind": self.kind,
@@ -203,6 +224,13 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     float
         In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0, and the more clusters
         there are, the higher.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no sequence.
+    ValueError
+        If they have different lengths, or none.
 
     Examples
     --------

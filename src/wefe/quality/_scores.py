@@ -39,8 +39,15 @@ def quality_scores(
         The models; a name that occurs again is numbered, 'name (2)'.
     benchmarks : sequence of Benchmark, str or path
         Benchmarks, or what :func:`load_benchmark` takes.
-    lowercase, vocabulary_size, random_state, progress
-        See :func:`evaluate`. The size is for the analogies among the benchmarks.
+    lowercase : bool, default=True
+        Look a word up as it is written, then in lower case. False: as it is written.
+    vocabulary_size : int, default=300_000
+        Of analogies: only that many words from the start of the vocabulary count as known, and may
+        be an answer; see :func:`evaluate`.
+    random_state : int, Generator or None, default=0
+        Seed of the clustering of categorisations.
+    progress : bool, default=True
+        Whether long work shows a bar.
 
     Returns
     -------
@@ -149,9 +156,10 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     Returns
     -------
     DataFrame of shape (n_models, 1)
-        The sum of the ranks of each model, lower is better; `wefe.create_ranking` takes it beside
-        the tables of `run_queries`. Scores that are equal, but for rounding, share the average of
-        their ranks. A model that lacks a score is NaN, and left out of the ranks of the others.
+        The sum of the ranks of each model, lower is better; :func:`wefe.ranking.create_ranking`
+        takes it beside the tables of :func:`wefe.running.run_queries`. Scores that are equal, but
+        for rounding, share the average of their ranks. A model that lacks a score is NaN, and left
+        out of the ranks of the others.
 
     Raises
     ------

@@ -37,7 +37,7 @@ _GONEN = (
     "Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
 )
 _MANZINI = (
-    "T. Manzini, L. Y. Chong, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian is to "
+    "T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian is to "
     "Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019."
 )
 _DEV = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."

@@ -119,37 +119,69 @@ def to_markdown(results: StudyResults) -> str:
 
 
 def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report as one HTML file; `path` is what it was, or the whole report.
+    """Write the report as one HTML file, which needs no other and no network.
 
     Parameters
     ----------
     results : StudyResults
         What :meth:`wefe.study.Study.run` returns.
     path : path
-        The file.
+        The file. It is written as a whole: until then, or if that fails, it stays what it was.
 
     Raises
     ------
     OSError
         If the file cannot be written.
+
+    See Also
+    --------
+    to_html : The same as a string.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from wefe.study import Study
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.html"
+    ...     write_html(results, path)
+    ...     print(path.read_text(encoding="utf-8")[:15])
+    <!doctype html>
     """
     _write(to_html, results, path)
 
 
 def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report in short as Markdown; `path` is what it was, or the whole report.
+    """Write the report in short as Markdown, for pull requests and job summaries.
 
     Parameters
     ----------
     results : StudyResults
         What :meth:`wefe.study.Study.run` returns.
     path : path
-        The file.
+        The file. It is written as a whole: until then, or if that fails, it stays what it was.
 
     Raises
     ------
     OSError
         If the file cannot be written.
+
+    See Also
+    --------
+    to_markdown : The same as a string.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from wefe.study import Study
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.md"
+    ...     write_markdown(results, path)
+    ...     print(path.read_text(encoding="utf-8").splitlines()[0])
+    # Example
     """
     _write(to_markdown, results, path)
 

@@ -60,8 +60,8 @@ def word_influence(
         One row per word of each set, the most influential first, with 'set', 'word' (of paired
         sets the pair, 'she/he', as it is left out together), 'score' (without the word),
         'influence' (score of all words less that; positive if the word raises the score) and
-        'nan_reason' (why there is none). `attrs` has 'metric', 'query_name', 'model_name' and
-        'score', that of all words.
+        'nan_reason' (why there is none; 'score' and 'influence' are NaN then). `attrs` has
+        'metric', 'query_name', 'model_name' and 'score', that of all words.
 
     Raises
     ------
@@ -70,12 +70,13 @@ def word_influence(
 
     See Also
     --------
-    bootstrap_interval : how much all words together leave open.
+    wefe.silhouette.bootstrap_interval : how much all words together leave open.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import word_influence
     >>> influence = word_influence("weat", load_weat_queries()[5], load_test_model())
     >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
     [['Greg', -0.227], ['wedding', 0.206]]
@@ -177,6 +178,10 @@ def bootstrap_interval(
     ValueError
         If the query cannot be answered, or an argument is out of range.
 
+    See Also
+    --------
+    wefe.silhouette.word_influence : which words the score hangs on.
+
     Notes
     -----
     What varies is the choice of words, not the training of the embedding. Intervals of short
@@ -192,6 +197,7 @@ def bootstrap_interval(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bootstrap_interval
     >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.1345, 1.659], 95 %, percentile, 1000 resamples>
     """
@@ -226,14 +232,17 @@ def sufficient_size(
 ) -> int | None:
     """Smallest number of words from which on the score stays near that of all words.
 
+    A query with fewer words measures something else, depending on which they are.
+
     Parameters
     ----------
     silhouette : Silhouette
         What :func:`bias_silhouette` returned.
     tolerance : float, default=0.05
-        How far a score may be from that of all words, in units of the score.
+        How far a score may be from that of all words, in units of the score; 0 or more.
     coverage : float, default=1.0
-        Share of the runs that must stay within the tolerance, at this size and all larger ones.
+        Share of the runs, in [0, 1], that must stay within the tolerance, at this size and all
+        larger ones.
     of_range : bool, default=False
         Take `tolerance` as a share of the range of the score.
 
@@ -243,11 +252,18 @@ def sufficient_size(
         Number of words, all growing lists together, as in `silhouette.k`. None if it takes all
         words.
 
+    Raises
+    ------
+    TypeError
+        If `silhouette` is no Silhouette.
+    ValueError
+        If `tolerance` or `coverage` is out of range.
+
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette
+    >>> from wefe.silhouette import bias_silhouette, sufficient_size
     >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model())
     >>> sufficient_size(silhouette, 0.3, coverage=0.5)
     10

@@ -109,6 +109,11 @@ def make_biased_embeddings(
         If a number is out of range, a word is in two sets (it cannot lean to both), or the query
         has fewer than two target sets or no attribute set.
 
+    See Also
+    --------
+    wefe.silhouette.dial_response : which metrics follow the dial.
+    wefe.silhouette.accuracy_score : compares what a metric measures of two such models.
+
     Notes
     -----
     *The construction.* A unit vector is a sum of parts in orthogonal subspaces, in random
@@ -139,10 +144,6 @@ def make_biased_embeddings(
     the full sets. For random subsets WEAT and GWEAT are 0 on average only: the choice of words
     makes the score, as in real embeddings.
 
-    See Also
-    --------
-    dial_response : which metrics follow the dial.
-
     References
     ----------
     Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
@@ -152,6 +153,7 @@ def make_biased_embeddings(
     --------
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.metrics import WEAT
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]  # male and female names, career and family
     >>> models = [make_biased_embeddings(query, bias, n_words=500) for bias in (0, 0.5, 1)]
     >>> [abs(round(WEAT().run_query(query, model)["weat"], 6)) for model in models]
@@ -368,11 +370,11 @@ def dial_response(
     random_state : int, Generator or None, default=0
         Their seeds are derived from it.
     n_jobs : int or None, default=None
-        Number of joblib workers; see :func:`wefe.run_queries`.
+        Number of joblib workers; see :func:`wefe.running.run_queries`.
     progress : bool, default=True
         Show a progress bar on a terminal when a metric takes more than two seconds.
     **model_params
-        `dim`, `noise` or `n_words` of :func:`make_biased_embeddings`. Fillers are made for metrics
+        'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Fillers are made for metrics
         that look at neighbours only, as others do not see them.
 
     Returns
@@ -389,6 +391,10 @@ def dial_response(
         As for :func:`make_biased_embeddings`; if there are fewer than two settings of the dial, or
         no metric.
 
+    See Also
+    --------
+    wefe.silhouette.make_biased_embeddings : makes the models.
+
     Notes
     -----
     With the WEAT queries and noise of 0, 1 and 3, WEAT, GWEAT, RNSB (without hold-out), RND, SAME,
@@ -404,6 +410,8 @@ def dial_response(
 
     Examples
     --------
+    >>> from wefe import Query
+    >>> from wefe.silhouette import dial_response
     >>> query = Query([["she", "her"], ["he", "him"]], [["poetry", "dance"], ["math", "logic"]])
     >>> table = dial_response(["weat", "mac"], query, biases=[0, 0.5, 1], n_seeds=2)
     >>> table.round(2)[[0.0, 0.5, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not

@@ -58,7 +58,7 @@ class Silhouette:
     curves : ndarray of shape (n_runs, n_steps)
         The score of each run at each size.
     n_words : int
-        Number of words of all growing lists together, |W|.
+        Number of words of all growing lists together, ``|W|`` in the paper.
     value : float
         The score of the full lists.
     value_range : tuple of float
@@ -69,6 +69,24 @@ class Silhouette:
         What the orders were drawn with.
     words_left_out : tuple of str
         Words of the growing lists that a compared model lacks.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouette
+    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=20)
+    >>> silhouette.robustness, silhouette.value
+    (0.720, 1.04)
+
+    With two names of women and two of men, the score is anything from 0.15 to 1.91, depending on
+    which they are:
+
+    >>> silhouette.to_frame().round(2).iloc[[1, 4, 7]]
+        k  lower  mean  upper
+    1   4   0.15  1.17   1.91
+    4  10   0.54  1.05   1.54
+    7  16   1.04  1.04   1.04
     """
 
     metric: str
@@ -111,17 +129,18 @@ class Silhouette:
 
     @property
     def area(self) -> float:
-        """Area between the bounds over k, by the trapezoidal rule, in words x score."""
+        """Area between the bounds over k, by the trapezoidal rule, in words x score; 0 or more."""
         return trapezoid(self.upper - self.lower, self.k)
 
     @property
     def robustness(self) -> float:
         """Share of the possible area that the silhouette does not cover, in [0, 1].
 
-        1 if the score never depends on the words; 1 - area / (range * |W|), as in section 3.3 of
-        the paper. As curves start at some words, even a silhouette that covers everything keeps
-        the share before them; `robustness_of_span` does not count it. NaN if there is a single
-        size, so that nothing varied.
+        ``1 - area / (range * |W|)``, as in section 3.3 of the paper: 1 if the score never depends
+        on the words. It is high, too, where a metric uses little of its range. As curves start at
+        some words, even a silhouette that covers everything keeps the share before them;
+        `robustness_of_span` does not count it. NaN if there is a single size, so that nothing
+        varied.
         """
         if len(self.k) == 1:
             return math.nan
@@ -138,7 +157,7 @@ class Silhouette:
 
     @property
     def bias(self) -> Vectors:
-        """Distance of the mean score from the value of no bias, at each size."""
+        """Distance of the mean score from the value of no bias, at each size: shape (n_steps,)."""
         return np.asarray(np.abs(self.mean - self.no_bias_value))
 
     def to_frame(self, *, curves: bool = False) -> pd.DataFrame:
@@ -147,8 +166,12 @@ class Silhouette:
         Parameters
         ----------
         curves : bool, default=False
-            False for one row per size: 'k', 'lower', 'mean', 'upper'. True for one row per run
-            and size: 'run', 'k', 'score'.
+            False for one row per size, True for one row per run and size.
+
+        Returns
+        -------
+        DataFrame
+            Columns 'k', 'lower', 'mean', 'upper'; or 'run' (from 0), 'k', 'score'.
         """
         import pandas as pd
 
@@ -165,13 +188,35 @@ class Silhouette:
         )
 
     def to_json(self) -> str:
-        """Return everything as JSON; :meth:`from_json` reads it."""
+        """Return everything as JSON; :meth:`from_json` reads it.
+
+        Returns
+        -------
+        str
+            An object with the attributes by name.
+        """
         content = asdict(self) | {"sizes": self.sizes.tolist(), "curves": self.curves.tolist()}
         return json.dumps(content)
 
     @classmethod
     def from_json(cls, text: str) -> Silhouette:
-        """Make a silhouette of what `to_json` returned."""
+        """Make a silhouette of what :meth:`to_json` returned.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Returns
+        -------
+        Silhouette
+            The same one.
+
+        Raises
+        ------
+        ValueError
+            If it is no JSON, or no silhouette: attributes are missing, or do not fit together.
+        """
         content = json.loads(text)
         try:
             content["sizes"] = np.asarray(content["sizes"], dtype=np.intp)
@@ -196,13 +241,33 @@ class Silhouette:
         """Smallest number of words from which on the score stays near that of all words.
 
         See :func:`wefe.silhouette.sufficient_size`.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.05
+            How far a score may be from that of all words, in units of the score.
+        coverage : float, default=1.0
+            Share of the runs that must stay within the tolerance.
+        of_range : bool, default=False
+            Take `tolerance` as a share of the range of the score.
+
+        Returns
+        -------
+        int or None
+            Number of words, all growing lists together. None if it takes all words.
         """
         from wefe.silhouette._influence import sufficient_size
 
         return sufficient_size(self, tolerance, coverage, of_range=of_range)
 
     def plot(self) -> Figure:
-        """Draw all curves, the bounds and the mean; see `wefe.plotting.plot_silhouettes`."""
+        """Draw all curves, the bounds and the mean; see :func:`wefe.plotting.plot_silhouettes`.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
+        """
         from wefe.plotting import plot_silhouettes
 
         return plot_silhouettes([self])
@@ -236,12 +301,14 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     float
         In [0, 1]. 0.5: no difference seen; 1: as far apart as scores can be; below 0.5: more bias
         measured in the model that is taken for unbiased. It is
-        0.5 + 0.5 * I / (b * |W|), where I integrates over k the distance of the biased model's mean
-        score from the value of no bias, less that of the unbiased one, and b is the largest
-        distance that a score can have.
+        ``0.5 + 0.5 * I / (b * |W|)``, where I integrates over k the distance of the biased model's
+        mean score from the value of no bias, less that of the unbiased one, b is the largest
+        distance that a score can have, and ``|W|`` the number of words.
 
     Raises
     ------
+    TypeError
+        If one of them is no Silhouette.
     ValueError
         If the silhouettes are not of the same metric, lists, sizes and scale.
 
@@ -251,7 +318,7 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     which it is defined.
 
     In the paper's formula the value of no bias is 0. Metrics such as ECT, of which 1 means no
-    bias, would score the fairer model as the more biased one then.
+    bias, would take the less biased model for the more biased one then.
 
     References
     ----------
@@ -260,10 +327,17 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
 
     Examples
     --------
-    >>> from wefe import WEAT, load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=5)
-    >>> accuracy_score(silhouette, silhouette)
+    >>> from wefe.silhouette import accuracy_score, bias_silhouettes, make_biased_embeddings
+    >>> query = load_weat_queries()[5]
+    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
+    >>> accuracy_score(unbiased, biased)
+    0.758
+
+    No difference is seen between a model and itself.
+
+    >>> accuracy_score(biased, biased)
     0.5
     """
     by_size = accuracy_by_size(unbiased, biased)
@@ -295,13 +369,15 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
 
     Raises
     ------
+    TypeError
+        If one of them is no Silhouette.
     ValueError
         If the silhouettes are not of the same metric, lists, sizes and scale.
 
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings
+    >>> from wefe.silhouette import accuracy_by_size, bias_silhouettes, make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
     >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
@@ -422,9 +498,17 @@ def bias_silhouette(
 
     Raises
     ------
+    TypeError
+        If an argument is of the wrong kind.
     ValueError
         If the query cannot be answered, the score is random, has no finite range, or leaves the one
-        given, or is undefined for subsets of half of the words.
+        given, or is undefined for subsets of half of the words; or if a number is out of range.
+
+    See Also
+    --------
+    wefe.silhouette.silhouette_study : several metrics, queries and models, in tables.
+    wefe.silhouette.bootstrap_interval : how much the words leave open, as an interval.
+    wefe.plotting.plot_silhouettes : several silhouettes in a figure.
 
     Notes
     -----
@@ -438,12 +522,13 @@ def bias_silhouette(
     References
     ----------
     Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021.
+    Metrics for Word Embedding Models", IJCAI 2021, section 3.
 
     Examples
     --------
     >>> from wefe import WEAT, load_test_model
     >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouette
     >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20)
     >>> silhouette.curves.shape
     (20, 8)
@@ -487,25 +572,63 @@ def bias_silhouettes(
 ) -> list[Silhouette]:
     """Measure several models with the same subsets of the words that all of them have.
 
+    :func:`bias_silhouette` says more of the parameters, which are the same.
+
     Parameters
     ----------
-    metric, query, vary, n_runs, step, k_min, random_state, n_jobs
-        See :func:`bias_silhouette`.
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    query : Query
+        The query; it must have the shape that the metric asks for.
     models : sequence of WordEmbeddingModel
         The models. A word that one of them lacks is left out for all, and logged.
-    unequal, value_range, no_bias_value, metric_params, progress
-        See :func:`bias_silhouette`.
+    vary : {'targets', 'attributes'}, default='targets'
+        Which word lists grow: the social groups or the concepts.
+    n_runs : int, default=100
+        Number of random orders.
+    step : int, optional
+        Words added per step, all growing lists together; by default 2 for targets and 6 for
+        attributes.
+    k_min : int, optional
+        Fewest words to start with; by default one step.
+    random_state : int, Generator or None, default=0
+        Draws the orders, which are the same for every model.
+    n_jobs : int, optional
+        Workers of joblib; the result does not depend on it.
+    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
+        What becomes of lists of different lengths.
+    value_range : tuple of float, optional
+        Lowest and highest score there can be; by default as the metric declares it.
+    no_bias_value : float, optional
+        The score that means no bias; by default as the metric declares it.
+    metric_params : mapping, optional
+        What `run_query` is called with: parameters of the metric and of the look-up.
+    progress : bool, default=True
+        Whether long work shows a bar.
 
     Returns
     -------
     list of Silhouette
-        One per model.
+        One per model, in their order.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong kind.
+    ValueError
+        As :func:`bias_silhouette`; and if there is no model, or two words of a set have the same
+        form in one model and not in the others.
+
+    See Also
+    --------
+    wefe.silhouette.accuracy_score : compares two of them.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_criterion
     >>> from wefe.debias import HardDebias
+    >>> from wefe.silhouette import accuracy_score, bias_silhouettes
     >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
     >>> debiased = HardDebias().fit_transform(
     ...     model, criterion=gender, ignore=gender.specific_words

@@ -84,6 +84,30 @@ class SilhouetteStudy:
         Names of the reference models.
     notes : tuple of str
         What has no value, and why; which lists were joined.
+
+    Examples
+    --------
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import make_biased_embeddings, silhouette_study
+    >>> query = load_weat_queries()[5]
+    >>> models = {
+    ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
+    ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
+    ... }
+    >>> study = silhouette_study(
+    ...     ["weat", "mac"], {"career": query}, models, vary="targets", n_runs=10
+    ... )
+    >>> study.to_frame()[["metric", "model", "robustness", "accuracy"]].round(2)
+        metric     model  robustness  accuracy
+    0  WEAT-ES  unbiased        0.73      0.81
+    1  WEAT-ES    biased        0.98      0.81
+    2      MAC  unbiased        0.99      0.50
+    3      MAC    biased        0.99      0.50
+
+    MAC hardly depends on the words, but does not tell the two models apart either.
+
+    >>> study.silhouettes["WEAT-ES", "career", "targets", "biased"].value
+    1.86
     """
 
     silhouettes: Mapping[tuple[str, str, str, str], Silhouette]
@@ -137,7 +161,12 @@ class SilhouetteStudy:
         Returns
         -------
         DataFrame of bool
-            Of the shape of the table.
+            Of the shape of the table. Where a score is NaN, False.
+
+        Raises
+        ------
+        ValueError
+            If `table` is none of these, or there is no table of accuracy.
         """
         check_choice("table", table, ("robustness", "accuracy"))
         scores = self.robustness if table == "robustness" else self.accuracy
@@ -149,10 +178,14 @@ class SilhouetteStudy:
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table: one row per silhouette.
 
-        Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
-        'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
-        'no_bias_value', 'lowest', 'highest' (the range of the score), 'words_left_out' (how many),
-        and 'accuracy', which is that of the two reference models and stands beside both of them.
+        Returns
+        -------
+        DataFrame
+            Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
+            'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
+            'no_bias_value', 'lowest', 'highest' (the range of the score), 'words_left_out' (how
+            many), and 'accuracy', which is that of the two reference models and stands beside both
+            of them; NaN beside others.
         """
         import pandas as pd
 
@@ -200,6 +233,16 @@ class SilhouetteStudy:
             Only those of this metric (by its label), bias type or kind of list.
         full_range : bool, default=False
             Whether the vertical axes show all scores that there can be.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
+
+        Raises
+        ------
+        ValueError
+            If the study has no such metric, bias type, kind of list or silhouette.
         """
         from wefe.plotting import plot_silhouettes
 
@@ -331,7 +374,7 @@ def silhouette_study(
         the names of the queries stand for the bias types.
     models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
         The models. A word of a query that one of them lacks is left out for all.
-    vary : sequence of {'targets', 'attributes'}
+    vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default once the ones and once the others.
     n_runs : int, default=100
         Random orders per silhouette.
@@ -376,6 +419,11 @@ def silhouette_study(
         If names occur twice, a reference model is not among the models, a metric refuses its
         parameters, or nothing at all could be measured. All but the last before the first run.
 
+    See Also
+    --------
+    wefe.silhouette.bias_silhouette : one metric, one query, one model.
+    wefe.silhouette.make_biased_embeddings : reference models of which the bias is known.
+
     Notes
     -----
     What a model cannot answer, a score without bounds and the like is a note, and NaN in the
@@ -402,6 +450,7 @@ def silhouette_study(
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_criterion, load_weat_queries
     >>> from wefe.debias import HardDebias
+    >>> from wefe.silhouette import silhouette_study
     >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
     >>> debiased = HardDebias().fit_transform(
     ...     model, criterion=gender, ignore=gender.specific_words

@@ -59,26 +59,90 @@ _FOLDER = Path(__file__).parent / "files"
 
 
 class Declaration(Part):
-    """A study, as its file declares it.
+    """A study, as its file declares it: a pydantic model that cannot be changed.
+
+    :func:`read_declaration` makes one of a file, and :class:`Study` one of a dict. Tables within
+    it may be dicts; all that is not given has the default. ``study_file("demo")`` explains every
+    key.
+
+    Parameters
+    ----------
+    name : str
+        Title of the study.
+    description : str, default=''
+        What it is about, in a sentence or more.
+    random_state : int, default=0
+        Seed of all that is random, in [0, 2**32).
+    offline : bool, default=False
+        Whether nothing is downloaded. Queries that need a download are left out.
+    results : str, optional
+        File of the results, relative to the study file; by default that of the study, ending in
+        .db.
+    models : list of dict
+        The models that are compared: each has a 'source', or an 'encoder', and may have a 'name'
+        and options of how it is opened.
+    queries : list of dict
+        The query sets: each has a 'set' that ships with the package, a 'file', or queries of its
+        own ('name' and 'query'), and may have a 'weight'.
+    metrics : list of dict
+        By what the answers are measured: 'metric', such as 'weat-es', and perhaps 'label', 'params'
+        and 'queries'.
+    lookup : dict, optional
+        How words are looked up: 'preprocessors' (by default as written, then in lower case),
+        'strategy', 'normalize', 'lost_vocabulary_threshold' (0.2).
+    aggregation : dict, optional
+        From scores to one number per model and query set, and to ranks: 'function' ('bias_avg'),
+        'missing' ('queries'), 'ties' ('min'), 'correlation' ('spearman').
+    intervals : dict, optional
+        Bootstrap intervals of the scores: 'n_bootstrap' (0: none; or 40 or more), 'confidence'
+        (0.95).
+    audit : dict, optional
+        What the scores do not show: 'scores', whether warnings stand beside each, and 'criteria',
+        of which the bias direction is audited.
+    explore : dict, optional
+        Where words lie along bias directions: 'criteria', 'words', 'n_extremes', 'among', 'k',
+        'theta'.
+    mitigations : list of dict, optional
+        Mitigations to compare: 'method' and 'criterion', and perhaps 'name', 'models', 'params'.
+    silhouettes : list of dict, optional
+        Silhouettes to attach: 'metric', 'query_set', and options of
+        :func:`wefe.silhouette.bias_silhouette`.
+    external : list of dict, optional
+        Columns of scores from elsewhere, ranked beside those of bias: 'name', 'best' ('higher',
+        'lower' or a number) and 'scores' (model -> number).
+    quality : dict, optional
+        The built-in quality column: 'benchmarks', 'name', 'mitigated'.
+    limits : dict, optional
+        What :func:`check` lets pass: 'max' (metric -> largest distance from no bias) and
+        'max_increase' ('10%', or 0.05).
 
     Raises
     ------
     pydantic.ValidationError
-        If something is wrong; :func:`check_declaration` and :func:`read_declaration` say it in the
-        words of a study file.
+        If something is wrong. :func:`read_declaration` and :class:`Study` raise a ValueError
+        instead, in the words of a study file.
+
+    See Also
+    --------
+    wefe.study.Study : runs it.
 
     Examples
     --------
-    >>> study = check_declaration(
+    >>> from wefe.study import Study
+    >>> study = Study(
     ...     {
     ...         "name": "First steps",
     ...         "models": [{"source": "demo"}],
     ...         "queries": [{"set": "gender"}],
     ...         "metrics": [{"metric": "weat-es"}, {"metric": "rnd"}],
+    ...         "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
     ...     }
     ... )
-    >>> [metric.label for metric in study.metrics]
+    >>> declared = study.declaration
+    >>> [metric.label for metric in declared.metrics]
     ['WEAT-ES', 'RND']
+    >>> declared.all_labels()
+    ['demo', 'demo (hard-debias, gender)']
     """
 
     name: Name = Field(min_length=1, description="Title of the study")
@@ -153,13 +217,18 @@ class Declaration(Part):
 
     @property
     def model_labels(self) -> list[str]:
-        """Names of the models as they are."""
+        """Names of the models as they are, without the mitigated ones."""
         return [model.label for model in self.models]
 
     def mitigated(self) -> list[tuple[ModelEntry, MitigationEntry]]:
         """Return which models are mitigated, and how; `label_of` of the mitigation names each.
 
-        Methods that draw at random have the seed of the study, unless their parameters have one.
+        Returns
+        -------
+        list of (ModelEntry, MitigationEntry)
+            Mitigation by mitigation: entries of `models` and `mitigations`. Encoders are never
+            mitigated. Methods that draw at random have the seed of the study, unless their
+            parameters have one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -170,7 +239,13 @@ class Declaration(Part):
         ]
 
     def all_labels(self) -> list[str]:
-        """Return the names of all models that are measured, the mitigated ones last."""
+        """Return the names of all models that are measured.
+
+        Returns
+        -------
+        list of str
+            `model_labels`, then the mitigated ones.
+        """
         return self.model_labels + [how.label_of(model.label) for model, how in self.mitigated()]
 
     def results_path(self, study_file: str | os.PathLike[str]) -> Path:
@@ -180,6 +255,11 @@ class Declaration(Part):
         ----------
         study_file : path
             The study file; a relative path in it is relative to its folder.
+
+        Returns
+        -------
+        Path
+            `results` beside the study file; without, the study file's own name, ending in .db.
         """
         path = Path(study_file)
         return path.with_suffix(".db") if self.results is None else path.parent / self.results
@@ -187,8 +267,11 @@ class Declaration(Part):
     def canonical(self) -> dict[str, Any]:
         """Return all that decides the results as plain data, the defaults written out.
 
-        It is fit for JSON, and :func:`check_declaration` takes it. Not in it: the description,
-        where the results go, and the limits.
+        Returns
+        -------
+        dict
+            Fit for JSON; :class:`Study` takes it. Not in it: the description, where the results go,
+            and the limits.
         """
         plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
         # Options of the other kind of model decide nothing, and no study file may have them.
@@ -243,8 +326,7 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     Returns
     -------
     Declaration
-        The study. Its paths are as written: `resolved` and `load` of its parts look for them
-        beside the file.
+        The study. Its paths are as they are written; who runs it looks for them beside the file.
 
     Raises
     ------
@@ -254,9 +336,15 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         If it is no TOML, or something in it is wrong: one line per problem, with its place and
         what is allowed.
 
+    See Also
+    --------
+    wefe.study.Study.from_file : reads a study that is to be run.
+
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from wefe.study import read_declaration, study_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "study.toml")
     ...     _ = path.write_text(study_file("demo"), encoding="utf-8")
@@ -290,8 +378,14 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
 def list_study_files() -> list[str]:
     """Return the names of the study files that ship with the package.
 
+    Returns
+    -------
+    list of str
+        In alphabetical order; :func:`study_file` has their texts.
+
     Examples
     --------
+    >>> from wefe.study import list_study_files
     >>> list_study_files()
     ['case_study', 'demo']
     """
@@ -307,8 +401,20 @@ def study_file(name: str = "demo") -> str:
         'demo' explains every section and runs offline. 'case_study' is that of the WEFE paper, in
         which the models are still to be filled in.
 
+    Returns
+    -------
+    str
+        TOML, to be written to a file, changed there, and read by :meth:`wefe.study.Study.from_file`
+        or run by ``wefe run``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such study file.
+
     Examples
     --------
+    >>> from wefe.study import study_file
     >>> study_file("case_study").splitlines()[0]
     '# The case study of the WEFE paper (Badilla, Bravo-Marquez and Perez, IJCAI 2020, section 4).'
     """

@@ -72,6 +72,23 @@ class StudyDiff:
         Model, query set, query and metric of scores that the other study does not ask for.
     notes : tuple of str
         In what else the studies differ.
+
+    Examples
+    --------
+    A study, and the same with other words:
+
+    >>> from wefe.study import Study, diff
+    >>> data = Study.example().declaration.canonical()
+    >>> before = Study(data).run(":memory:", progress=False)
+    >>> data["queries"][0]["query"][0]["targets"]["Male terms"] = ["he", "boy"]
+    >>> after = Study(data).run(":memory:", progress=False)
+    >>> difference = diff(before, after)
+    >>> difference.is_empty
+    False
+    >>> columns = ["metric", "score_before", "score_after", "differs"]
+    >>> difference.changed()[columns].round(2).head(1)
+        metric  score_before  score_after differs
+    0  WEAT-ES          0.24        -0.89   query
     """
 
     before: str
@@ -100,13 +117,37 @@ class StudyDiff:
         return len(self.scores) + len(self.quality) + len(self.audits)
 
     def changed(self, table: str = "scores") -> pd.DataFrame:
-        """Return the rows of 'scores', 'aggregated', 'ranks', 'quality' or 'audits' that differ."""
+        """Return the rows of a table that differ.
+
+        Parameters
+        ----------
+        table : {'scores', 'aggregated', 'ranks', 'quality', 'audits'}, default='scores'
+            Which table.
+
+        Returns
+        -------
+        DataFrame
+            Those rows of which the status is not 'equal' or 'NaN in both' (of ranks and the like
+            also 'within tolerance').
+
+        Raises
+        ------
+        ValueError
+            If `table` is none of these.
+        """
         check_choice("table", table, _COMPARED)
         rows: pd.DataFrame = getattr(self, table)
         return rows[~rows["status"].isin(_SAME)].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all scores: :attr:`scores`, then 'only before' and 'only after' by status."""
+        """Return all scores in one table.
+
+        Returns
+        -------
+        DataFrame
+            `scores`, then those of `only_before` and `only_after`, whose status says so and whose
+            numbers are NaN.
+        """
         parts = [
             self.scores,
             self.only_before.assign(status="only before"),
@@ -116,7 +157,13 @@ class StudyDiff:
         return pd.concat(whole, ignore_index=True).astype(self.scores.dtypes.to_dict())
 
     def summary(self) -> str:
-        """Return the numbers of rows in a line."""
+        """Return the numbers of rows in a line.
+
+        Returns
+        -------
+        str
+            Such as 'no difference in 6 scores'.
+        """
         if self.is_empty:
             compared = self.scores["status"]
             extra = "".join(
@@ -153,6 +200,11 @@ class StudyDiff:
         ----------
         limit : int, default=40
             Rows of each table, those with the largest changes.
+
+        Returns
+        -------
+        str
+            Markdown: a title, :meth:`summary`, `notes`, and the tables that are not empty.
         """
         lines = [
             f"## {markdown_name(self.before)} before, {markdown_name(self.after)} after",
@@ -237,9 +289,13 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     ValueError
         If the tolerance is no number of at least 0.
 
+    See Also
+    --------
+    wefe.study.check : whether bias stays within limits.
+
     Examples
     --------
-    >>> from wefe.study import Study
+    >>> from wefe.study import Study, diff
     >>> results = Study.example().run(":memory:", progress=False)
     >>> diff(results, results)
     <StudyDiff: no difference in 6 scores>

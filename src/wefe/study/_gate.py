@@ -44,6 +44,18 @@ class GateReport:
         something to say.
     notes : tuple of str
         What does not decide, and should be known.
+
+    Examples
+    --------
+    >>> from wefe.study import Study, check
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> report = check(results, max_bias={"weat-es": 0.1})
+    >>> report.passed
+    False
+    >>> report.to_frame()[["model_name", "value", "most", "passed"]].round(3)
+                               model_name  value  most  passed
+    0                        minilm-words  0.235   0.1   False
+    1  minilm-words (hard-debias, gender)  0.000   0.1    True
     """
 
     table: pd.DataFrame
@@ -51,7 +63,7 @@ class GateReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every limit was kept."""
+        """Whether every limit was kept; False, too, if nothing was checked."""
         return len(self.table) > 0 and bool(self.table["passed"].all())
 
     @property
@@ -60,11 +72,23 @@ class GateReport:
         return self.table[~self.table["passed"]].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return :attr:`table`."""
+        """Return a copy of `table`.
+
+        Returns
+        -------
+        DataFrame
+            One row per limit, metric, query set and model.
+        """
         return self.table.copy()
 
     def short(self) -> pd.DataFrame:
-        """Return what did not pass, or else what is nearest to each limit, for people."""
+        """Return what did not pass, or else what is nearest to each limit, for people.
+
+        Returns
+        -------
+        DataFrame
+            Rows of `table`, without 'passed' and without columns that would be empty.
+        """
         shown = self.violations
         if shown.empty:
             nearest_to_limit = self.table["margin"].fillna(math.inf).sort_values(kind="stable")
@@ -73,14 +97,26 @@ class GateReport:
         return shown.drop(columns="passed").dropna(axis="columns", how="all").reset_index(drop=True)
 
     def messages(self) -> list[str]:
-        """Return each violation as a sentence."""
+        """Return each violation as a sentence.
+
+        Returns
+        -------
+        list of str
+            Metric, query set, model (and query): the reason. Empty if all passed.
+        """
         return [
             f"{', '.join(filter(None, (row[key] for key in _NAMES)))}: {row['reason']}"
             for row in self.violations.to_dict("records")
         ]
 
     def summary(self) -> str:
-        """Return the outcome in a line."""
+        """Return the outcome in a line.
+
+        Returns
+        -------
+        str
+            Such as 'failed: 1 of 2 checks'.
+        """
         n_failed, n = len(self.violations), len(self.table)
         if n_failed:
             return f"failed: {n_failed:,} of {n:,} checks"
@@ -93,6 +129,11 @@ class GateReport:
         ----------
         limit : int, default=40
             Most rows of the table.
+
+        Returns
+        -------
+        str
+            Markdown: a title with the outcome, the table of :meth:`short`, and `notes`.
         """
         shown = self.short()
         title = "Not within limits" if len(self.violations) else "Nearest to the limits"
@@ -138,9 +179,9 @@ def check(
     results : StudyResults
         What is to pass.
     max_bias : dict of float, optional
-        Metric, by label or name, in any case: the largest distance that passes. If two entries name
-        one metric, the smaller one holds. By default that of the study file ([limits]), if no
-        `max_increase` is given.
+        Metric -> the largest distance that passes, 0 or more. Metrics by label or name, in upper or
+        lower case. If two entries name one metric, the smaller one holds. By default that of the
+        study file ([limits]), if no `max_increase` is given.
     max_increase : str or float, optional
         How much farther from no bias than the baseline a value may be, for every metric: '10%' of
         the baseline's, or 0.05 more. An increase below 1e-6 is rounding, and passes. By default
@@ -155,8 +196,8 @@ def check(
         Whether scores of the baseline may be missing here because the study does not ask for them
         any more: of a model, query set, query or metric. Else they fail.
     allow_nan : bool, default=False
-        Whether scores that are NaN are left out, as of queries that a metric cannot take, as long
-        as something is left. Else they fail. What could not be computed always fails.
+        Whether scores that are NaN are left out, such as those of queries that a metric cannot
+        take, as long as something is left. Else they fail. What could not be computed always fails.
 
     Returns
     -------
@@ -167,11 +208,15 @@ def check(
     ------
     TypeError, ValueError
         If there is no limit, or one that cannot be, or a baseline without `max_increase` or the
-        other way round.
+        other way round; or if the study has no such metric.
+
+    See Also
+    --------
+    wefe.study.diff : all that differs between two results.
 
     Examples
     --------
-    >>> from wefe.study import Study
+    >>> from wefe.study import Study, check
     >>> results = Study.example().run(":memory:", progress=False)
     >>> report = check(results, max_bias={"weat-es": 0.1})
     >>> report

@@ -8,10 +8,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from wefe._checks import found, nearest
 from wefe.metrics._base import Scale
 from wefe.query import Query
+
+T = TypeVar("T")
 
 Kind: TypeAlias = Literal["score", "words", "direction", "silhouette", "quality", "explore"]
 
@@ -114,6 +117,18 @@ class Task:
     identity : dict
         All that decides the result, but for the vectors: the instruction by which it is computed.
         Queries are in it by their digest; ``Plan.queries`` has them.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> plan = Study.example().plan
+    >>> task = plan.tasks[0]
+    >>> task.kind, task.model, task.place["metric"]
+    ('score', 'minilm-words', 'WEAT-ES')
+    >>> task.identity["params"]["lost_vocabulary_threshold"]
+    0.2
+    >>> print(plan.queries[task.identity["query"]].query_name)
+    Female terms and Male terms wrt Family and Career
     """
 
     kind: Kind
@@ -130,7 +145,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """What messages call it: the model, and where the result belongs."""
         return ", ".join([self.model, *self.place.values()])
 
 
@@ -142,14 +157,33 @@ class Plan:
     ----------
     name, description : str
         Of the study.
-    models, query_sets, metrics : tuples
-        As above.
+    models : tuple of PlannedModel
+        The models, as they are and mitigated: 'label', 'source' (as the study file has it),
+        'is_encoder', 'base' (label of the model that was mitigated, its own if none was) and
+        'mitigation' (its name, or None).
+    query_sets : tuple of PlannedQuerySet
+        Queries that are aggregated together: 'name', 'queries' (before subqueries are generated),
+        'weight' in overall scores, and 'left_out' (pairs of a query that is not asked, and why).
+    metrics : tuple of PlannedMetric
+        Metrics with their parameters: 'label', 'metric' (its name in the study file), 'title',
+        'params', 'scale' and 'query_sets' (the names of those that it is asked about).
     tasks : tuple of Task
         Model by model.
     queries : dict of Query
         Digest -> every query that a task asks, subqueries included.
     settings : dict
         The declaration as plain data: look-up, aggregation, external columns, limits and all else.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> plan = Study.example().plan
+    >>> [model.label for model in plan.models]
+    ['minilm-words', 'minilm-words (hard-debias, gender)']
+    >>> len(plan.tasks), len(plan.queries)
+    (8, 3)
+    >>> plan.metric("WEAT-ES").params["p_value_method"]
+    'exact'
     """
 
     name: str
@@ -162,19 +196,74 @@ class Plan:
     settings: Mapping[str, Any]
 
     def model(self, label: str) -> PlannedModel:
-        """Return a model by its label."""
-        return next(model for model in self.models if model.label == label)
+        """Return a model by its label.
+
+        Parameters
+        ----------
+        label : str
+            What tables call it.
+
+        Returns
+        -------
+        PlannedModel
+            An entry of `models`.
+
+        Raises
+        ------
+        ValueError
+            If no model has this label; the message names the labels there are.
+        """
+        return _labelled("a model", label, {model.label: model for model in self.models})
 
     def query_set(self, name: str) -> PlannedQuerySet:
-        """Return a query set by its name."""
-        return next(part for part in self.query_sets if part.name == name)
+        """Return a query set by its name.
+
+        Parameters
+        ----------
+        name : str
+            What tables call it.
+
+        Returns
+        -------
+        PlannedQuerySet
+            An entry of `query_sets`.
+
+        Raises
+        ------
+        ValueError
+            If no query set has this name; the message names those there are.
+        """
+        return _labelled("a query set", name, {part.name: part for part in self.query_sets})
 
     def metric(self, label: str) -> PlannedMetric:
-        """Return a metric by its label."""
-        return next(metric for metric in self.metrics if metric.label == label)
+        """Return a metric by its label.
+
+        Parameters
+        ----------
+        label : str
+            What tables call it, such as 'WEAT-ES'.
+
+        Returns
+        -------
+        PlannedMetric
+            An entry of `metrics`.
+
+        Raises
+        ------
+        ValueError
+            If no metric has this label; the message names the labels there are.
+        """
+        return _labelled("a metric", label, {metric.label: metric for metric in self.metrics})
 
     def to_json(self) -> str:
-        """Return the plan as JSON, from which :meth:`from_json` makes it again."""
+        """Return the plan as JSON, from which :meth:`from_json` makes it again.
+
+        Returns
+        -------
+        str
+            An object with the attributes by name. Query sets have the digests of their queries; a
+            bound that is infinite is null.
+        """
         data = {
             "name": self.name,
             "description": self.description,
@@ -200,7 +289,18 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Make a plan from what :meth:`to_json` returns."""
+        """Make a plan from what :meth:`to_json` returns.
+
+        Parameters
+        ----------
+        text : str
+            JSON. It is not checked: what is missing in it is a KeyError.
+
+        Returns
+        -------
+        Plan
+            The same one. What an earlier version did not know has its default.
+        """
         data = json.loads(text)
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
         return cls(
@@ -221,6 +321,16 @@ class Plan:
             queries,
             _with_defaults(data["settings"]),
         )
+
+
+def _labelled(what: str, label: object, labelled: Mapping[str, T]) -> T:
+    if label not in labelled:
+        known = ", ".join(map(repr, labelled))
+        raise ValueError(
+            f"{found(label)} is not {what} of this study, which has {known}."
+            f"{nearest(label, labelled)}"
+        )
+    return labelled[label]  # type: ignore[index]
 
 
 def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,17 +42,28 @@ class Outcome:
     status : {'done', 'failed', 'missing'}
         'missing' has not been computed yet.
     value : dict or None
-        The result, as plain data.
+        The result, as plain data (NaN is None); None unless it is done. What is in it depends on
+        the kind of the task.
     reason : str or None
         Why the task failed.
     key : str or None
         Hash of the task and of the vectors that it used, under which the result is kept.
     seconds : float
-        Time that it took.
+        Time that it took; 0 unless it is done.
     finished : str or None
         When, in UTC (ISO 8601).
     version : str or None
         The version of wefe that computed it.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> task, outcome = results.of_kind("score")[0]
+    >>> task.name
+    'minilm-words, WEAT-ES, Gender, Female terms and Male terms wrt Family and Career'
+    >>> outcome.status, outcome.value["score"], outcome.value["words_used"]
+    ('done', 0.235, 10)
     """
 
     status: Status = "missing"
@@ -108,12 +119,18 @@ class StudyResults:
         study : str, optional
             Name of the study, where the file holds several.
 
+        Returns
+        -------
+        StudyResults
+            As they were when the study was run last.
+
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         ValueError
-            If it is no results file, or it is not clear which study is meant.
+            If it is no results file or damaged, holds no such study, or it is not clear which one
+            is meant.
         """
         from wefe.study._store import Store
         from wefe.study._study import read_results
@@ -133,7 +150,18 @@ class StudyResults:
     # What was computed, task by task
 
     def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
-        """Return the tasks of a kind with what became of them."""
+        """Return the tasks of a kind with what became of them.
+
+        Parameters
+        ----------
+        kind : {'score', 'words', 'direction', 'silhouette', 'quality', 'explore'}
+            As :class:`Task` has it.
+
+        Returns
+        -------
+        list of (Task, Outcome)
+            In the order of ``plan.tasks``; empty if the study has none of that kind.
+        """
         pairs = zip(self.plan.tasks, self.outcomes, strict=True)
         return [(task, outcome) for task, outcome in pairs if task.kind == kind]
 
@@ -179,9 +207,9 @@ class StudyResults:
         -------
         DataFrame
             Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name';
-            then those of :func:`wefe.tidy_results` (score, interval, p-value, words used and lost,
-            reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds', 'finished' and
-            'wefe_version'.
+            then those of :func:`wefe.running.tidy_results` (score, interval, p-value, words used
+            and lost, reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds',
+            'finished' and 'wefe_version'.
         """
         tables = []
         for metric in self.plan.metrics:
@@ -221,10 +249,10 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            As of :func:`wefe.run_queries`; the last column is the aggregated one. Models are
-            compared on the same queries: those that a model could not answer for lack of words are
-            left out; or that model is, if the study says ``missing = "models"``. A model of which a
-            task failed has no aggregated score, and takes no queries from the others.
+            As of :func:`wefe.running.run_queries`; the last column is the aggregated one. Models
+            are compared on the same queries: those that a model could not answer for lack of words
+            are left out; or that model is, if the study says ``missing = "models"``. A model of
+            which a task failed has no aggregated score, and takes no queries from the others.
         """
         return self._tables[self._place(metric, query_set)]
 
@@ -239,6 +267,14 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_metrics)
+            What a number means is up to ``aggregation.function`` of the study: by default, the mean
+            distance from the score that means no bias, 0 or more. NaN for a model of which a task
+            failed, or that could not answer.
+
+        Raises
+        ------
+        ValueError
+            If there is no such query set.
         """
         tables = self._columns(query_set)
         if not tables:
@@ -312,7 +348,13 @@ class StudyResults:
         return None
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
-        """Return the silhouettes with the tasks that say of what they are."""
+        """Return the silhouettes with the tasks that say of what they are.
+
+        Returns
+        -------
+        list of (Task, Silhouette)
+            Without those that failed or could not be computed.
+        """
         import json
 
         from wefe.silhouette import Silhouette
@@ -325,7 +367,14 @@ class StudyResults:
         ]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
-        """Return the audits of bias directions: what ``DirectionAudit.to_json`` holds."""
+        """Return the audits of bias directions.
+
+        Returns
+        -------
+        list of (Task, dict)
+            For each model and criterion, what ``DirectionAudit.to_json`` holds. Without those that
+            failed, or of which the model has no complete set.
+        """
         return [
             (task, found["audit"])
             for task, outcome in self.of_kind("direction")
@@ -393,13 +442,25 @@ class StudyResults:
         return export(self, folder, format)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the report: one HTML file that needs no network."""
+        """Write the report: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced.
+        """
         from wefe.report import write_html
 
         write_html(self, path)
 
     def to_markdown(self) -> str:
-        """Return the report in short, for pull requests."""
+        """Return the report in short, for pull requests.
+
+        Returns
+        -------
+        str
+            Markdown.
+        """
         from wefe.report import to_markdown
 
         return to_markdown(self)

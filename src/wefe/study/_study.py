@@ -67,9 +67,15 @@ class Study:
     path : path, optional
         The study file; the results are kept beside it.
 
+    Raises
+    ------
+    ValueError
+        If the declaration is wrong: one line for each key.
+
     See Also
     --------
-    Study.from_file : The usual way to make one.
+    wefe.study.Study.from_file : the usual way to make one.
+    wefe.study.StudyResults : what it returns.
 
     Examples
     --------
@@ -104,6 +110,11 @@ class Study:
         path : path
             The file; :func:`wefe.study.study_file` has two to begin with.
 
+        Returns
+        -------
+        Study
+            Checked, and not run yet. Paths in the file are relative to its folder.
+
         Raises
         ------
         FileNotFoundError
@@ -117,7 +128,13 @@ class Study:
 
     @classmethod
     def example(cls) -> Study:
-        """Return a small study that needs no files, for tests and documentation."""
+        """Return a small study that needs no files, for tests and documentation.
+
+        Returns
+        -------
+        Study
+            The packaged vectors as they are and hard-debiased, one query, two metrics.
+        """
         return cls(_EXAMPLE)
 
     def _make_plan(self) -> Planned:
@@ -134,7 +151,7 @@ class Study:
 
     @cached_property
     def plan(self) -> Plan:
-        """What there is to be computed."""
+        """What there is to be computed. Files are looked at for it, models are not opened."""
         return self._make_plan().plan
 
     @property
@@ -159,7 +176,7 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default :attr:`results_path`; ':memory:' for none. It is made if
+            The results file, by default `results_path`; ':memory:' for none. It is made if
             it does not exist. What it holds already is not computed again: results are kept under
             a hash of the vectors, the query, the metric, its parameters and the version of wefe.
         n_jobs : int, optional
@@ -183,6 +200,15 @@ class Study:
 
         Raises
         ------
+        ValueError
+            If an option is wrong, something that the study names is wrong, or the results file
+            is damaged or of another version.
+        FileNotFoundError
+            If a file that the study names does not exist.
+        ImportError
+            If ``wefe[dask]`` or what else the study needs is not installed.
+        TimeoutError
+            If another run keeps the results file locked.
         KeyboardInterrupt
             On Ctrl-C. What was finished is in the results file.
         """
@@ -228,7 +254,12 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default :attr:`results_path`.
+            The results file, by default `results_path`.
+
+        Returns
+        -------
+        StudyResults
+            Tasks that were not computed yet are 'missing' in it.
 
         Raises
         ------
