@@ -1,11 +1,12 @@
 """One task in a fresh process, for bench_load.py: prints seconds, peak memory and a result."""
 
 import json
-import re
 import sys
 import time
 
 start = time.perf_counter()
+
+from _timing import peak_mb  # noqa: E402
 
 from wefe import WEAT, Query, WordEmbeddingModel, load  # noqa: E402
 
@@ -42,15 +43,12 @@ if __name__ == "__main__":
         result = WEAT().run_query(query, model)["weat"]
     else:
         result = float(model[WORDS[-1]].sum())
-    # Of this process alone; what getrusage says includes the parent's before exec.
-    with open("/proc/self/status") as status:
-        peak_kb = int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1))
     print(
         json.dumps(
             {
                 "load_s": load_s,
                 "process_s": time.perf_counter() - start,
-                "peak_mb": peak_kb * 1024 / 1e6,
+                "peak_mb": peak_mb(),
                 "matrix_mb": model.nbytes / 1e6,
                 "result": result,
             }

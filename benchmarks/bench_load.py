@@ -11,16 +11,14 @@ Linux for the peak.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from _load_task import WORDS
+from _table import lacking, parser, report
+from _timing import fresh_process
 
 DIM = 300
 REPEATS = 3
@@ -58,66 +56,73 @@ def write_binary(path: Path, n_words: int) -> None:
                 file.write(word.encode() + b" " + row.tobytes())
 
 
-def run(library: str, task: str, path: Path, kind: str, repeats: int = 1, **options) -> dict:
-    """Best of several fresh processes; seconds are those of the whole process."""
-    best: dict | None = None
+def run(library: str, task: str, path: Path, kind: str, repeats: int = 1) -> dict:
+    """Best of several fresh processes; wall_s are the seconds of the whole process."""
     script = Path(__file__).with_name("_load_task.py")
-    call = [sys.executable, script, library, task, path, kind]
-    if library != "gensim":
-        call.append(json.dumps(options))
-    for _ in range(repeats):
-        start = time.perf_counter()
-        done = subprocess.run(call, capture_output=True, text=True, check=False)
-        wall_s = time.perf_counter() - start
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        found = json.loads(done.stdout) | {"wall_s": wall_s}
-        if best is None or found["wall_s"] < best["wall_s"]:
-            best = found
-    assert best is not None
-    return best
+    return fresh_process(sys.executable, script, library, task, path, kind, repeats=repeats)
 
 
-def compare(title: str, ours: dict, theirs: dict) -> None:
-    assert np.isclose(ours["result"], theirs["result"], rtol=1e-5, atol=1e-7)
-    print(
-        f"{title}: {ours['wall_s']:.2f} s, {ours['peak_mb']:.0f} MB; gensim "
-        f"{theirs['wall_s']:.1f} s, {theirs['peak_mb']:.0f} MB: "
-        f"{theirs['wall_s'] / ours['wall_s']:.0f} x"
-    )
+def compare(title: str, ours: dict, theirs: dict | None, why: str) -> None:
+    line = f"  first WEAT result: {ours['wall_s']:.2f} s, {ours['peak_mb']:.0f} MB"
+    about = {"against": "gensim", "missing": why}
+    if theirs:
+        assert np.isclose(ours["result"], theirs["result"], rtol=1e-5, atol=1e-7)
+        about |= {"their_seconds": theirs["wall_s"], "their_mb": theirs["peak_mb"]}
+        line += (
+            f"; gensim {theirs['wall_s']:.1f} s, {theirs['peak_mb']:.0f} MB: "
+            f"{theirs['wall_s'] / ours['wall_s']:.0f} x"
+        )
+    report(f"{title}: first WEAT result", ours["wall_s"], ours["peak_mb"], **about)
+    print(line)
+
+
+def whole_file(title: str, ours: dict, theirs: dict | None, why: str) -> None:
+    over = ours["peak_mb"] / ours["matrix_mb"]
+    line = f"  whole file into memory: {ours['load_s']:.2f} s, peak {over:.2f} x the matrix"
+    about = {"against": "gensim", "missing": why}
+    if theirs:
+        about |= {"their_seconds": theirs["load_s"]}
+        line += f"; {theirs['load_s'] / ours['load_s']:.0f} x as fast as gensim"
+    task = f"{title}: whole, into memory (peak {over:.2f} x the matrix)"
+    report(task, ours["load_s"], ours["peak_mb"], **about)
+    print(line)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--words", type=int, default=400_000, help="words of the text file")
-    parser.add_argument("--folder", help="where the files are made, and kept")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=args.folder) as temporary:
-        folder = Path(args.folder or temporary)
-        text, binary = folder / f"glove-{args.words}.txt", folder / f"w2v-{args.words}.bin"
+    asked = parser(__doc__)
+    asked.add_argument("--words", type=int, help="words of the text file")
+    asked.add_argument("--folder", help="where the files are made, and kept")
+    options = asked.parse_args()
+    n_words = options.words or (10_000 if options.quick else 400_000)
+    repeats = 1 if options.quick else REPEATS
+    why = lacking("gensim")
+    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
+        folder = Path(options.folder or temporary)
+        text, binary = folder / f"glove-{n_words}.txt", folder / f"w2v-{n_words}.bin"
         if not text.exists():
-            write_text(text, args.words)
+            write_text(text, n_words)
         if not binary.exists():
-            write_binary(binary, int(2.5 * args.words))
-        for path, kind in ((text, "text"), (binary, "binary")):
+            write_binary(binary, int(2.5 * n_words))
+        for path, kind, rows in ((text, "text", n_words), (binary, "binary", int(2.5 * n_words))):
             print(f"{path.name}: {path.stat().st_size / 1e9:.2f} GB")
-            theirs = run("gensim", "first", path, kind)
-            compare("  first WEAT result", run("wefe", "first", path, kind, REPEATS), theirs)
-            whole = run("wefe", "whole", path, kind, REPEATS)
-            print(
-                f"  whole file into memory: {whole['load_s']:.2f} s, peak "
-                f"{whole['peak_mb'] / whole['matrix_mb']:.2f} x the matrix; "
-                f"{theirs['load_s'] / whole['load_s']:.0f} x as fast as gensim"
-            )
+            title = f"{rows:,} x {DIM} {'GloVe text' if kind == 'text' else 'word2vec binary'}"
+            theirs = None if why else run("gensim", "first", path, kind)
+            compare(title, run("wefe", "first", path, kind, repeats), theirs, why)
+            whole_file(title, run("wefe", "whole", path, kind, repeats), theirs, why)
             done = run("wefe", "convert", path, kind)
+            report(f"{title}: converting it once", done["load_s"], done["peak_mb"])
             print(f"  converting it once: {done['load_s']:.1f} s, {done['peak_mb']:.0f} MB")
             native = Path(f"{path}.safetensors")
-            opened = run("wefe", "whole", native, kind, REPEATS)
+            opened = run("wefe", "whole", native, kind, repeats)
+            first = run("wefe", "first", native, kind, repeats)
+            report(f"{title}, converted: opening it", opened["load_s"])
+            report(f"{title}, converted: first WEAT result", first["wall_s"], first["peak_mb"])
             print(
                 f"  opening the result: {1000 * opened['load_s']:.1f} ms; first WEAT result "
-                f"{run('wefe', 'first', native, kind, REPEATS)['wall_s']:.2f} s"
+                f"{first['wall_s']:.2f} s"
             )
             native.unlink()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,24 +11,25 @@ WEFE_DATA_DIR, or be online.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import math
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from _timing import best_time
+from _table import NOT_GIVEN, PEER, lacking, parser, report
+from _timing import TaskError, best_time, fresh_process
 
 from wefe import Query, load_test_model, run_queries
 from wefe.datasets import load_bingliu, load_query_set, load_rnsb_identity_terms
 from wefe.metrics import RNSB, WEAT
 
 # The peer needs minutes for the full number; the time is scaled and the line says so.
-PEER_PERMUTATIONS = 100
+PEER_PERMUTATIONS, QUICK_PERMUTATIONS = 100, 25
 EIGHT_BY_EIGHT = 5
+APART = "one query after the other"
+NO_LEXICON = "no sentiment lexicon: set WEFE_DATA_DIR, or be online"
 
 
 def loop_weat(query: Query, model) -> float:
@@ -61,6 +62,7 @@ def against_a_loop() -> None:
     slow, expected = best_time(lambda: loop_weat(query, model), 3)
     fast, result = best_time(lambda: WEAT().run_query(query, model), 50)
     assert math.isclose(result["weat"], expected, rel_tol=1e-9)
+    report("one WEAT query, 8 x 8 words", fast, against="a Python loop", their_seconds=slow)
     print(f"one WEAT query, 8 x 8 words: {slow / fast:.0f} x a Python loop ({1000 * fast:.2f} ms)")
 
 
@@ -76,13 +78,15 @@ def shared_training(lexicon: dict) -> None:
         lambda: [RNSB().run_query(query, model, **options)["rnsb"] for query in queries], 1
     )
     assert table.iloc[0].tolist() == results
+    report("7 RNSB queries with one lexicon", together, against=APART, their_seconds=apart)
     print(
         f"7 RNSB queries with one lexicon: {apart / together:.0f} x one by one ({together:.1f} s)"
     )
 
 
-def workload() -> dict:
+def workload(quick: bool) -> dict:
     asked = load_query_set("weat") + load_query_set("case_study", offline=True)
+    lexicon = None
     try:
         sentiment = load_bingliu()
         known = set(load_test_model().vocab)
@@ -94,10 +98,16 @@ def workload() -> dict:
                 fill(sentiment[key], known) for key in ("positive_words", "negative_words")
             ],
         }
-    except ConnectionError:
-        lexicon = None
+    except ConnectionError as error:
+        print(error)
     plain = [{key: query.dict()[key] for key in KEYS} for query in asked]
-    return {"queries": plain[:25], "eight_by_eight": EIGHT_BY_EIGHT, "lexicon": lexicon}
+    return {
+        "queries": plain[:25],
+        "eight_by_eight": EIGHT_BY_EIGHT,
+        "lexicon": None if quick else lexicon,
+        "n_models": 2 if quick else 7,
+        "repeats": 1 if quick else 3,
+    }
 
 
 KEYS = ("target_sets", "attribute_sets", "target_sets_names", "attribute_sets_names")
@@ -111,48 +121,52 @@ def fill(words: list[str], known: set[str]) -> list[str]:
     return mine + list(itertools.islice(others, start, start + len(words) - len(mine)))
 
 
-def run_with(python: str, folder: Path, n_permutations: int) -> dict:
-    script = Path(__file__).with_name("_workload.py")
-    done = subprocess.run(
-        [python, script, folder / "vectors.bin", folder / "queries.json", str(n_permutations)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"{python} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
+def written(folder: Path) -> Path:
+    """The packaged vectors in a file that every library opens."""
+    path = folder / "vectors.bin"
+    load_test_model().save(path, progress=False)
+    return path
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", help="interpreter of the peer's environment")
-    peer = parser.parse_args().peer
+    options = parser(__doc__, "peer").parse_args()
+    n_permutations = QUICK_PERMUTATIONS if options.quick else PEER_PERMUTATIONS
     against_a_loop()
-    from gensim.models import KeyedVectors
-
-    model = load_test_model()
+    if why := lacking("gensim"):
+        report("WEAT and RNSB queries", against=PEER, missing=why)
+        print(why)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        vectors = KeyedVectors(model.dim)
-        vectors.add_vectors(list(model.vocab), model.vectors)
-        vectors.save_word2vec_format(folder / "vectors.bin", binary=True)
-        work = workload()
-        if work["lexicon"]:
+        work = workload(options.quick)
+        if not work["lexicon"]:
+            why = "it takes too long for a quick run" if options.quick else NO_LEXICON
+            report("one RNSB query, sentiment lexicon", against=PEER, missing=why)
+            report("7 RNSB queries with one lexicon", against=APART, missing=why)
+        else:
             shared_training(work["lexicon"])
-        (folder / "queries.json").write_text(json.dumps(work), encoding="utf-8")
-        ours = run_with(sys.executable, folder, 10_000)
-        theirs = run_with(peer, folder, PEER_PERMUTATIONS) if peer else None
-    line = f"import WEAT: {1000 * ours['import_cpu_s']:.0f} ms of CPU"
-    if theirs:
-        line += f", {theirs['import_cpu_s'] / ours['import_cpu_s']:.0f} x less than the peer"
-    print(line)
-    for task, ms in ours["ms"].items():
-        line = f"{task}: {ms:.2f} ms"
-        if theirs:
-            line += f", {theirs['ms'][task] / ms:.0f} x as fast as the peer"
-            if "permutations" in task:
-                line += f" (scaled from {PEER_PERMUTATIONS} of its permutations)"
+        queries = folder / "queries.json"
+        queries.write_text(json.dumps(work), encoding="utf-8")
+        task = (Path(__file__).with_name("_workload.py"), written(folder), queries)
+        ours = fresh_process(sys.executable, *task, 10_000)
+        theirs, missing = None, NOT_GIVEN[PEER]
+        if options.peer:
+            try:
+                theirs = fresh_process(options.peer, *task, n_permutations)
+            except TaskError as error:
+                missing = str(error)
+    our_times = {"import WEAT (processor time)": ours["import_cpu_s"], **ours["s"]}
+    their_times = theirs and {**theirs["s"], "import WEAT (processor time)": theirs["import_cpu_s"]}
+    for title, seconds in our_times.items():
+        line = f"{title}: {1000 * seconds:.2f} ms"
+        if not theirs:
+            report(title, seconds, against=PEER, missing=missing)
+        else:
+            scaled = "permutations" in title
+            note = f"scaled from {n_permutations} of its permutations" if scaled else ""
+            other = their_times[title]
+            report(title, seconds, against=PEER, their_seconds=other, note=note)
+            line += f", {other / seconds:.0f} x as fast as the peer" + f" ({note})" * scaled
         print(line)
 
 

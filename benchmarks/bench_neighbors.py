@@ -10,39 +10,22 @@ allocated beside vectors and queries, as tracemalloc counts it.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _timing import best_time
+from _table import lacking, parser, report
+from _timing import allocated_mb, best_time, in_turn
 
 from wefe.models._neighbors import ApproximateIndex, nearest_neighbors
 
 N_WORDS, DIM, N_QUERIES, K = 400_000, 300, 200, 10
+N_QUICK = 40_000
+REPEATS = 5
 # Enough for many queries to be worth an index.
 N_MANY = 5_000
-
-
-def peak_mb(function: Callable[[], Any]) -> float:
-    tracemalloc.start()
-    function()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / 1e6
-
-
-def best_in_turn(*functions: Callable[[], Any]) -> list[float]:
-    """Shortest of five times of each, in turn, so that what else the machine does hits all."""
-    return [
-        min(times)
-        for times in zip(
-            *([best_time(function, 1)[0] for function in functions] for _ in range(5)), strict=True
-        )
-    ]
 
 
 def product(vectors: np.ndarray, queries: np.ndarray) -> None:
@@ -56,10 +39,10 @@ def product(vectors: np.ndarray, queries: np.ndarray) -> None:
             np.matmul(part, chunk.T, out=out)
 
 
-def line(title: str, seconds: float, ours: float, function: Callable[[], Any]) -> None:
+def line(title: str, seconds: float, ours: float, memory: float) -> None:
     print(
         f"{title:<42} {seconds / ours:6.2f} x the time of ours "
-        f"({1e3 * seconds:7.0f} ms, {peak_mb(function):6.0f} MB)"
+        f"({1e3 * seconds:7.0f} ms, {memory:6.0f} MB)"
     )
 
 
@@ -69,41 +52,50 @@ def against_others(vectors: np.ndarray, picked: np.ndarray) -> None:
     def ours():
         return nearest_neighbors(vectors, queries, K, exclude=picked)
 
-    rows, cosines = ours()
-    our_time, bare_time = best_in_turn(ours, lambda: product(vectors, queries))
-    print(f"{len(queries)} words, their {K} nearest of {len(vectors):,} x {DIM} float32")
-    line("ours", our_time, our_time, ours)
-    line("bare sgemm", bare_time, our_time, lambda: None)
+    times = in_turn({"ours": ours, "bare": lambda: product(vectors, queries)}, REPEATS)
+    our_time, _, (rows, cosines) = times["ours"]
+    memory = allocated_mb(ours)
+    task = f"the {K} nearest of {len(queries)} words among {len(vectors):,} x {DIM}"
+    print(task)
 
-    from gensim.models import KeyedVectors
+    def compare(title: str, seconds: float, theirs: Callable[[], Any] | None) -> None:
+        about = {"their_seconds": seconds, "their_mb": theirs and allocated_mb(theirs)}
+        report(task, our_time, memory, against=title, **about)
+        line(title, seconds, our_time, about["their_mb"] or 0)
 
-    words = [str(row) for row in range(len(vectors))]
-    keyed = KeyedVectors(DIM)
-    keyed.add_vectors(words, vectors)
-    keyed.fill_norms()  # cached for later calls, so not counted
+    line("ours", our_time, our_time, memory)
+    compare("the bare matrix product", times["bare"].seconds, None)
 
-    def loop():
-        return [keyed.most_similar(words[row], topn=K) for row in picked]
+    if why := lacking("gensim"):
+        report(task, our_time, memory, against="gensim", missing=why)
+    else:
+        from gensim.models import KeyedVectors
 
-    seconds, found = best_time(loop, 2)
-    assert [[int(word) for word, _ in near] for near in found] == rows.tolist()
-    line("gensim's most_similar in a loop", seconds, our_time, loop)
-    one = best_time(lambda: keyed.most_similar(words[0], topn=K), 5)[0]
+        words = [str(row) for row in range(len(vectors))]
+        keyed = KeyedVectors(DIM)
+        keyed.add_vectors(words, vectors)
+        keyed.fill_norms()  # cached for later calls, so not counted
+
+        def loop():
+            return [keyed.most_similar(words[row], topn=K) for row in picked]
+
+        seconds, found = best_time(loop, 2)
+        assert [[int(word) for word, _ in near] for near in found] == rows.tolist()
+        compare("gensim's `most_similar` in a loop", seconds, loop)
 
     from sklearn.neighbors import NearestNeighbors
 
     brute = NearestNeighbors(n_neighbors=K + 1, metric="cosine", algorithm="brute").fit(vectors)
     seconds, (distances, _) = best_time(lambda: brute.kneighbors(queries), 2)
     assert np.allclose(1 - distances[:, 1:], cosines, atol=1e-5)
-    line(
-        "scikit-learn's NearestNeighbors, brute",
-        seconds,
-        our_time,
-        lambda: brute.kneighbors(queries),
-    )
+    compare("scikit-learn, brute force", seconds, lambda: brute.kneighbors(queries))
 
     seconds = best_time(lambda: nearest_neighbors(vectors, queries[:1], K), 5)[0]
-    print(f"one word alone: {1e3 * seconds:.0f} ms; gensim with cached lengths {1e3 * one:.0f} ms")
+    text = f"one word alone: {1e3 * seconds:.0f} ms"
+    if not why:
+        one = best_time(lambda: keyed.most_similar(words[0], topn=K), 5)[0]
+        text += f"; gensim with cached lengths {1e3 * one:.0f} ms"
+    print(text)
 
 
 def against_the_product(vectors: np.ndarray, picked: np.ndarray) -> None:
@@ -112,11 +104,12 @@ def against_the_product(vectors: np.ndarray, picked: np.ndarray) -> None:
 
     def show(title: str, table: np.ndarray, n_queries: int, k: int) -> None:
         some = queries[:n_queries].astype(table.dtype)
-        bare, seconds = best_in_turn(
-            lambda: product(vectors, queries[:n_queries]),
-            lambda: nearest_neighbors(table, some, k),
-        )
-        peak = peak_mb(lambda: nearest_neighbors(table, some, k))
+        ways = {
+            "bare": lambda: product(vectors, queries[:n_queries]),
+            "ours": lambda: nearest_neighbors(table, some, k),
+        }
+        bare, seconds = (timed.seconds for timed in in_turn(ways, REPEATS).values())
+        peak = allocated_mb(ways["ours"])
         print(
             f"{n_queries:6} queries, k = {k:<4} {title:<9} {seconds / bare:6.2f} "
             f"({1e3 * seconds:7.0f} ms, {peak:4.0f} MB)"
@@ -136,11 +129,11 @@ def against_an_index(picked: np.ndarray) -> None:
     # Random vectors are all equally far from each other, which no index can use; so clusters.
     rng = np.random.default_rng(1)
     centres = rng.standard_normal((4_000, DIM), dtype=np.float32)
-    vectors = centres[rng.integers(len(centres), size=N_WORDS)]
-    for start in range(0, N_WORDS, 50_000):
+    vectors = centres[rng.integers(len(centres), size=len(picked))]
+    for start in range(0, len(vectors), 50_000):
         chunk = vectors[start : start + 50_000]
         chunk += 0.7 * rng.standard_normal(chunk.shape, dtype=np.float32)
-    queries = vectors[picked]
+    queries = vectors[picked[:N_MANY]]
     exact_time, (exact, _) = best_time(lambda: nearest_neighbors(vectors, queries, K), 1)
     build_time, index = best_time(lambda: ApproximateIndex(vectors), 1)
     print(
@@ -154,16 +147,18 @@ def against_an_index(picked: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--approximate", action="store_true", help="time the index of faiss too")
-    approximate = parser.parse_args().approximate
+    asked = parser(__doc__)
+    asked.add_argument("--approximate", action="store_true", help="time the index of faiss too")
+    options = asked.parse_args()
+    n_words = N_QUICK if options.quick else N_WORDS
     rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((N_WORDS, DIM), dtype=np.float32)
-    picked = rng.permutation(N_WORDS)
+    vectors = rng.standard_normal((n_words, DIM), dtype=np.float32)
+    picked = rng.permutation(n_words)
     against_others(vectors, picked[:N_QUERIES])
-    against_the_product(vectors, picked[:1000])
-    if approximate:
-        against_an_index(picked[:N_MANY])
+    if not options.quick:
+        against_the_product(vectors, picked[:1000])
+    if options.approximate:
+        against_an_index(picked)
 
 
 if __name__ == "__main__":

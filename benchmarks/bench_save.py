@@ -10,13 +10,13 @@ expect of one machine. Needs gensim.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from _table import lacking, parser, report
 from _timing import best_time
 
 from wefe.models import WordEmbeddingModel
@@ -27,17 +27,19 @@ DIM = 300
 SCALE = 0.3
 
 
-def writers(words: list[str], vectors: np.ndarray) -> dict[str, tuple[str, Callable[[Path], None]]]:
-    """By task: the suffix, and how gensim does it."""
+TASKS = {
+    "word2vec text": (".vec", {}),
+    "GloVe text": (".txt", {"write_header": False}),
+    "word2vec binary": (".bin", {"binary": True}),
+}
+
+
+def table_of_gensim(words: list[str], vectors: np.ndarray) -> Any:
     from gensim.models import KeyedVectors
 
     theirs = KeyedVectors(DIM)
     theirs.add_vectors(words, vectors)
-    return {
-        "word2vec text": (".vec", lambda path: theirs.save_word2vec_format(path)),
-        "GloVe text": (".txt", lambda path: theirs.save_word2vec_format(path, write_header=False)),
-        "word2vec binary": (".bin", lambda path: theirs.save_word2vec_format(path, binary=True)),
-    }
+    return theirs
 
 
 def formatting(vectors: np.ndarray) -> None:
@@ -62,27 +64,37 @@ def formatting(vectors: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--words", type=int, default=40_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
+    asked = parser(__doc__)
+    asked.add_argument("--words", type=int)
+    asked.add_argument("--repeats", type=int, default=3)
+    options = asked.parse_args()
     logging.disable(logging.WARNING)
     rng = np.random.default_rng(0)
-    vectors = rng.normal(0, SCALE, (options.words, DIM)).astype(np.float32)
-    words = [f"word{row}" for row in range(len(vectors))]
+    n_words = options.words or (4_000 if options.quick else 40_000)
+    vectors = rng.normal(0, SCALE, (n_words, DIM)).astype(np.float32)
+    words = [f"word{row}" for row in range(n_words)]
     model = WordEmbeddingModel.from_arrays(words, vectors, "model")
-    print(f"Saving {len(words):,} x {DIM} float32 numbers")
+    why = lacking("gensim")
+    gensim = None if why else table_of_gensim(words, vectors)
+    print(f"Saving {n_words:,} x {DIM} float32 numbers {why}")
     print(f"{'':<18}{'size':>8}{'wefe':>10}{'gensim':>10}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as name:
-        for task, (suffix, theirs) in writers(words, vectors).items():
+        for task, (suffix, how) in TASKS.items():
+            title = f"{n_words:,} x {DIM} saved as {task}"
             ours, other = Path(name, f"ours{suffix}"), Path(name, f"theirs{suffix}")
             our_s, _ = best_time(lambda path=ours: save(model, path), options.repeats)
-            their_s, _ = best_time(lambda path=other, write=theirs: write(path), options.repeats)
-            assert ours.read_bytes() == other.read_bytes()
-            print(
-                f"{task:<18}{ours.stat().st_size / 1e6:5.0f} MB{our_s:8.2f} s"
-                f"{their_s:8.2f} s{their_s / our_s:6.1f} x"
-            )
+            line = f"{task:<18}{ours.stat().st_size / 1e6:5.0f} MB{our_s:8.2f} s"
+            if gensim is None:
+                report(title, our_s, against="gensim", missing=why)
+            else:
+                their_s, _ = best_time(
+                    lambda path=other, how=how: gensim.save_word2vec_format(path, **how),
+                    options.repeats,
+                )
+                assert ours.read_bytes() == other.read_bytes()
+                report(title, our_s, against="gensim", their_seconds=their_s)
+                line += f"{their_s:8.2f} s{their_s / our_s:6.1f} x"
+            print(line)
     formatting(vectors)
 
 

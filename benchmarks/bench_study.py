@@ -11,7 +11,6 @@ memory is that of all its processes together, beyond what they share. Needs Linu
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -22,6 +21,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _table import parser, report
+from _timing import best_time
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import load_query_set
@@ -51,20 +52,20 @@ function = "abs_avg"
 """
 # What reading means: the bytes alone, the words of the queries, or every word.
 READING = {
-    "read the bytes": """
+    "reading the bytes": """
         for path in paths:
             with open(path, "rb", buffering=0) as file:
                 while file.read(1 << 22):
                     pass
     """,
-    "load the words of the queries": """
+    "loading the words of the queries": """
         from wefe import load
         from wefe.datasets import load_query_set
         queries = load_query_set("case_study", offline={offline})
         for path in paths:
             load(path, words=queries, progress=False)
     """,
-    "load every word": """
+    "loading every word": """
         from wefe import load
         for path in paths:
             load(path, progress=False)
@@ -106,21 +107,22 @@ def make(folder: Path, n_words: int, offline: bool) -> list[Path]:
 
 def timed(code: str) -> tuple[float, float]:
     """Run code in a fresh process; return seconds, and the peak of its tree's memory in MB."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     peaks = [0.0]
 
-    def watch() -> None:
+    def watch(process: subprocess.Popen) -> None:
         while process.poll() is None:
             peaks.append(sum(map(own_memory_mb, tree(process.pid))))
             time.sleep(0.05)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    code_of_exit = process.wait()
-    seconds = time.perf_counter() - start
+    def run() -> tuple[int, threading.Thread]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        watcher = threading.Thread(target=watch, args=(process,))
+        watcher.start()
+        return process.wait(), watcher
+
+    seconds, (code_of_exit, watcher) = best_time(run, 1)
     watcher.join()
     if code_of_exit:
         raise RuntimeError(f"exit code {code_of_exit} of {code}")
@@ -151,11 +153,12 @@ def own_memory_mb(pid: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--words", type=int, default=400_000)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--p-values", action="store_true", help="exact p-values, too")
-    given = parser.parse_args()
+    asked = parser(__doc__)
+    asked.add_argument("--words", type=int)
+    asked.add_argument("--folder", type=Path)
+    asked.add_argument("--p-values", action="store_true", help="exact p-values, too")
+    given = asked.parse_args()
+    n_words = given.words or (4_000 if given.quick else 400_000)
     try:
         load_query_set("case_study")
         offline = False
@@ -165,18 +168,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as own:
         folder = given.folder or Path(own)
         folder.mkdir(exist_ok=True)
-        paths = make(folder, given.words, offline)
+        paths = make(folder, n_words, offline)
         size = sum(path.stat().st_size for path in paths) / 1e9
-        print(f"{N_MODELS} files of {given.words:,} x {DIM}: {size:.1f} GB, {n_queries} queries")
+        print(f"{N_MODELS} files of {n_words:,} x {DIM}: {size:.1f} GB, {n_queries} queries")
         texts = "".join(f'[[models]]\nsource = "{path.absolute()}"\n' for path in paths)
         (folder / "study.toml").write_text(
             STUDY.format(models=texts, p_values=json.dumps(given.p_values))
         )
+        files = f"{N_MODELS} files of {n_words:,} x {DIM}"
         head = f"paths = {[str(path) for path in paths]!r}\n"
         times = {}
         for what, code in READING.items():
             body = "\n".join(line[8:] for line in code.format(offline=offline).splitlines())
             times[what], memory = timed(head + body)
+            report(f"{files}: {what}", times[what], memory)
             print(f"{what:40} {times[what]:7.1f} s  {memory:6.0f} MB")
         for n_jobs in (1, 2):
             results = folder / "study.db"
@@ -187,9 +192,13 @@ def main() -> None:
                 f"Study.from_file({str(folder / 'study.toml')!r}).run(n_jobs={n_jobs})"
             )
             seconds, memory = timed(code)
+            title = f"study of {files}, {n_queries} queries, n_jobs={n_jobs}"
+            for what, of in times.items():
+                report(title, seconds, memory, against=f"{what} alone", their_seconds=of)
             ratios = ", ".join(f"{seconds / of:.2f} x '{what}'" for what, of in times.items())
             print(f"study, n_jobs={n_jobs:<28} {seconds:7.1f} s  {memory:6.0f} MB  {ratios}")
             again, _ = timed(code)
+            report(f"{title}, again", again)
             print(f"the same again, n_jobs={n_jobs:<19} {again:7.1f} s  {results.stat().st_size} B")
 
 

