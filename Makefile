@@ -23,7 +23,7 @@ docs:            ## the site, in docs/_build/html; warnings are errors, links ar
 	python scripts/check_links.py docs/_build/html
 
 coverage:        ## lines and branches that the tests reach, at least 95 % of them
-	pytest -n auto --cov --cov-report=term
+	pytest -n auto --cov=wefe --cov-report=term
 
 benchmarks:      ## the whole table of ratios, measured here and now
 	python -m benchmarks
