@@ -10,7 +10,7 @@ import sys
 import pandas as pd
 import pytest
 
-from wefe import Query, __version__, load
+from wefe import Query, WordEmbeddingModel, __version__, load, load_test_model
 from wefe.cli._output import as_text
 from wefe.metrics import SCWEAT
 
@@ -55,6 +55,28 @@ def test_help_teaches():
         assert "Usage:" in wefe(*command, "--help").stdout
     text = wefe("measure", "--help").stdout
     assert "Example: wefe measure --model demo" in text
+
+
+def test_the_list_of_commands_is_not_cut_off():
+    assert "..." not in wefe("--help").stdout.partition("Commands:")[2]
+
+
+def test_metrics_go_by_all_their_names():
+    def measured(name):
+        return wefe("measure", "--model", "demo", "--queries", "weat", "--metric", name).stdout
+
+    assert measured("WEFAT") == measured("sc-weat")
+    assert measured("GeneralizedWEAT") == measured("gweat")
+
+
+def test_what_can_be_done_is_said_when_nothing_could_be_measured(tmp_path):
+    model = load_test_model()
+    words = list(model.vocab)[:500]
+    WordEmbeddingModel((words, model.get_vectors(words)), "few").save(tmp_path / "few.txt")
+    asked = ["--model", str(tmp_path / "few.txt"), "--queries", "gender", "--offline"]
+    done = wefe("measure", *asked, expect=1)
+    assert "--lost-vocabulary-threshold" in done.stderr
+    assert "no query could be answered" not in wefe("measure", "--model", "demo", *asked[2:]).stderr
 
 
 def test_version():
@@ -275,7 +297,9 @@ def test_wrong_queries_file_says_which_query(tmp_path):
 
 
 def test_datasets_lists_what_there_is():
-    assert "rnsb_national_origin" in wefe("datasets").stdout
+    listed = wefe("datasets").stdout
+    assert "rnsb_national_origin" in listed
+    assert "gender, ethnicity, religion, gender_es" in listed
     data = json.loads(wefe("datasets", "--format", "json").stdout)
     assert {"query_sets", "datasets"} == set(data)
     assert wefe("datasets", "--format", "csv").stdout.startswith("name,")
@@ -358,13 +382,13 @@ def test_debias_refuses_with_a_message(arguments, text, tmp_path):
 def test_debias_says_what_is_wrong_before_it_downloads(arguments, text, tmp_path, no_network):
     done = wefe("debias", "--out", str(tmp_path / "x.vec"), *arguments, expect=2, **no_network)
     assert text in done.stderr
-    assert "words keep their vectors" not in done.stderr
+    assert "count as specific" not in done.stderr
 
 
 def test_debias_without_a_network_takes_the_words_that_ship_and_says_so(tmp_path, no_network):
     call = ["debias", "--model", "demo", "--out"]
     done = wefe(*call, str(tmp_path / "a.vec"), **no_network)
-    assert "WARNING: gender: only 232 words keep their vectors as specific" in done.stderr
+    assert "WARNING: gender: only 232 words count as specific" in done.stderr
     assert "--offline on the command line" in done.stderr
     wefe(*call, str(tmp_path / "b.vec"), "--offline")
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()

@@ -51,19 +51,21 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    app.command("demo")(_demo.demo)
-    app.command("measure")(_measure.measure)
-    app.command("init")(_run.init)
-    app.command("run")(_run.run)
-    app.command("report")(_run.report)
-    app.command("diff")(_diff.diff)
-    app.command("check")(_check.check)
-    app.command("audit")(_audit.audit)
-    app.command("silhouette")(_silhouette.silhouette)
-    app.command("explore")(_explore.explore)
-    app.command("debias")(_debias.debias)
-    app.command("convert")(_convert.convert)
-    app.command("datasets")(_datasets.datasets)
+    app.command("demo", short_help="Measure and rank the packaged vectors.")(_demo.demo)
+    app.command("measure", short_help="Ask published or own queries of models.")(_measure.measure)
+    app.command("init", short_help="Write a study file, to be changed.")(_run.init)
+    app.command("run", short_help="Run a study: compute what is missing.")(_run.run)
+    app.command("report", short_help="Write the report of a study.")(_run.report)
+    app.command("diff", short_help="Compare two results of a study.")(_diff.diff)
+    app.command("check", short_help="A gate for continuous integration.")(_check.check)
+    app.command("audit", short_help="Say whether scores may be believed.")(_audit.audit)
+    app.command("silhouette", short_help="Say how far metrics and words can be trusted.")(
+        _silhouette.silhouette
+    )
+    app.command("explore", short_help="Look at words and directions.")(_explore.explore)
+    app.command("debias", short_help="Mitigate the bias of a file of vectors.")(_debias.debias)
+    app.command("convert", short_help="Write vectors so that they open at once.")(_convert.convert)
+    app.command("datasets", short_help="List queries, criteria and words.")(_datasets.datasets)
     app.callback(invoke_without_command=True)(_top)
     return app
 

@@ -72,7 +72,10 @@ def debias(
     ] = "",
     offline: Annotated[
         bool,
-        typer.Option(help="Only words that ship with the package: 218 gender-specific ones."),
+        typer.Option(
+            help="Only words that ship with the package; no download is tried. For gender these "
+            "are 232 words that have one by definition, in place of 1,441."
+        ),
     ] = False,
     trust_pickle: TrustPickle = False,
 ) -> None:
@@ -140,8 +143,8 @@ def _criterion(text: str, offline: bool) -> Criterion:
     except ConnectionError as error:
         words = load_criterion(text, offline=True)
         logger.warning(
-            "%s: only %d words keep their vectors as specific to the criterion, those that ship "
-            "with the package. %s",
+            "%s: only %d words count as specific to the criterion, those that ship with the "
+            "package. %s",
             *(text, len(words.specific_words), error),
         )
         return words

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -296,6 +298,11 @@ def measure(
     else:
         _print_tables(tidy, scores, bootstrap, confidence)
     if tidy["score"].isna().all():
+        print(
+            "no query could be answered; the reasons stand above. Where too many words are lost, "
+            "take a larger part of the model, or allow more with --lost-vocabulary-threshold.",
+            file=sys.stderr,
+        )
         raise typer.Exit(1)
 
 
@@ -436,12 +443,21 @@ def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundCont
 
 def _check_metrics(names: Sequence[str], more: Sequence[str] = ()) -> list[str]:
     """Return metric names as the help lists them; a typo is refused before any work."""
-    from wefe.metrics import list_metrics
+    from wefe.metrics import get_metric, list_metrics
 
-    known = {metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()}
-    known.update(("weat-es", *more))
-    checked = [check_choice("--metric", name.lower(), sorted(known)) for name in names]
-    return list(dict.fromkeys(checked))
+    labels = {
+        metric: metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()
+    }
+    known = {"weat-es", *more, *labels.values()}
+
+    def checked(name: str) -> str:
+        if name.lower() not in known:
+            # Names of classes, and those of articles, as in Python.
+            with contextlib.suppress(ValueError):
+                return labels.get(get_metric(name)) or check_choice("--metric", name, sorted(known))
+        return check_choice("--metric", name.lower(), sorted(known))
+
+    return list(dict.fromkeys(map(checked, names)))
 
 
 def open_model(text: str, options: Mapping[str, Any]) -> WordEmbeddingModel:
