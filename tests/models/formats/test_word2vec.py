@@ -104,7 +104,7 @@ def test_words_and_vectors_of_any_bytes_are_read_wherever_a_block_ends(
     path.write_bytes(binary([word.encode() for word in words], vectors, b"\n" if newline else b""))
     # With line ends behind the vectors, these are taken off and no others.
     expected = words if newline else [word.removeprefix("\n") for word in words]
-    expected = [expected[0].removeprefix("\n"), *expected[1:]]
+    expected = [words[0].removeprefix("\n"), *expected[1:]]
     with pytest.MonkeyPatch.context() as patch:
         small_blocks(patch, size)
         read, numbers = read_blocks(source(path))
