@@ -3,7 +3,7 @@
 develop:         ## an environment for development in .venv, in one command
 	python3 -m venv .venv
 	.venv/bin/pip install -e ".[dev]"
-	.venv/bin/pre-commit install
+	if git rev-parse --git-dir > /dev/null 2>&1; then .venv/bin/pre-commit install; fi
 
 test:            ## all tests and doctests
 	pytest -n auto
@@ -19,6 +19,7 @@ format:          ## what a machine can mend
 	ruff format .
 
 docs:            ## the site, in docs/_build/html; warnings are errors, links are checked
+	rm -rf docs/_build
 	sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	python scripts/check_links.py docs/_build/html
 
@@ -29,5 +30,6 @@ benchmarks:      ## the whole table of ratios, measured here and now
 	python -m benchmarks
 
 dist:            ## wheel and source distribution, in dist/
+	rm -rf dist
 	python -m build
 	twine check --strict dist/*

@@ -43,6 +43,7 @@ exclude_patterns = [
     "reference/generated/top_level.rst",
 ]
 nitpicky = True
+smartquotes = False  # what is copied into a shell stays as it is
 # Their pages are elsewhere, and a build needs no network.
 nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|pandas|sklearn|plotly|joblib|torch)\..*")]
 

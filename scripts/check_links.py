@@ -44,7 +44,11 @@ class Page(HTMLParser):
 def broken_links(site: Path) -> tuple[list[str], int]:
     """Return what leads nowhere, and the number of links that were looked at."""
     # A theme keeps templates among its files.
-    paths = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    paths = [
+        path
+        for path in sorted(site.rglob("*.html"))
+        if "_static" not in path.relative_to(site).parts
+    ]
     pages = {path: Page(path.read_text("utf-8")) for path in paths}
     broken, n_links = [], 0
     for path, page in pages.items():
@@ -84,7 +88,7 @@ def main() -> int:
     broken, n_links = broken_links(Path(sys.argv[1]).resolve())
     broken += broken_in_markdown(ROOT)
     print(*broken, f"{n_links} internal links, {len(broken)} of them broken", sep="\n")
-    return 1 if broken else 0
+    return 1 if broken or not n_links else 0
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@
     The caption.
     ```
 
-All examples (``>>>``) of the page above the directive are run, in order and in one namespace, as
-pytest does; the argument is an expression whose value, a figure of plotly, is shown. Code that
-would not teach anything may stand in an HTML comment: it runs, and is not shown. An example that
-fails, fails the build.
+All examples (``>>>``) of the page above the directive are run, in order and in one namespace. The
+argument is an expression whose value, a figure of plotly, is shown. Code that would not teach
+anything may stand in an HTML comment: it runs, and is not shown. An example that fails, fails the
+build; what examples print is compared by pytest, not here.
 
 A figure follows the page into dark mode. plotly's script comes out of the installed package.
 """
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import html
 import io
 import json
 from pathlib import Path
@@ -100,10 +101,10 @@ def _as_html(figure: go.Figure, options: dict[str, Any]) -> str:
     for one in both.values():
         # As wide as the page is.
         one.update_layout(width=None, autosize=True)
-    # "</" would end the script.
+    # "</" would end the script, and "<!--" begin a comment.
     as_json = {name: json.loads(one.to_json()) for name, one in both.items()}
-    text = json.dumps(as_json, separators=(",", ":")).replace("</", "<\\/")
-    label = nodes.unescape(options["alt"]).replace("&", "&amp;").replace('"', "&quot;")
+    text = json.dumps(as_json, separators=(",", ":")).replace("<", "\\u003c")
+    label = html.escape(nodes.unescape(options["alt"]))
     least = f"min-width:{options['min-width']}px;" if "min-width" in options else ""
     return (
         f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">'

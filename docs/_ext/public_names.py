@@ -3,6 +3,7 @@
 The API reference is made of this list, and so is the check that every docstring is complete.
 """
 
+import functools
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -33,8 +34,8 @@ def public_objects() -> Iterator[tuple[str, Any]]:
 def members_of(cls: type) -> Iterator[tuple[str, Any]]:
     """Give the public methods and properties of a class that are written in this package."""
     for name, member in inspect.getmembers(cls):
-        written = getattr(member, "fget", member)
+        written = getattr(member, "fget", getattr(member, "func", member))
         is_ours = (getattr(written, "__module__", "") or "").startswith("wefe")
-        is_described = callable(member) or isinstance(member, property)
+        is_described = callable(member) or isinstance(member, property | functools.cached_property)
         if is_ours and is_described and not name.startswith("_"):
             yield name, member
