@@ -1,10 +1,12 @@
 """What is in a wheel and a source distribution: all that they need, and nothing else.
 
 Both are built as `python -m build` does it, the wheel from the unpacked source distribution, but
-from a copy of the checkout with litter in it, and without a network.
+from a copy of the checkout with litter in it, and without a network. What the release workflow
+refuses is tried with its own steps.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,8 @@ pytest.importorskip("hatchling", reason="the build backend is not installed")
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts")
 AT_THE_TOP = (
-    *("README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"),
+    *("README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("CODE_OF_CONDUCT.md", "SECURITY.md"),
     *("CITATION.cff", "Makefile", "pyproject.toml"),
 )
 LITTER = (
@@ -228,3 +231,250 @@ def test_what_the_wheel_holds_finds_its_data(wheel, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(tmp_path)
+
+
+# The workflows, which are no part of a source distribution.
+
+WORKFLOWS = ROOT / ".github/workflows"
+ON_MAIN = "The commit is on the main branch"
+THE_VERSION = "The tag is a version to be released, and everything names it"
+NO_DEAD_LINKS = "The page on the package index will have no dead links"
+
+
+@pytest.fixture(scope="module")
+def workflows():
+    """Each by its name, parsed; the events, which YAML reads as a truth value, under "on"."""
+    yaml = pytest.importorskip("yaml")
+    if not WORKFLOWS.is_dir():
+        pytest.skip("the workflows are not here")
+    loaded = {p.stem: yaml.safe_load(p.read_text("utf-8")) for p in WORKFLOWS.glob("*.yml")}
+    return {name: {**flow, "on": flow[True]} for name, flow in loaded.items()}
+
+
+@pytest.fixture
+def step(workflows, tmp_path):
+    """Run a step of the job that builds a release, in an empty folder, as the host does."""
+    if sys.platform == "win32" or not shutil.which("bash"):
+        pytest.skip("steps run in bash")
+    names = {s.get("name"): s for s in workflows["publish"]["jobs"]["build"]["steps"]}
+
+    def run(name, **env):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", names[name]["run"]],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, **env},
+            capture_output=True,
+            text=True,
+        )
+
+    return run
+
+
+def released(folder, version="2.0.0", day="2026-12-01"):
+    """Write the files that name a version, as they are in a release."""
+    (folder / "src/wefe").mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
+    (folder / "src/wefe/__init__.py").write_text(f'"""Bias."""\n\n__version__ = "{version}"\n')
+    (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: {day}\n")
+    (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version} ({day})\n\n## 1.0 (old)\n")
+
+
+@pytest.mark.parametrize("version", ["2.0.0", "2.0.0rc1", "2.1.3.post1"])
+def test_a_release_that_is_ready_is_published(step, tmp_path, version):
+    released(tmp_path, version)
+    done = step(THE_VERSION, TAG=f"v{version}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("tag", "kept", "change", "said"),
+    [
+        ("v2.0.1", "2.0.0", None, "the tag is v2.0.1, the version 2.0.0"),
+        ("2.0.0", "2.0.0", None, "the tag is 2.0.0"),
+        ("v2.0.0.dev0", "2.0.0.dev0", None, "2.0.0.dev0 is no version to be released"),
+        ("v2.0.0+here", "2.0.0+here", None, "2.0.0+here is no version to be released"),
+        ("v2.0.0", "2.0.0", ("CHANGELOG.md", "2026-12-01", "unreleased"), "CHANGELOG.md"),
+        ("v2.0.0", "2.0.0", ("CHANGELOG.md", "2.0.0", "2x0.0"), "CHANGELOG.md"),
+        ("v2.0.0", "2.0.0", ("CITATION.cff", "2.0.0", "1.0.0"), "CITATION.cff"),
+        ("v2.0.0", "2.0.0", ("CITATION.cff", "date-released", "# date"), "CITATION.cff (its date)"),
+        ("v2.0.0", "2.0.0", ("src/wefe/__init__.py", "2.0.0", "2.0.0.dev0"), "__init__.py"),
+    ],
+)
+def test_a_release_that_is_not_ready_is_refused(step, tmp_path, tag, kept, change, said):
+    released(tmp_path, kept)
+    if change:
+        name, old, new = change
+        path = tmp_path / name
+        path.write_text(path.read_text().replace(old, new))
+    done = step(THE_VERSION, TAG=tag)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("::error::")
+    assert said in done.stdout
+
+
+def test_a_release_is_a_commit_of_the_main_branch(step, tmp_path):
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+
+    def git(*words):
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert step(ON_MAIN).returncode == 0
+    git("checkout", "-q", "HEAD~1")
+    assert step(ON_MAIN).returncode == 0
+    git("commit", "-q", "--allow-empty", "-m", "elsewhere")
+    done = step(ON_MAIN)
+    assert done.returncode == 1
+    assert "not on the main branch" in done.stdout
+
+
+ADDRESS = "https://example.org/wefe"
+
+
+@pytest.mark.parametrize(
+    ("page", "dead"),
+    [
+        (f"[a]({ADDRESS}) [b](#here) <img src='{ADDRESS}/a.png'>\n", ()),
+        ("[a](docs/a.md#b) ![c](docs/a.png)\n", ("docs/a.md#b", "docs/a.png")),
+        ("[a][1]\n\n[1]: docs/a.md\n", ("docs/a.md",)),
+        ("<img src='docs/a.png'>\n", ("docs/a.png",)),
+        ("```python\nf[0](x)\n```\n\n[a](docs/a.md)\n", ("docs/a.md",)),
+        ("```python\nf[0](x)\n```\n", ()),
+    ],
+)
+def test_links_that_lead_nowhere_on_the_package_index_stop_a_release(step, tmp_path, page, dead):
+    head = f"Metadata-Version: 2.4\nName: wefe\nProject-URL: Home, {ADDRESS}\n"
+    done = check_page(step, tmp_path, f"{head}\n{page}")
+    assert done.returncode == bool(dead), done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith(", ".join(dead))
+
+
+def check_page(step, folder, metadata):
+    (folder / "dist").mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / "dist/wefe-2.0.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("wefe-2.0.0.dist-info/METADATA", metadata)
+    return step(NO_DEAD_LINKS)
+
+
+def test_a_release_has_the_address_of_the_repository(step, tmp_path):
+    done = check_page(step, tmp_path, "Metadata-Version: 2.4\nName: wefe\n\nNo “links”.\n")
+    assert done.returncode == 1
+    assert "no [project.urls]" in done.stdout
+
+
+def test_the_page_is_read_from_the_wheel_that_hatchling_builds(step, tmp_path, wheel):
+    (tmp_path / "dist").mkdir()
+    shutil.copy(wheel, tmp_path / "dist")
+    done = step(NO_DEAD_LINKS)
+    relative = re.findall(r"\]\((?!https?:|#)([^)\s]+)", (ROOT / "README.md").read_text("utf-8"))
+    assert all(target in done.stdout for target in relative)
+    assert done.stderr == ""
+
+
+def test_what_is_uploaded_was_tested_and_checked(workflows):
+    jobs = workflows["publish"]["jobs"]
+    assert jobs["tests"]["uses"] == "./.github/workflows/tests.yml"
+    assert "workflow_call" in workflows["tests"]["on"]
+    assert {*jobs["publish"]["needs"]} == {"tests", "build"}
+    order = [step.get("name") or step.get("run") or step["uses"] for step in jobs["build"]["steps"]]
+    kept = order.index("actions/upload-artifact@v4.6.2")
+    assert max(map(order.index, (ON_MAIN, THE_VERSION, NO_DEAD_LINKS))) < kept
+
+
+def test_a_workflow_that_is_called_does_not_wait_for_its_caller(workflows):
+    groups = [flow["concurrency"]["group"] for flow in workflows.values()]
+    assert not [group for group in groups if "github.workflow" in group]
+    assert len({*groups}) == len(groups)
+
+
+def test_workflows_may_do_no_more_than_they_must(workflows):
+    for name, flow in workflows.items():
+        assert flow["permissions"] in ({}, {"contents": "read"}), name
+        for job in flow["jobs"].values():
+            if "write" in job.get("permissions", {}).values():
+                # A token that can publish, and code of the repository, never meet.
+                assert all("run" not in step for step in job["steps"]), name
+                assert not any("checkout" in step["uses"] for step in job["steps"]), name
+                assert job["environment"], name
+
+
+def test_the_site_is_published_only_if_maintainers_want_it_and_from_the_main_branch(workflows):
+    jobs = workflows["docs"]["jobs"]
+    conditions = [jobs["publish"]["if"]]
+    conditions += [s["if"] for s in jobs["site"]["steps"] if "pages" in s.get("uses", "")]
+    assert len(conditions) == 2
+    for condition in conditions:
+        assert "vars.PUBLISH_DOCS == 'true'" in condition
+        assert "github.ref == 'refs/heads/main'" in condition
+        assert "github.event_name != 'pull_request'" in condition
+
+
+def test_actions_are_pinned_to_a_release_or_a_commit(workflows):
+    used = [
+        step["uses"]
+        for flow in workflows.values()
+        for job in flow["jobs"].values()
+        for step in job.get("steps", [])
+        if "uses" in step
+    ]
+    assert len(used) > 10
+    pinned = re.compile(r"[\w-]+/[\w-]+@(v\d+\.\d+\.\d+|[0-9a-f]{40})")
+    assert not [action for action in used if not pinned.fullmatch(action)]
+
+
+def test_no_job_takes_pytorch_for_graphics_cards_where_another_is_given(workflows):
+    installs = 0
+    for name in ("tests", "docs"):
+        flow = workflows[name]
+        assert flow["env"]["TORCH_INDEX"] == "${{ vars.TORCH_INDEX }}"
+        for job in flow["jobs"].values():
+            runs = [step.get("run", "") for step in job["steps"]]
+            with_extras = [i for i, run in enumerate(runs) if re.search(r'install .*"\.\[', run)]
+            if with_extras:
+                assert "pip install torch --index-url" in runs[with_extras[0] - 1], name
+                installs += 1
+    assert installs == 4
+
+
+def test_workflows_test_what_makes_pages_and_packages_and_check_each_commit(workflows):
+    jobs = workflows["tests"]["jobs"]
+    matrix = jobs["test"]["strategy"]["matrix"]
+    assert {"system": "ubuntu-latest", "python": "3.12", "extra": "dev"} in matrix["include"]
+    runs = [step.get("run", "") for step in jobs["test"]["steps"]]
+    assert "pip install \".[${{ matrix.extra || 'test' }}]\"" in runs
+    checks = [step.get("run", "") for step in jobs["check"]["steps"]]
+    assert [run for run in checks if run.startswith("pre-commit run --all-files")]
+
+
+def test_the_matrix_has_every_python_that_the_package_names(workflows):
+    tested = {*workflows["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]}
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    heads = "Programming Language :: Python :: "
+    named = {c.removeprefix(heads) for c in project["classifiers"] if c.startswith(f"{heads}3.")}
+    assert project["requires-python"].removeprefix(">=") in tested
+    assert named <= tested
+
+
+def test_who_has_something_to_report_in_private_is_told_where(workflows):
+    texts = {n: (ROOT / n).read_text("utf-8") for n in ("SECURITY.md", "CODE_OF_CONDUCT.md")}
+    for name, text in texts.items():
+        assert "*Report a vulnerability*" in text, name
+        assert "`CITATION.cff`" in text, name
+    # About maintainers, one may speak to somebody else.
+    assert "*Report abuse*" in texts["CODE_OF_CONDUCT.md"]
+    assert "`SECURITY.md`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_what_a_release_needs_once_is_written_down(workflows):
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for flow in workflows.values():
+        for name in re.findall(r"\bvars\.(\w+)", str(flow)):
+            assert f"`{name}`" in text, name
+    assert "`[project.urls]`" in text
