@@ -733,7 +733,7 @@ def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Itera
             "large-effect-tiny-biases",
             f"{effect}, but the largest individual bias is {audit.largest_bias:.3g}, "
             f"{audit.largest_bias / audit.attribute_difference:.0%} of what is attainable. The "
-            "effect size says how well the two sets are told apart, not how large biases are.",
+            "effect size counts in deviations of these words, however small they are.",
         )
     if found.p_value > audit.significance:
         against = {"right-sided": share < 0, "left-sided": share > 0}.get(found.alternative, False)

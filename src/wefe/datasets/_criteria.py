@@ -225,7 +225,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         JSON file with an object whose keys are the parameters of
         :class:`Criterion`, of which only 'definitional_sets' is needed.
     offline : bool, default=False
-        For 'gender': True takes the 218 gender-specific words that ship with the package in place
+        For 'gender': True takes the 232 gender-specific words that ship with the package in place
         of the 1,441 that are downloaded.
 
     Returns

@@ -160,7 +160,7 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     References
     ----------
     Bolukbasi et al., NeurIPS 2016, for two groups; for more, the class means of the tuples that
-    Manzini, Lim, Tsvetkov and Black, "Black is to Criminal as Caucasian is to Police: Detecting and
+    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and
     Removing Multiclass Bias in Word Embeddings", NAACL 2019, take the subspace of.
 
     Examples
