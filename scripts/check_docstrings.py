@@ -6,28 +6,37 @@
     python scripts/check_docstrings.py wefe.audit # one room
 
 Names are those of the API reference (`docs/_ext/public_names.py`). Complete means: a summary; every
-parameter with its type and a description; what is returned; the errors that it raises itself; and
-for everything but methods an example, which runs as a doctest. What numpydoc can tell is left to
-numpydoc. Whether the words are true is left to readers.
+parameter with its type and a description; what is returned; the errors that it raises itself, by
+their names, and a section Raises where a ``check_...`` is called; and for everything but methods an
+example with ``>>>``, which runs as a doctest. What is raised when an object is made stands in the
+docstring of its class. Data need a comment that begins with ``#:``. What numpydoc can tell is left
+to numpydoc. Whether the words are true is left to readers.
+
+The exit code is 1 if anything is missing, and 2 if there was nothing to be looked at.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import sklearn.exceptions
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
+from sphinx.pycode import ModuleAnalyzer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs/_ext"))
 
-from public_names import members_of, public_objects
+from public_names import members_of, public_objects, rooms
 
 # https://numpydoc.readthedocs.io/en/latest/validation.html has the list.
 WANTED = {
@@ -49,25 +58,30 @@ WANTED = {
 
 def problems_of(thing: Any, is_member: bool = False) -> Iterator[str]:
     """Say what the docstring of one name lacks."""
+    if isinstance(thing, cached_property):
+        thing = property(thing.func)
     if not (inspect.isclass(thing) or callable(thing) or isinstance(thing, property)):
+        return
+    try:
+        documented = get_doc_object(thing)
+        errors = validate(documented)["errors"]
+    except Exception as error:  # whatever a parser of free text may do
+        yield f"the docstring cannot be read: {error}".splitlines()[0]
         return
     wanted = dict(WANTED)
     of_class = inspect.isclass(thing)
     if of_class and (dataclasses.is_dataclass(thing) or issubclass(thing, Exception | dict)):
         del wanted["PR01"]
         yield from _fields_without_text(thing)
-    for code, message in validate(get_doc_object(thing))["errors"]:
+    for code, message in errors:
         if code in wanted:
             yield f"{code} {message}"
-    documented = get_doc_object(thing)
-    if (
-        not is_member
-        and not documented["Examples"]
-        and not (of_class and issubclass(thing, Exception))
-    ):
-        yield "an example is wanted"
-    if not of_class and not documented["Raises"] and _raises(thing):
-        yield "it raises errors, and has no section Raises"
+    if not is_member and not (of_class and issubclass(thing, Exception)):
+        if not documented["Examples"]:
+            yield "an example is wanted"
+        elif not any(line.lstrip().startswith(">>>") for line in documented["Examples"]):
+            yield "the section Examples has no code (>>>)"
+    yield from _errors_without_text(thing, documented["Raises"])
 
 
 def _fields_without_text(cls: type) -> Iterator[str]:
@@ -84,19 +98,87 @@ def _fields_without_text(cls: type) -> Iterator[str]:
             yield f"fields {sorted(missing)} are not described"
 
 
-def _raises(thing: Any) -> bool:
-    """Whether an error is raised in the function itself, or a check is called there."""
-    function = inspect.unwrap(getattr(thing, "fget", thing))
+def _errors_without_text(thing: Any, section: list[Any]) -> Iterator[str]:
+    named = {
+        name.strip(" `~").rpartition(".")[2]
+        for entry in section
+        for name in re.split(r",|\bor\b", entry.type or entry.name)
+    }
+    raised: set[type] = set()
+    checks: set[str] = set()
+    everywhere = {**vars(builtins), **vars(sklearn.exceptions)}
+    known = {name: error for name, error in everywhere.items() if _is_error(error)}
+    known |= {error.__name__: error for _, error in public_objects() if _is_error(error)}
+    for function in _functions_of(thing):
+        names, called = _raised_and_checks(function)
+        known |= {name: error for name, error in function.__globals__.items() if _is_error(error)}
+        raised |= {known[name] for name in names if name in known}
+        checks |= called
+    if (raised or checks) and not section:
+        which = sorted([error.__name__ for error in raised] + [f"{name}()" for name in checks])
+        yield f"it raises errors, and has no section Raises: {', '.join(which)}"
+        return
+    unnamed = [
+        error.__name__
+        for error in raised
+        # An error may be named by what it is a kind of, but for Exception.
+        if not named & {base.__name__ for base in (error, *error.__mro__[:-3])}
+    ]
+    if unnamed:
+        yield f"it raises {', '.join(sorted(unnamed))}, which Raises does not name"
+    if named - set(known):
+        yield f"Raises names {', '.join(sorted(named - set(known)))}, which is no error"
+
+
+def _is_error(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, BaseException)
+
+
+def _functions_of(thing: Any) -> Iterator[Any]:
+    """Give the functions that run: that of a property, those that make an object of a class."""
+    if inspect.isclass(thing):
+        written = [getattr(thing, name, None) for name in ("__new__", "__init__", "__post_init__")]
+    else:
+        written = [getattr(thing, "fget", thing)]
+    for function in map(inspect.unwrap, filter(None, written)):
+        function = getattr(function, "__func__", function)
+        if inspect.isfunction(function):
+            yield function
+
+
+def _raised_and_checks(function: Any) -> tuple[set[str], set[str]]:
+    """Name the errors that are raised in the function itself, and the checks it calls."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError):
-        return False
-    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+    except (OSError, TypeError):  # written by dataclasses
+        return set(), set()
+    raised = {
+        _name(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise)
+    } - {"AssertionError"}  # which says that a line is never reached
+    called = {_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return raised, {name for name in called if name.lstrip("_").startswith("check_")}
+
+
+def _name(node: ast.expr | None) -> str:
+    return getattr(node, "id", "") or getattr(node, "attr", "")
+
+
+def problems_of_data(name: str) -> Iterator[str]:
+    """Say whether data, by their full name, have no comment in the file that they are from."""
+    room, _, short = name.rpartition(".")
+    files = [module for module in list(sys.modules) if f"{module}.".startswith(f"{room}.")]
+    if not any(("", short) in ModuleAnalyzer.for_module(file).find_attr_docs() for file in files):
+        yield "data need a comment that begins with #:"
 
 
 def main() -> int:
-    """Print what is missing, a line each; the exit code is 1 if anything is."""
+    """Print what is missing, a line each."""
     wanted_rooms = sys.argv[1:]
+    if unknown := sorted(set(wanted_rooms) - set(rooms())):
+        print(f"{', '.join(unknown)}: no room of the package", file=sys.stderr)
+        return 2
     n_names = n_problems = 0
     for name, thing in public_objects():
         if wanted_rooms and name.rpartition(".")[0] not in wanted_rooms:
@@ -108,10 +190,14 @@ def main() -> int:
             ]
         for full_name, written, is_member in all_of_it:
             n_names += 1
-            for problem in problems_of(written, is_member):
+            is_data = not (inspect.isclass(written) or callable(written) or is_member)
+            found = problems_of_data(full_name) if is_data else problems_of(written, is_member)
+            for problem in found:
                 n_problems += 1
                 print(f"{full_name}: {problem}")
     print(f"{n_names} public names, {n_problems} problems")
+    if not n_names:
+        return 2
     return 1 if n_problems else 0
 
 

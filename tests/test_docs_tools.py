@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,78 @@ def test_members_need_no_example(docstrings):
     assert list(docstrings.problems_of(without("Examples"), is_member=True)) == []
 
 
+def with_changed(old, new):
+    """Make `complete` with another word in its docstring."""
+    changed = without()
+    changed.__doc__ = complete.__doc__.replace(old, new)
+    assert changed.__doc__ != complete.__doc__
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (">>> complete(2)\n    4", "Two doubled is four.", "no code"),
+        ("ValueError", "KeyError", "raises ValueError, which Raises does not name"),
+        ("ValueError", "ValueError, Nonsense", "Raises names Nonsense, which is no error"),
+        ("Raises\n    ------", "Returns\n    -------", "cannot be read"),
+    ],
+)
+def test_a_section_that_says_something_else_is_named(docstrings, old, new, problem):
+    (found,) = docstrings.problems_of(with_changed(old, new))
+    assert problem in found
+
+
+def test_an_error_may_be_named_by_its_base(docstrings):
+    assert list(docstrings.problems_of(with_changed("ValueError", "ValueError or KeyError"))) == []
+
+
+def check_something(n):
+    """Stand for the checks of the package."""
+
+
+def test_a_function_that_calls_a_check_raises(docstrings):
+    def calls(n):
+        check_something(n)
+
+    calls.__doc__ = without("Raises", "Returns").__doc__
+    (found,) = docstrings.problems_of(calls)
+    assert "no section Raises: check_something()" in found
+
+
+def test_what_a_constructor_raises_belongs_to_the_class(docstrings):
+    class Made:
+        def __init__(self, n):
+            if n < 0:
+                raise ValueError("negative")
+
+    class Kept:
+        @cached_property
+        def value(self):
+            raise ValueError("none")
+
+    Made.__doc__ = without("Raises", "Returns").__doc__
+    (found,) = docstrings.problems_of(Made)
+    assert "no section Raises: ValueError" in found
+    Made.__doc__ = without("Returns").__doc__
+    assert list(docstrings.problems_of(Made)) == []
+    Kept.value.func.__doc__ = "Return nothing."
+    (found,) = docstrings.problems_of(Kept.__dict__["value"], is_member=True)
+    assert "no section Raises: ValueError" in found
+
+
+def test_data_need_a_comment(docstrings):
+    assert list(docstrings.problems_of_data("wefe.contextual.SEAT_TEMPLATES")) == []
+    assert list(docstrings.problems_of_data("wefe.contextual.UNKNOWN"))
+
+
+@pytest.mark.parametrize(("room", "code"), [("wefe.typo", 2), ("wefe.words", 0)])
+def test_a_room_that_is_not_there_is_an_error(docstrings, room, code, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["check_docstrings.py", room])
+    assert docstrings.main() == code
+    assert capsys.readouterr().out[:2] != "0 "
+
+
 def test_every_public_name_stands_under_its_room():
     names = tool(ROOT / "docs/_ext/public_names.py")
     found = [name for name, _ in names.public_objects()]
@@ -174,3 +247,77 @@ def test_every_command_has_a_section():
     for section in sections:
         assert isinstance(section, nodes.section)
         assert list(section.findall(nodes.definition)), section[0].astext()
+
+
+def test_every_option_has_an_anchor_and_is_in_the_index():
+    commands = tool(ROOT / "docs/_ext/command_line.py")
+    import typer.main
+    from docutils import nodes
+    from sphinx import addnodes
+
+    from wefe.cli import application
+
+    group = typer.main.get_command(application())
+    anchors = []
+    for name, command in group.commands.items():
+        section = commands._section(name, command)
+        anchors += [anchor for term in section.findall(nodes.term) for anchor in term["ids"]]
+        entries = [entry for node in section.findall(addnodes.index) for entry in node["entries"]]
+        assert {f"wefe-{name}-{entry[1].lstrip('-')}" for entry in entries} & {*anchors}
+    assert len(anchors) == len(set(anchors))
+    assert "wefe-measure-metric" in anchors
+
+
+def test_options_in_prose_are_literals():
+    from docutils import nodes
+
+    commands = tool(ROOT / "docs/_ext/command_line.py")
+    paragraph = commands._paragraph("As 'wefe run' has it; --max-increase wins, well-known.")
+    literals = [node.astext() for node in paragraph.findall(nodes.literal)]
+    assert literals == ["wefe run", "--max-increase"]
+    assert paragraph.astext() == "As wefe run has it; --max-increase wins, well-known."
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return tool(ROOT / "docs/_ext/api_reference.py")
+
+
+def test_every_metric_says_how_it_is_read(reference):
+    from wefe.metrics import ECT, RNSB, WEAT, BaseMetric
+
+    pages = dict(reference.pages())
+    for name in ("wefe.metrics.WEAT", "wefe.metrics.MAC", "wefe.contextual.SEAT"):
+        assert "How to read it" in pages[name]
+    assert "0; less bias is measured where the score is nearer to 0" in reference._how_to_read(WEAT)
+    assert "1; less bias is measured where the score is higher" in reference._how_to_read(ECT)
+    table = reference._how_to_read(RNSB)
+    assert "0; less bias is measured where the score is lower" in table
+    assert "2 or more target sets and 2 attribute sets" in table
+    assert "0 to ∞" in table
+    page = pages["wefe.metrics.BaseMetric"]
+    for attribute in BaseMetric.__annotations__:
+        assert (f":: {attribute}\n" in page) != attribute.startswith("_"), attribute
+
+
+def test_every_room_is_in_a_group(reference):
+    names = reference.rooms()
+    assert "Can it be believed?" in reference._grouped(names)
+    for wrong in (names[1:], [*names, "wefe.new"]):
+        with pytest.raises(reference.ExtensionError):
+            reference._grouped(wrong)
+
+
+def test_names_at_the_top_are_names_for_links(reference):
+    from types import SimpleNamespace
+
+    from sphinx.domains.python import ObjectEntry
+
+    objects = {
+        "wefe.metrics.WEAT": ObjectEntry("page", "id", "class", aliased=False),
+        "wefe.metrics.WEAT.scale": ObjectEntry("page", "id.scale", "method", aliased=False),
+    }
+    domains = SimpleNamespace(python_domain=SimpleNamespace(objects=objects))
+    reference.note_short_names(None, SimpleNamespace(domains=domains))
+    assert objects["wefe.WEAT"] == ("page", "id", "class", True)
+    assert objects["wefe.WEAT.scale"].node_id == "id.scale"

@@ -1,4 +1,8 @@
-"""The reference of the commands, made of what ``wefe COMMAND --help`` says."""
+"""The reference of the commands, made of what ``wefe COMMAND --help`` says.
+
+Every option has an anchor, can be linked to as ``{option}`wefe measure --metric```, and is found by
+the search and in the index.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ from typing import Any
 
 import typer.main
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 from wefe.cli import application
 
-# Help texts write commands and file contents in single quotes.
-QUOTED = re.compile(r"'([^']+)'(?![a-z])")
+# Help texts write commands and file contents in single quotes, and options as they are.
+LITERAL = re.compile(r"'([^']+)'(?![a-z])|(?<![\w-])(--[a-z][a-z-]*)")
 
 
 class Commands(SphinxDirective):
@@ -23,6 +28,12 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the sections, in the order of ``wefe --help``."""
         group: Any = typer.main.get_command(application())
+        domain = self.env.domains.standard_domain
+        for name, command in group.commands.items():
+            for parameter in _shown(name, command):
+                for written in _names(parameter):
+                    anchor = _anchor(name, parameter)
+                    domain.add_program_option(f"wefe {name}", written, self.env.docname, anchor)
         return [_section(name, command) for name, command in group.commands.items()]
 
 
@@ -36,11 +47,16 @@ def _section(name: str, command: Any) -> nodes.section:
             section += nodes.literal_block(example, example, language="console")
         else:
             section += _paragraph(text)
-    context = command.make_context(f"wefe {name}", [], resilient_parsing=True)
-    records = [parameter.get_help_record(context) for parameter in command.params]
+    context = _context(name, command)
     options = nodes.definition_list(classes=["options"])
-    for written, text in filter(None, records):
-        term = nodes.term("", "", nodes.literal("", written))
+    for parameter in _shown(name, command):
+        written, text = parameter.get_help_record(context)
+        anchor = _anchor(name, parameter)
+        term = nodes.term("", "", nodes.literal("", written), ids=[anchor])
+        # Of the main ones, so that the search puts them first.
+        term += addnodes.index(
+            entries=[("single", each, anchor, "main", None) for each in _names(parameter)]
+        )
         options += nodes.definition_list_item(
             "", term, nodes.definition("", _paragraph(" ".join(text.split())))
         )
@@ -48,10 +64,34 @@ def _section(name: str, command: Any) -> nodes.section:
     return section
 
 
+def _context(name: str, command: Any) -> Any:
+    return command.make_context(f"wefe {name}", [], resilient_parsing=True)
+
+
+def _shown(name: str, command: Any) -> list[Any]:
+    context = _context(name, command)
+    return [parameter for parameter in command.params if parameter.get_help_record(context)]
+
+
+def _names(parameter: Any) -> list[str]:
+    """Return what an option is called; an argument is not searched for."""
+    if parameter.param_type_name == "argument":
+        return []
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+def _anchor(name: str, parameter: Any) -> str:
+    return nodes.make_id(f"wefe-{name}-{max(parameter.opts, key=len)}")
+
+
 def _paragraph(text: str) -> nodes.paragraph:
     paragraph = nodes.paragraph()
-    for position, part in enumerate(QUOTED.split(text)):
-        paragraph += nodes.literal("", part) if position % 2 else nodes.Text(part)
+    end = 0
+    for match in LITERAL.finditer(text):
+        paragraph += nodes.Text(text[end : match.start()])
+        paragraph += nodes.literal("", match[1] or match[2])
+        end = match.end()
+    paragraph += nodes.Text(text[end:])
     return paragraph
 
 

@@ -724,6 +724,11 @@ class DirectionAudit:
         -------
         plotly.graph_objects.Figure
             The figure, not shown yet.
+
+        Raises
+        ------
+        ValueError
+            If `kind` is none of these.
         """
         from wefe import plotting
 

@@ -195,17 +195,19 @@ class CEAT(BaseMetric):
 
     Examples
     --------
-    .. code-block:: python
+    Sentences come from a corpus of yours: an open file, or a list as here. The encoder has to be
+    fetched once:
 
-        from wefe.contextual import CEAT, find_contexts, load_encoder
-        from wefe.datasets import load_weat_queries
-
-        encoder = load_encoder("google-bert/bert-base-uncased", pooling="mean")
-        flowers_insects = load_weat_queries()[0]
-        with open("sentences.txt", encoding="utf-8") as file:
-            contexts = find_contexts(flowers_insects, file)
-        result = CEAT().run_query(flowers_insects, encoder, contexts)
-        result["result"], result.details["quantiles"]
+    >>> from wefe import Query
+    >>> from wefe.contextual import CEAT, find_contexts, load_encoder
+    >>> query = Query([["rose", "tulip"], ["ant", "wasp"]], [["love", "joy"], ["filth", "pain"]])
+    >>> words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    >>> contexts = find_contexts(query, [f"They spoke of {word} again." for word in words])
+    >>> contexts
+    <FoundContexts: 8 of 8 contexts of 8 words (0 without any), from 8 sentences>
+    >>> encoder = load_encoder("google-bert/bert-base-uncased", pooling="mean")  # doctest: +SKIP
+    >>> result = CEAT().run_query(query, encoder, contexts)  # doctest: +SKIP
+    >>> result["result"], result.details["quantiles"]  # doctest: +SKIP
     """
 
     metric_template = (2, 2)

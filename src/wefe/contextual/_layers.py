@@ -238,16 +238,15 @@ def layer_scores(
 
     Examples
     --------
-    .. code-block:: python
+    The encoder has to be fetched once:
 
-        from wefe.contextual import layer_scores, load_encoder
-        from wefe.datasets import load_weat_queries
-
-        encoder = load_encoder("google-bert/bert-base-uncased")
-        curves = layer_scores(
-            "weat", load_weat_queries()[:3], encoder, metric_params={"return_effect_size": True}
-        )
-        curves.plot()
+    >>> from wefe.contextual import layer_scores, load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> queries = load_weat_queries()[:3]
+    >>> params = {"return_effect_size": True}
+    >>> encoder = load_encoder("google-bert/bert-base-uncased")  # doctest: +SKIP
+    >>> curves = layer_scores("weat", queries, encoder, metric_params=params)  # doctest: +SKIP
+    >>> curves.plot()  # doctest: +SKIP
     """
     from wefe.running import common_value, unique_labels
 

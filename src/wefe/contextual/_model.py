@@ -198,6 +198,13 @@ class ContextualModel(WordEmbeddingModel):
         -------
         ndarray of shape (n_contexts,), bool
             False where the word is made of unknown tokens or stands beyond `max_length`.
+
+        Raises
+        ------
+        TypeError
+            If one is no ``Context(text, start, end)``.
+        ValueError
+            If a span is empty or does not lie within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)

@@ -49,16 +49,18 @@ class SEAT(BaseMetric):
 
     Examples
     --------
-    .. code-block:: python
+    First names are put into sentences for names, pleasant and unpleasant words into those for any
+    word. The encoder has to be fetched once:
 
-        from wefe.contextual import SEAT, load_encoder
-        from wefe.datasets import load_weat_queries
-
-        encoder = load_encoder("google-bert/bert-base-uncased", pooling="cls")
-        names = load_weat_queries()[2]
-        kinds = dict.fromkeys(names.target_sets_names, "name")
-        kinds |= dict.fromkeys(names.attribute_sets_names, "any")
-        result = SEAT().run_query(names, encoder, kinds, calculate_p_value=True)
+    >>> from wefe.contextual import SEAT, load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> names = load_weat_queries()[2]
+    >>> kinds = dict.fromkeys(names.target_sets_names, "name")
+    >>> kinds |= dict.fromkeys(names.attribute_sets_names, "any")
+    >>> list(kinds.values())
+    ['name', 'name', 'any', 'any']
+    >>> encoder = load_encoder("google-bert/bert-base-uncased", pooling="cls")  # doctest: +SKIP
+    >>> SEAT().run_query(names, encoder, kinds, calculate_p_value=True)  # doctest: +SKIP
     """
 
     metric_template = (2, 2)

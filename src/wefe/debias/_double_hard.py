@@ -286,6 +286,14 @@ class DoubleHardDebias(RowwiseDebias):
             Words nearer to the first than to the second, by falling cos(w, first) -
             cos(w, second); then words nearer to the second. Fewer where there are fewer.
 
+        Raises
+        ------
+        TypeError
+            If words are no sequence of strings, or `n_words` is no integer.
+        ValueError
+            If `n_words` is below 1, or `bias_representation` is not two words that the model has
+            and that differ in direction.
+
         Examples
         --------
         >>> import numpy as np

@@ -161,6 +161,14 @@ def extreme_words(
         rounding. `attrs` has
         'criterion' and 'groups'.
 
+    Raises
+    ------
+    TypeError
+        If `models`, `words` or `ignore` is not what it should be, or `n` or `among` no integer.
+    ValueError
+        If there is no model, `n` or `among` is below 1, or a model has none of `words`; and as
+        :func:`bias_directions`.
+
     References
     ----------
     Bolukbasi et al., NeurIPS 2016, figure 1.

@@ -160,8 +160,10 @@ class BaseMetric:
     ----------
     metric_template : tuple of (int or 'n')
         Number of target and of attribute sets of the queries it answers; 'n' for any number.
-    metric_name, metric_short_name : str
-        Its name, and the acronym that heads columns.
+    metric_name : str
+        Its name in full.
+    metric_short_name : str
+        The acronym that heads columns.
     metric_template_minimum : tuple of int
         The smallest numbers that 'n' stands for; (1, 1) by default.
     value_range : tuple of float

@@ -221,8 +221,11 @@ def load_benchmark(
         If one that gensim ships is asked for, and gensim is not installed.
     FileNotFoundError
         If there is no such file.
+    TypeError
+        If `source` is neither a string nor a path.
     ValueError
-        If a line is none of the kind; the error shows it.
+        If `kind` is none of these, the file has no item, or a line is none of the kind; the error
+        shows it.
 
     References
     ----------
