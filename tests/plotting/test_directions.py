@@ -1,5 +1,8 @@
 """Figures of the audit of a bias direction."""
 
+import html
+import re
+
 import numpy as np
 import pytest
 
@@ -36,14 +39,15 @@ def test_two_panels_show_all_sets_and_those_without_outliers(with_outlier):
     assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-1, 1)
     assert everything.coloraxis == rest.coloraxis == "coloraxis"
     assert everything.y[-1] == everything.x[-1] == "PC1"
-    # Cells of both panels are of one size, and the smaller one starts at the top.
-    (low, high), (other_low, other_high) = (
-        figure.layout[axis].domain for axis in ("yaxis", "yaxis2")
-    )
-    assert (low, high, other_high) == (0, 1, 1)
-    assert other_low == pytest.approx(1 / 7)
-    widths = [np.ptp(figure.layout[axis].domain) for axis in ("xaxis", "xaxis2")]
-    assert widths[0] / widths[1] == pytest.approx(7 / 6)
+    # Cells of both panels are of one size, one panel below the other.
+    layout = figure.layout
+    plot_px = layout.height - layout.margin.t - layout.margin.b
+    assert [tuple(layout[axis].domain) for axis in ("xaxis", "xaxis2")] == [
+        (0, 1),
+        (0, pytest.approx(6 / 7)),
+    ]
+    heights = [np.ptp(layout[axis].domain) * plot_px for axis in ("yaxis", "yaxis2")]
+    assert heights == pytest.approx([7 * 52, 6 * 52])
     headings = [text for text in texts(figure) if text.startswith("<b>")]
     assert [heading.partition(":")[0] for heading in headings] == [
         "<b>All sets</b>",
@@ -82,7 +86,7 @@ def test_names_are_no_markup(with_outlier, drawn):
     assert figure.layout.xaxis.ticktext[0] == "f&lt;b&gt;0/m&lt;b&gt;0"
     assert figure.data[0].hovertext[0][1].startswith("f&lt;b&gt;0/m&lt;b&gt;0<br>f&lt;b&gt;1")
     assert (
-        plot_direction_components(with_outlier).layout.yaxis2.ticktext[0]
+        plot_direction_components(with_outlier).layout.yaxis.ticktext[0]
         == "f&lt;b&gt;0/m&lt;b&gt;0"
     )
 
@@ -95,8 +99,68 @@ def test_twenty_five_pairs_have_labels_and_no_numbers(packaged_model):
     assert len(figure.layout.yaxis.ticktext) == len(figure.layout.xaxis.ticktext) == 26
     # Every label has its own line.
     assert figure.layout.height - figure.layout.margin.t - figure.layout.margin.b >= 26 * 16
+    # Columns have the numbers that stand beside the rows.
+    ends = [text.split()[-1] for text in figure.layout.yaxis.ticktext]
+    assert list(figure.layout.xaxis.ticktext) == ends
+    assert ends[:2] == ["1", "2"]
     few = plot_direction_correlations(audit.without(audit.labels[4:]))
+    assert few.layout.xaxis.ticktext == few.layout.yaxis.ticktext
     assert few.data[0].texttemplate == "%{z:.2f}"
+
+
+def shown_width(text):
+    """Estimate the width of a text in px, markup apart."""
+    return 7 * len(html.unescape(re.sub("<[^>]*>", "", text)))
+
+
+@pytest.mark.parametrize(("n_sets", "drawn_px"), [(6, 500), (12, 700), (25, 800), (25, 1100)])
+def test_no_labels_meet_and_no_heading_is_cut(n_sets, drawn_px):
+    """A page draws a figure as wide as itself, whatever width the figure wants to have."""
+    rng = np.random.default_rng(2)
+    common = rng.standard_normal(50)
+    halves = common + 0.5 * rng.standard_normal((n_sets, 50))
+    halves[-2:] = rng.standard_normal((2, 50))
+    names = [[f"{side}prostate_cancer{i}" for side in "fm"] for i in range(n_sets)]
+    vectors = np.stack([halves, -halves], axis=1).reshape(2 * n_sets, 50)
+    model = WordEmbeddingModel.from_arrays([w for pair in names for w in pair], vectors, "model")
+    audit = audit_direction(names, model)
+    assert audit.outliers
+    layout = plot_direction_correlations(audit).layout
+    plot_px = layout.height - layout.margin.t - layout.margin.b
+    # The longest names lie left of all cells: no panel is right of another one.
+    left_px = max(map(shown_width, layout.yaxis.ticktext)) + 24
+    colour_bar_px = 100
+    across_px = drawn_px - left_px - colour_bar_px
+    for number, suffix in enumerate(("", "2"), 1):
+        x, y = layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"]
+        assert x.domain[0] == 0
+        size = x.tickfont.size
+        # Rows are a line high, and upright column labels as far from each other.
+        assert np.ptp(y.domain) * plot_px / len(y.tickvals) >= 1.2 * size
+        if drawn_px >= 700:
+            assert np.ptp(x.domain) * across_px / len(x.tickvals) >= 1.2 * size
+        assert x.tickangle == -90
+        # Column labels end above the heading of the next panel, or the end of the figure.
+        below_px = max(map(shown_width, x.ticktext)) + 8
+        if number == 1:
+            room_px = (y.domain[0] - layout.yaxis2.domain[1]) * plot_px - 30
+        else:
+            room_px = layout.margin.b
+        assert below_px <= room_px
+    for text in texts(plot_direction_correlations(audit)):
+        assert shown_width(text) + left_px <= max(drawn_px, 700)
+    # The scale of colours stands beside the first panel only.
+    assert layout.coloraxis.colorbar.len == pytest.approx(np.ptp(layout.yaxis.domain) * plot_px)
+
+
+def test_long_labels_are_cut_and_in_full_where_pointed_at():
+    rng = np.random.default_rng(0)
+    words = [f"{'long' * 8}{i}" for i in range(8)]
+    model = WordEmbeddingModel.from_arrays(words, rng.standard_normal((8, 9)), "model")
+    audit = audit_direction([words[i : i + 2] for i in range(0, 8, 2)], model)
+    figure = plot_direction_correlations(audit)
+    assert all(len(text.removesuffix(" *")) <= 32 for text in figure.layout.yaxis.ticktext)
+    assert audit.labels[0] in figure.data[0].hovertext[0][0]
 
 
 def test_the_scale_says_what_is_shown(toy_model):
@@ -117,7 +181,11 @@ def test_components_beside_what_chance_would_give(with_outlier):
     np.testing.assert_allclose(without.x, with_outlier.cosines_without)
     np.testing.assert_allclose(stability.x, with_outlier.stability)
     assert list(cosines.y) == list(with_outlier.labels)
+    # The names of the sets are left of both panels.
+    assert [trace.xaxis for trace in figure.data] == ["x2", "x", "x", "x"]
+    assert figure.layout.xaxis.domain[0] == 0
     (line,) = figure.layout.shapes
+    assert line.yref == "y2"
     assert line.y0 == pytest.approx(with_outlier.chance_ratio)
 
 

@@ -9,11 +9,15 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import pytest
 
+from wefe import load_test_model
+from wefe.audit import audit_direction
 from wefe.plotting import (
     as_dark,
     plot_clusters,
+    plot_direction_correlations,
     plot_extremes,
     plot_group_shares,
+    plot_negative_sentiment_correlation,
     plot_neighborhood,
     plot_projections,
     plot_ranking,
@@ -473,14 +477,50 @@ def test_marks_are_told_from_dark_paper_and_texts_from_bars():
         assert contrast(trace.marker.color, ink) >= 4.5
 
 
-def test_dark_figures_keep_their_heat_maps(drawn):
+def on_scale(scale, share):
+    """Colour of a scale at a share of its length, as plotly mixes it."""
+    places = [place for place, _ in scale]
+    parts = [[int(colour[i : i + 2], 16) for _, colour in scale] for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(np.interp(share, places, part)):02x}" for part in parts)
+
+
+def dark_heat_maps():
     table = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], index=["a", "b"], columns=["a", "b"])
-    figure = plot_ranking_correlations(table)
-    (before,), (after,) = drawn(figure)["data"], drawn(as_dark(figure))["data"]
-    assert before["type"] == "heatmap"
-    assert INK in {*colours_in(before)}
-    # Dark numbers on pale cells, in either mode.
-    assert after == before
+    shares = pd.DataFrame([[0.1, 0.2], [0.2, 0.4]], index=["a", "b"], columns=["a", "b"])
+    audit = audit_direction("gender", load_test_model())
+    return {
+        "diverging": plot_ranking_correlations(table),
+        "sequential": plot_negative_sentiment_correlation(shares),
+        "shared": plot_direction_correlations(audit),
+    }
+
+
+@pytest.mark.parametrize("kind", ["diverging", "sequential", "shared"])
+def test_heat_maps_are_dark_where_there_is_nothing_and_their_numbers_are_light(kind, drawn):
+    figure = dark_heat_maps()[kind]
+    before = drawn(figure)
+    dark = as_dark(figure)
+    (trace,) = dark.data
+    scale = trace.colorscale or dark.layout.coloraxis.colorscale
+    paper = dark.layout.template.layout.paper_bgcolor
+    nothing = on_scale(scale, 0 if kind == "sequential" else 0.5)
+    assert contrast(nothing, paper) < 1.5
+    for share in np.linspace(0, 1, 41):
+        assert contrast(on_scale(scale, share), trace.textfont.color) >= 4.5
+    # Small differences are seen: the ends are far from the middle.
+    assert contrast(on_scale(scale, 1), nothing) > 2
+    assert np.array_equal(trace.z, figure.data[0].z)
+    assert drawn(figure) == before
+    assert drawn(as_dark(dark)) == drawn(dark)
+
+
+def test_the_colours_of_other_heat_maps_stay(drawn):
+    for scale in (None, "Viridis", ["#ffffff", "#ff0000"]):
+        figure = go.Figure(go.Heatmap(z=[[1, 2]], colorscale=scale, textfont={"color": INK}))
+        assert drawn(as_dark(figure))["data"] == drawn(figure)["data"]
+    figure = go.Figure(go.Heatmap(z=[[1, 2]], coloraxis="coloraxis", textfont={"color": INK}))
+    figure.update_layout(coloraxis={"colorscale": "Viridis"})
+    assert drawn(as_dark(figure))["data"] == drawn(figure)["data"]
 
 
 @pytest.mark.parametrize("template", [None, "plotly", "plotly_white", "plotly_dark"])

@@ -184,6 +184,16 @@ _DARK_HOVER = "#2b3138"
 _DARK_TEXT = {**_DARK, PALETTE[0]: "#4da6e0"}
 
 
+# The scale of heat maps, from its dark middle to ends that light numbers can be read on.
+_DARK_CELLS = {
+    "#e8893b": "#9c5210",
+    "#f7d3b5": "#5a3a1f",
+    "#fbfbfb": "#23282e",
+    "#bcdcf2": "#1f4258",
+    "#4c9bd6": "#1c659b",
+}
+
+
 def as_dark(figure: go.Figure) -> go.Figure:
     """Return a figure in light colours on a dark page.
 
@@ -198,7 +208,8 @@ def as_dark(figure: go.Figure) -> go.Figure:
     plotly.graph_objects.Figure
         A copy. Paper, texts, lines and grid have other colours; those of data stay, so that both
         figures can be read with the same legend, but are opaque, or dark blue could not be told
-        from the paper. The cells of heat maps stay as well.
+        from the paper. The cells of our heat maps keep their hues, with a dark middle; those of
+        other heat maps stay as they are.
 
     Raises
     ------
@@ -218,9 +229,14 @@ def as_dark(figure: go.Figure) -> go.Figure:
     if not isinstance(figure, go.Figure):
         raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")
     dark = go.Figure(figure)
+    dark_axes = [axis for axis in dark.select_coloraxes() if _with_dark_cells(axis)]
     for trace in dark.data:
-        # The numbers in heat maps stand on pale colours in both modes.
-        if trace.type != "heatmap":
+        # The numbers in heat maps of other scales stand on their cells in both modes.
+        if (
+            trace.type != "heatmap"
+            or (trace.coloraxis and dark.layout[trace.coloraxis] in dark_axes)
+            or _with_dark_cells(trace)
+        ):
             trace.update(_darkened(trace.to_plotly_json(), _DARK))
         if trace.type == "scatter" and trace.marker.opacity is not None:
             trace.marker.opacity = 1
@@ -236,6 +252,15 @@ def as_dark(figure: go.Figure) -> go.Figure:
     layout["template"] = template
     dark.layout = layout
     return dark
+
+
+def _with_dark_cells(scaled: Any) -> bool:
+    """Give a heat map, or an axis of colours, the dark form of its scale; False if it has none."""
+    scale = scaled.colorscale or ()
+    if not scale or any(colour not in _DARK_CELLS for _, colour in scale):
+        return False
+    scaled.colorscale = [(share, _DARK_CELLS[colour]) for share, colour in scale]
+    return True
 
 
 def _dark_template() -> dict[str, Any]:
