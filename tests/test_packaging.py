@@ -34,7 +34,7 @@ LITTER = (
     "tests/__pycache__/conftest.cpython-311.pyc",
     "docs/_build/html/index.html",
     "docs/reference/generated/wefe.words.rst",
-    "scripts/__pycache__/make_pictures.cpython-311.pyc",
+    "scripts/__pycache__/check_links.cpython-311.pyc",
     "shared/data/bingliu/positive-words.txt",
     "data/glove.txt",
     ".venv/bin/python",

@@ -69,7 +69,8 @@ def demo(
         raise typer.Exit(1)
     print(
         "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target\n"
-        "set leans to the first attribute set. The p-value is of the exact permutation test.\n"
+        "set leans to the first attribute set more than the second target set does. The p-value\n"
+        "is of the exact permutation test.\n"
     )
     n_models = {4: "four", 5: "five"}[len(models)]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")

@@ -109,8 +109,8 @@ def weat_effect_size(
 
     Notes
     -----
-    It says how well s separates the two sets, not how large s is: two sets whose words differ
-    little, but all alike, reach the largest value.
+    It is the gap between the two sets in deviations of their own words, not an amount: two sets
+    whose words differ little, but all alike, reach the largest value.
 
     References
     ----------
@@ -141,9 +141,9 @@ def _effect_size(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
 class WEAT(BaseMetric):
     """Word Embedding Association Test, its effect size and its permutation test.
 
-    Does the first target set go with the first attribute set, and the second with the second?
-    Positive if so, 0 if no bias was measured. The effect size says how well the association
-    separates the target sets, not how large it is. :func:`weat` and :func:`weat_effect_size` hold
+    Does the first target set lean to the first attribute set more than the second one does?
+    Positive if so, 0 if no bias was measured; both may lean the same way. The effect size is the
+    gap in deviations of the words themselves, not an amount. :func:`weat` and :func:`weat_effect_size` hold
     the mathematics.
 
     References

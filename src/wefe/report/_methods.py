@@ -52,8 +52,8 @@ METRICS: dict[str, Method] = {
     ),
     "weat-es": Method(
         "The effect size of WEAT: the difference of the mean associations of both target sets, in "
-        "standard deviations. It tells how well the sets are kept apart, not how large the "
-        "associations are. The sign tells the direction.",
+        "standard deviations of the words themselves. It does not tell how large the associations "
+        "are. The sign tells the direction.",
         _CALISKAN,
     ),
     "rnd": Method(
@@ -142,7 +142,7 @@ METRICS: dict[str, Method] = {
 #: Name of a metric in study files -> what it asks, in a line.
 QUESTIONS: dict[str, str] = {
     "weat": "how much closer is each target set to its attribute words, added up over words?",
-    "weat-es": "how well do associations with the attributes tell the two target sets apart?",
+    "weat-es": "how far apart are the target sets, in deviations of their words' associations?",
     "rnd": "from which target set are the attribute words farther?",
     "rnsb": "how unevenly is negative sentiment spread over the target words?",
     "mac": "how far are the target words from the attribute words, in the mean?",
