@@ -143,8 +143,8 @@ class WEAT(BaseMetric):
 
     Does the first target set lean to the first attribute set more than the second one does?
     Positive if so, 0 if no bias was measured; both may lean the same way. The effect size is the
-    gap in deviations of the words themselves, not an amount. :func:`weat` and :func:`weat_effect_size` hold
-    the mathematics.
+    gap in deviations of the words themselves, not an amount. :func:`weat` and
+    :func:`weat_effect_size` hold the mathematics.
 
     References
     ----------
