@@ -1,12 +1,15 @@
-.PHONY: develop test check format docs coverage benchmarks dist
+.PHONY: develop test test-all check format docs coverage benchmarks dist
 
 develop:         ## an environment for development in .venv, in one command
 	python3 -m venv .venv
 	.venv/bin/pip install -e ".[dev]"
 	if git rev-parse --git-dir > /dev/null 2>&1; then .venv/bin/pre-commit install; fi
 
-test:            ## all tests and doctests
+test:            ## tests and doctests, without those marked slow
 	pytest -n auto
+
+test-all:        ## all tests and doctests
+	pytest -n auto -m ""
 
 check:           ## what CI checks after the tests
 	ruff check .
@@ -23,8 +26,8 @@ docs:            ## the site, in docs/_build/html; warnings are errors, links ar
 	sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	python scripts/check_links.py docs/_build/html
 
-coverage:        ## lines and branches that the tests reach, at least 95 % of them
-	pytest -n auto --cov=wefe --cov-report=term
+coverage:        ## lines and branches that all tests reach, at least 96 % of them
+	pytest -n auto -m "" --cov=wefe --cov-report=term
 
 benchmarks:      ## the whole table of ratios, measured here and now
 	python -m benchmarks

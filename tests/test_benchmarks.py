@@ -269,6 +269,7 @@ def test_what_is_not_installed_is_a_line(table, tmp_path, name, module):
     assert dataclasses.asdict(last)["missing"].startswith(module)
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_not_there_is_a_line(table, tmp_path):
     pytest.importorskip("gensim")
     rows = tmp_path / "rows"

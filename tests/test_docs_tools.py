@@ -1,6 +1,7 @@
 """The tools that make and check the documentation: they must be able to fail."""
 
 import importlib.util
+import re
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -321,3 +322,15 @@ def test_names_at_the_top_are_names_for_links(reference):
     reference.note_short_names(None, SimpleNamespace(domains=domains))
     assert objects["wefe.WEAT"] == ("page", "id", "class", True)
     assert objects["wefe.WEAT.scale"].node_id == "id.scale"
+
+
+def test_every_text_of_the_site_and_of_reports_is_large_enough_to_be_read():
+    least = {"rem": 0.7, "em": 0.7, "px": 11, "pt": 8.25}
+    styles = [*ROOT.glob("docs/_static/*.css"), *ROOT.glob("src/wefe/report/templates/*.css")]
+    sizes = [
+        (path.name, float(size), unit)
+        for path in styles
+        for size, unit in re.findall(r"font-size:\s*([\d.]+)([a-z%]+)", path.read_text("utf-8"))
+    ]
+    assert {name for name, *_ in sizes} == {"wefe.css", "report.css"}
+    assert [size for size in sizes if size[1] < least[size[2]]] == []

@@ -306,6 +306,7 @@ def killed_at_random(code, target, *arguments, rounds):
         yield target.read_bytes()
 
 
+@pytest.mark.slow
 @posix
 def test_a_killed_writer_leaves_the_old_or_the_new_file(target):
     contents = [letter * 64 * 50_000 for letter in (b"a", b"b")]
@@ -315,6 +316,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(target):
     assert len(list(target.parent.glob(".*.part"))) > 5
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("suffix", [".txt", ".bin"])
 def test_a_killed_save_of_a_model_leaves_the_old_or_the_new_one(tmp_path, suffix):

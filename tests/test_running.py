@@ -28,8 +28,8 @@ from wefe.metrics import (
 )
 from wefe.metrics._base import Scale
 from wefe.metrics._weat import weat
-from wefe.plotting import plot_queries_results
-from wefe.ranking import create_ranking
+from wefe.plotting import plot_queries_results, plot_ranking
+from wefe.ranking import create_ranking, overall_scores
 from wefe.running import generate_subqueries_from_queries_list, unique_labels
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]
@@ -303,11 +303,12 @@ def test_only_answered_queries_decide_what_means_no_bias(toy_model):
         (MAC, "bias_avg", False),
     ],
 )
-def test_aggregation_against_the_order_of_a_metric_is_logged(
+def test_aggregation_against_the_order_of_a_metric_is_said(
     toy_model, metric, function, warns, caplog
 ):
+    """In the heading, except around 0: those headings are documented, and the log says it."""
     four = [query(HOME + NATURE, [*WORK, "folk", "they"])]
-    run_queries(
+    table = run_queries(
         metric,
         four,
         [toy_model],
@@ -316,7 +317,16 @@ def test_aggregation_against_the_order_of_a_metric_is_logged(
         aggregation_function=function,
         metric_params={"holdout": False} if metric is RNSB else {},
     )
-    assert ("bias_avg" in caplog.text) is warns
+    is_not_0 = metric().no_bias_value != 0
+    assert ("bias_avg" in caplog.text) is (warns and not is_not_0)
+    caution = " (no bias is not 0: may rank wrongly, use bias_avg) score"
+    heading = table.columns[-1]
+    assert heading.endswith(caution) is (warns and is_not_0)
+    ranking = create_ranking([table])
+    assert list(ranking.columns) == [heading]
+    figure = plot_ranking(ranking)
+    assert ("may rank wrongly" in figure.layout.title.text) is (warns and is_not_0)
+    assert ("may rank wrongly" in overall_scores([table, table]).columns[0]) is (warns and is_not_0)
 
 
 def test_custom_aggregation_must_return_one_number_per_model(toy_model, queries):

@@ -45,6 +45,7 @@ class Answer(NamedTuple):
     score_upper: float = math.nan
     score_se: float = math.nan
     interval_nan_reason: str | None = None
+    warnings: Sequence[str] | None = None
 
 
 def answer_of(
@@ -98,7 +99,8 @@ def _score(
     side, method = (_SIDES[test.alternative], test.method) if test is not None else (None, None)
     uses = result.targets + result.attributes
     used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
-    return Answer(score, p_value, lower, upper, side, method, used, lost, reason)
+    warnings = list(result.warnings) or None
+    return Answer(score, p_value, lower, upper, side, method, used, lost, reason, warnings=warnings)
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Control characters, line ends, marks that turn the direction of text, halves of characters, and
 # codes that no text has (reports mark names with them). No joiners and marks of one letter
@@ -29,3 +33,39 @@ def visible(text: str, keep: str = "") -> str:
     return HIDDEN.sub(
         lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", text
     )
+
+
+def as_csv(frame: pd.DataFrame, **options: Any) -> str:
+    """Return a table as CSV in which no spreadsheet takes a text for a formula.
+
+    A text that begins like one gets an apostrophe before it, as OWASP recommends; numbers stay as
+    they are, the negative ones too.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; its index is left out.
+    **options
+        Those of :meth:`pandas.DataFrame.to_csv`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(as_csv(pd.DataFrame({"word": ["=1+1", "nurse"], "projection": [-0.1, 0.3]})), end="")
+    word,projection
+    '=1+1,-0.1
+    nurse,0.3
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    def escaped(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        start = "'" if cell.startswith(tuple("=+-@\t\r\n")) else ""
+        # Python's writer leaves it without quotes, so that it would end the row.
+        return start + cell.replace("\r", r"\u000d")
+
+    table = frame.rename(columns=escaped).apply(
+        lambda column: column if is_numeric_dtype(column) else column.map(escaped)
+    )
+    return str(table.to_csv(index=False, lineterminator="\n", **options))

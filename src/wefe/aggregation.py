@@ -37,9 +37,12 @@ DESCRIPTIONS: dict[str, str] = {
     "bias_avg": "average distance from no bias",
 }
 _CUSTOM = "custom aggregation"
+#: Follows them in headings where an aggregate may not respect the metric's order.
+CAUTION = " (no bias is not 0: may rank wrongly, use bias_avg)"
 
 _HEADING = re.compile(
-    rf"(?P<label>[^:]+): .* (?P<way>{'|'.join([*DESCRIPTIONS.values(), _CUSTOM])}) score"
+    rf"(?P<label>[^:]+): .* (?P<way>{'|'.join([*DESCRIPTIONS.values(), _CUSTOM])})"
+    rf"({re.escape(CAUTION)})? score"
 )
 
 
@@ -78,8 +81,9 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
         How the scores of one model become one number: their sum or mean, that of their absolute
         values, or the mean distance from the value that means no bias ('bias_avg', which fits
         every metric). A function takes the table of answered queries and returns one number per
-        model, as a Series with its index or an array. The log says so where the numbers can rank
-        models against the order of the metric, as scores on both sides of no bias cancel out.
+        model, as a Series with its index or an array. Some numbers can rank models against the
+        order of the metric. The heading says so if no bias is not 0, as for ECT and MAC; the log
+        if scores on both sides of 0 cancel out.
     scale : Scale
         How the scores are to be read: ``metric.scale(None, **metric_params)``.
 
@@ -147,6 +151,8 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
             )
     else:
         description = DESCRIPTIONS[function]
+        if function != "bias_avg":
+            description += _caution(function, scale)
         column, best = _by_name(function, answered, scale)
     name = heading(scale.label, results.attrs["queries_set_name"], description)
     aggregated = results.assign(**{name: column})
@@ -200,7 +206,6 @@ def _by_name(function: str, answered: pd.DataFrame, scale: Scale) -> tuple[pd.Se
     if n_scores == 0:
         best = 0.0 if function == "bias_avg" else scale.no_bias_value
         return pd.Series(math.nan, index=answered.index), best
-    _warn_if_misleading(function, scale)
     if function == "bias_avg":
         return scale.bias(answered).mean(axis=1), 0.0
     scores = answered.abs() if function.startswith("abs") else answered
@@ -225,21 +230,21 @@ def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
     return aligned
 
 
-def _warn_if_misleading(function: str, scale: Scale) -> None:
-    """Say when an aggregate does not respect the metric's order (WEFE paper, section 3.2)."""
-    if function == "bias_avg":
-        return
+def _caution(function: str, scale: Scale) -> str:
+    """Return what to add to the heading of an aggregate that may not respect the metric's order.
+
+    Scores that cancel around 0 are logged instead: their heading is documented (WEFE paper, 3.2).
+    """
     low, high = scale.value_range
     two_sided = low < scale.no_bias_value < high
-    cancels = two_sided and function in ("sum", "avg")
-    off_centre = two_sided and scale.no_bias_value != 0
-    folds = scale.no_bias_value != 0 and low < 0 and function.startswith("abs")
-    if cancels or folds or off_centre:
+    if scale.no_bias_value != 0:
+        folds = low < 0 and function.startswith("abs")
+        return CAUTION if two_sided or folds else ""
+    if two_sided and function in ("sum", "avg"):
         logger.warning(
-            "%r can rank models against the order of %s, whose value for no bias is %g%s; "
+            "%r can rank models against the order of %s: scores on both sides of 0 cancel; "
             "'bias_avg' cannot",
             function,
             scale.label,
-            scale.no_bias_value,
-            " (scores on both sides of it cancel)" if cancels or off_centre else "",
         )
+    return ""

@@ -11,6 +11,9 @@ from wefe.query import Query
 
 __all__ = ["MetricResult", "WordUse"]
 
+#: Begins the warning of a one-sided test that misses a significant effect; tables look for it.
+OPPOSITE = "strong in the opposite direction"
+
 
 @dataclass(frozen=True)
 class WordUse:
@@ -84,6 +87,8 @@ class MetricResult(dict[str, Any]):
         Why the result is NaN; None if it is a number.
     details : dict
         Whatever else the metric knows, for example the permutation test behind a p-value.
+    warnings : tuple of str
+        What to know before you use the result. It is printed with the result, too.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class MetricResult(dict[str, Any]):
         metric_name: str,
         nan_reason: str | None = None,
         details: Mapping[str, Any] | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> None:
         super().__init__(values)
         self.query: Query = embedded.query
@@ -115,6 +121,10 @@ class MetricResult(dict[str, Any]):
         self.attributes = tuple(WordUse.of(part) for part in embedded.attributes)
         self.nan_reason = nan_reason
         self.details = dict(details or {})
+        self.warnings = warnings
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *(f"Warning: {text}" for text in self.warnings)])
 
     @property
     def lost_words(self) -> dict[str, list[str]]:

@@ -190,9 +190,8 @@ def run_queries(
     answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress, wanted)
     scale = instance.scale(None, **params)
     no_bias_values = [instance.scale(query, **params).no_bias_value for query in checked_queries]
-    warnings = None
     if check_bool("audit", audit):
-        warnings = _audit(answers, instance, checked_queries, checked_models, options)
+        answers = _audited(answers, instance, checked_queries, checked_models, options)
     results = results_table(
         answers,
         [model.name for model in checked_models],
@@ -200,7 +199,6 @@ def run_queries(
         scale,
         queries_set_name,
         n_queries,
-        warnings,
         no_bias_values,
     )
     if not (with_aggregation or only_aggregation):
@@ -301,7 +299,8 @@ def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
           does not tell;
         - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
           though one was asked for; None otherwise;
-        - 'warnings': what an audit found, between bars; '' if nothing, None without ``audit=True``.
+        - 'warnings': those of the result and, with ``audit=True``, of an audit, between bars; None
+          if there are none, '' after an audit.
 
         Rows and columns of `results` that were renamed have no record; the log names them.
 
@@ -353,7 +352,6 @@ def results_table(
     scale: Scale,
     queries_set_name: str,
     n_queries: int,
-    warnings: Sequence[Sequence[list[str] | None]] | None = None,
     no_bias_values: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return answers as the table that `run_queries` describes, before aggregation.
@@ -370,8 +368,6 @@ def results_table(
         What the queries test together.
     n_queries : int
         Number of queries before subqueries were generated.
-    warnings : sequence of sequences of list of str, optional
-        What an audit found beside each answer.
     no_bias_values : sequence of float, optional
         The score of each query that means no bias, where that is not the same for all.
     """
@@ -384,7 +380,7 @@ def results_table(
     if no_bias_values is None:
         no_bias_values = [scale.no_bias_value] * results.shape[1]
     best = dict(zip(results.columns, no_bias_values, strict=True))
-    records = _records(answers, results, scale.label, best, warnings)
+    records = _records(answers, results, scale.label, best)
     results.attrs = {
         "metric": scale.label,
         "queries_set_name": queries_set_name,
@@ -457,7 +453,6 @@ def _records(
     results: pd.DataFrame,
     label: str,
     no_bias_values: Mapping[str, float],
-    warnings: Sequence[Sequence[list[str] | None]] | None,
 ) -> _SharedTuple:
     # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
     return _SharedTuple(
@@ -467,44 +462,44 @@ def _records(
             "metric": label,
             "no_bias_value": no_bias_values[query],
             **{key: None if value != value else value for key, value in answer._asdict().items()},
-            "warnings": None if warnings is None else warnings[row][column],
         }
-        for row, model in enumerate(results.index)
-        for column, (query, answer) in enumerate(zip(results.columns, answers[row], strict=True))
+        for model, row in zip(results.index, answers, strict=True)
+        for query, answer in zip(results.columns, row, strict=True)
     )
 
 
-def _audit(
+def _audited(
     answers: Sequence[Sequence[Answer]],
     metric: BaseMetric,
     queries: Sequence[Query],
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
-) -> list[list[list[str]]]:
-    """Return the warnings of an audit beside each answer."""
+) -> list[list[Answer]]:
+    """Return the answers with the warnings of an audit."""
     return [
         [
-            warnings_beside(answer, metric, query, model, options)
+            audited(answer, metric, query, model, options)
             for query, answer in zip(queries, row, strict=True)
         ]
         for model, row in zip(models, answers, strict=True)
     ]
 
 
-def warnings_beside(
+def audited(
     answer: Answer,
     metric: BaseMetric,
     query: Query,
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
-) -> list[str]:
-    """Say what a score does not show; a score that is NaN has its reason instead."""
+) -> Answer:
+    """Add warnings of what a score does not show; a score that is NaN has its reason instead."""
     # It stands on what this module offers, so it is not imported by it.
     from wefe.audit import score_warnings
 
-    if math.isnan(answer.score):
-        return []
-    return list(map(str, score_warnings(metric, query, model, **options)))
+    found: Sequence[object] = ()
+    if not math.isnan(answer.score):
+        found = score_warnings(metric, query, model, **options)
+    return answer._replace(warnings=[*(answer.warnings or ()), *map(str, found)])
 
 
 def _joined(texts: Sequence[str] | None) -> str | None:

@@ -244,6 +244,7 @@ def test_table_1_of_the_paper(checked):
         assert checked(name).theorems[key].source.startswith(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_search_alone_agrees_with_the_theorems(checked, name):
     found = checked(name, theorems=False, n_trials=30)
@@ -370,7 +371,10 @@ def test_multi_group_same_by_hand():
 @pytest.mark.parametrize(
     ("name", "options"),
     [(name, {}) for name in VERDICTS]
-    + [(name, {"theorems": False, "n_trials": 30}) for name in SEARCHED],
+    + [
+        pytest.param(name, {"theorems": False, "n_trials": 30}, marks=pytest.mark.slow)
+        for name in SEARCHED
+    ],
 )
 def test_counterexamples_hold_for_slow_implementations(checked, literal, name, options):
     for key, example in checked(name, **options).counterexamples.items():
@@ -460,6 +464,7 @@ class MeanShare(BaseMetric):
 # Closed forms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in VERDICTS if not any(part in name for part in ("word", "RNSB", "0.5"))]
 )
@@ -653,6 +658,7 @@ def of_shares(score, **more):
     return type("Shares", (Shares,), more)
 
 
+@pytest.mark.slow
 def test_tiny_scores_are_not_zero():
     powers = {"direction": "means", "c": 20.0}
     for found in (
@@ -958,6 +964,7 @@ def test_wrong_metrics():
         requirements_table([3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [MeanShare, Two])
 def test_same_seed_same_result(metric):
     first, second = (

@@ -1,31 +1,15 @@
-"""`wefe audit` and `wefe measure --audit` as a user calls them: in a process of their own."""
+"""`wefe audit` and `wefe measure --audit` as a user calls them."""
 
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+from command_line import wefe
 
 from wefe import Query
 from wefe.audit import audit_direction, audit_query
 from wefe.datasets import load_criterion, load_query_set
-
-
-def wefe(*arguments, expect=0, folder=None):
-    done = subprocess.run(
-        [sys.executable, "-c", "from wefe.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
-        timeout=120,
-    )
-    assert done.returncode == expect, done.stderr + done.stdout
-    return done
-
 
 GENDER = ["--model", "demo", "--queries", "gender", "--offline"]
 

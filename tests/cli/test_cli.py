@@ -1,17 +1,20 @@
-"""The command line as a user calls it: in a process of its own."""
+"""The command line as a user calls it."""
 
 import csv
 import io
 import json
-import os
+import pickle
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
+from command_line import wefe
 
 from wefe import Query, WordEmbeddingModel, __version__, load, load_test_model
+from wefe.cli import _as_options
 from wefe.cli._output import as_text
+from wefe.datasets import load_weat_queries
 from wefe.metrics import SCWEAT
 
 
@@ -26,19 +29,6 @@ def no_network(tmp_path):
         "NO_PROXY": "",
         "no_proxy": "",
     }
-
-
-def wefe(*arguments, expect=0, **environment):
-    """Run the command without network, mirror or cache."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from wefe.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", **environment},
-        timeout=120,
-    )
-    assert done.returncode == expect, done.stderr + done.stdout
-    return done
 
 
 def test_demo_prints_a_table_and_a_ranking():
@@ -113,6 +103,20 @@ def test_p_value_takes_the_side_asked_for(tmp_path, toy_query):
     assert sides["right-sided"] + sides["left-sided"] > 1
 
 
+def test_the_table_says_what_is_strong_in_the_opposite_direction(tmp_path):
+    flowers = load_weat_queries()[0]
+    reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets, ["Insects", "Flowers"])
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps([flowers.dict(), reverse.dict()]))
+    call = ["measure", "--model", "demo", "--queries", str(file)]
+    lines = wefe(*call).stdout.splitlines()
+    noted = [line for line in lines[1:4] if line.endswith("strong in the opposite direction")]
+    assert len(noted) == 1
+    assert noted[0].startswith("Insects")
+    assert "- strong in the opposite direction: " in "\n".join(lines[4:])
+    assert "strong" not in wefe(*call, "--p-value-test", "two-sided").stdout
+
+
 def test_words_of_sc_weat_are_in_json_with_their_p_values(tmp_path):
     groups = [["she", "her", "woman"], ["he", "him", "man"]]
     queries = [
@@ -157,9 +161,11 @@ def test_without_network_what_ships_is_asked_and_the_rest_named(tmp_path):
     """The address is unreachable in a closed environment; a proxy that refuses makes sure of it."""
     done = wefe(
         *["measure", "--model", "demo", "--queries", "gender", "--format", "json"],
-        WEFE_DATA_DIR=str(tmp_path),
-        XDG_CACHE_HOME=str(tmp_path),
-        https_proxy="http://127.0.0.1:9",
+        environment={
+            "WEFE_DATA_DIR": str(tmp_path),
+            "XDG_CACHE_HOME": str(tmp_path),
+            "https_proxy": "http://127.0.0.1:9",
+        },
     )
     assert len(json.loads(done.stdout)["results"]) == 6
     assert "1 of 7 queries are left out" in done.stderr
@@ -178,7 +184,7 @@ def test_intervals_stand_beside_the_scores():
     assert first["score_se"] > 0
     assert first["interval_nan_reason"] is None
     refused = wefe(*arguments[:-1], "7", expect=2)
-    assert "needs n_bootstrap=40 or more" in refused.stderr
+    assert "needs --bootstrap 40 or more" in refused.stderr
 
 
 def test_pairs_are_asked_of_pairs_only():
@@ -261,6 +267,35 @@ def test_parameters_of_a_metric_are_passed_on():
     norm = json.loads(wefe(*call, "--format", "json").stdout)["results"]
     cosine = json.loads(wefe(*call, "--param", 'rnd.distance="cos"', "--format", "json").stdout)
     assert norm[0]["score"] != cosine["results"][0]["score"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "printed"),
+    [
+        ("measure", "then trust_pickle=True opens it.", "then --trust-pickle opens it."),
+        ("run", "then trust_pickle=True opens it.", "then trust_pickle=True opens it."),
+        ("measure", "subwords='mean': no subwords.", "--subwords mean: no subwords."),
+        ("measure", "needs n_bootstrap=40 or more", "needs --bootstrap 40 or more"),
+        ("measure", "confidence=0.95.", "--confidence 0.95."),
+        ("measure", "normalize=False.", "--no-normalize."),
+        ("audit", "vocab_prefix must be a string", "--vocab-prefix must be a string"),
+        ("silhouette", "n_jobs must be an integer", "--jobs must be an integer"),
+        ("convert", "lowercase='mean'", "lowercase='mean'"),
+        ("measure", "metric, layer and words of a model", "metric, layer and words of a model"),
+        ("measure", "--param rnd.n_jobs=1", "--param rnd.n_jobs=1"),
+        ("measure", "no file 'n_jobs', x/n_jobs", "no file 'n_jobs', x/n_jobs"),
+        ("measure", "(--offline; offline=True in Python)", "(--offline; offline=True in Python)"),
+    ],
+)
+def test_errors_name_options_as_the_command_does(command, message, printed, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["wefe", command])
+    assert _as_options(message) == printed
+
+
+def test_a_pickle_is_refused_with_the_option_that_opens_it(tmp_path):
+    (tmp_path / "m.kv").write_bytes(pickle.dumps([]))
+    done = wefe("convert", str(tmp_path / "m.kv"), str(tmp_path / "m.safetensors"), expect=2)
+    assert "--trust-pickle opens it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -380,14 +415,16 @@ def test_debias_refuses_with_a_message(arguments, text, tmp_path):
     ],
 )
 def test_debias_says_what_is_wrong_before_it_downloads(arguments, text, tmp_path, no_network):
-    done = wefe("debias", "--out", str(tmp_path / "x.vec"), *arguments, expect=2, **no_network)
+    done = wefe(
+        "debias", "--out", str(tmp_path / "x.vec"), *arguments, expect=2, environment=no_network
+    )
     assert text in done.stderr
     assert "count as specific" not in done.stderr
 
 
 def test_debias_without_a_network_takes_the_words_that_ship_and_says_so(tmp_path, no_network):
     call = ["debias", "--model", "demo", "--out"]
-    done = wefe(*call, str(tmp_path / "a.vec"), **no_network)
+    done = wefe(*call, str(tmp_path / "a.vec"), environment=no_network)
     assert "WARNING: gender: only 232 words count as specific" in done.stderr
     assert "--offline on the command line" in done.stderr
     wefe(*call, str(tmp_path / "b.vec"), "--offline")

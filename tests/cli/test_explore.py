@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 
+import command_line
 import numpy as np
 import pytest
 import typer
@@ -30,17 +30,8 @@ DEMO = ["--model", "demo"]
 LOWER = [{}, {"lowercase": True}]
 
 
-def wefe(*arguments, expect=0, folder=None):
-    done = subprocess.run(
-        [sys.executable, "-c", "from wefe.cli import main; main()", "explore", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
-        timeout=120,
-    )
-    assert done.returncode == expect, done.stderr + done.stdout
-    return done
+def wefe(*arguments, **options):
+    return command_line.wefe("explore", *arguments, **options)
 
 
 @pytest.fixture
@@ -133,6 +124,36 @@ def test_a_table_for_programs_has_what_was_asked_for(packaged_model, here, tmp_p
     assert [(row["first"], row["second"]) for row in pairs] == list(
         zip(found["first"], found["second"], strict=True)
     )
+
+
+def test_words_in_the_range_of_chance_have_no_label_of_a_group(here):
+    call = ["allah", "muslim", *DEMO, "-k", "9"]
+    shown = here(*call).stdout
+    assert shown.startswith("allah in minilm-words: no clear direction\n")
+    (near,) = [line for line in shown.splitlines() if " allah " in line and line[0] == " "]
+    assert near.split()[3:6] == ["no", "clear", "direction"]
+    rows = list(csv.DictReader(io.StringIO(here(*call, "--format", "csv").stdout)))
+    labels = {row["neighbor"]: row["leans_to"] for row in rows}
+    assert labels["allah"] == "no clear direction"
+    (content,) = json.loads(here(*call, "--format", "json").stdout)["models"]
+    assert content["words"][0]["leans_to"] == "no clear direction"
+    for page in content["words"]:
+        for row in page["neighbors"]:
+            assert row["leans_to"] == labels[row["neighbor"]]
+
+
+def test_csv_has_an_apostrophe_before_a_word_that_is_a_formula(here, tmp_path):
+    words = ["she", "he", "woman", "man", "=1+1", "@SUM(A1)", "-2", "plain"]
+    vectors = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+    WordEmbeddingModel.from_arrays(words, vectors).save(tmp_path / "m.safetensors")
+    (tmp_path / "c.json").write_text('{"definitional_sets": [["she", "he"], ["woman", "man"]]}')
+    call = ["=1+1", "--model", "m.safetensors", "--criterion", "c.json"]
+    rows = list(csv.DictReader(io.StringIO(here(*call, "--format", "csv").stdout)))
+    assert {row["word"] for row in rows} == {"'=1+1"}
+    assert {"'@SUM(A1)", "'-2", "plain"} < {row["neighbor"] for row in rows}
+    assert any(float(row["cosine"]) < 0 for row in rows)
+    (content,) = json.loads(here(*call, "--format", "json").stdout)["models"]
+    assert content["words"][0]["word"] == "=1+1"
 
 
 def test_a_statistic_is_compared_with_the_bias_towards_the_group_it_names(

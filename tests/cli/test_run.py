@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 import signal
 import subprocess
@@ -10,6 +9,7 @@ import sys
 import time
 
 import pytest
+from command_line import wefe
 
 STUDY = """
 name = "Pairs"
@@ -27,19 +27,6 @@ metric = "weat-es"
 [[metrics]]
 metric = "rnd"
 """
-
-
-def wefe(*arguments, folder, expect=0):
-    done = subprocess.run(
-        [sys.executable, "-c", "from wefe.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
-        timeout=240,
-    )
-    assert done.returncode == expect, done.stderr + done.stdout
-    return done
 
 
 @pytest.fixture
@@ -202,7 +189,7 @@ def test_scores_of_a_model_that_failed_are_not_counted_as_nan(folder):
     [
         (["run", "study.toml", "--scheduler", "tcp://a:1"], "--scheduler is for --engine dask"),
         (["run", "study.toml", "--engine", "dask", "--n-jobs", "2"], "--n-jobs is for --engine lo"),
-        (["run", "study.toml", "--n-jobs", "0"], "n_jobs must be a number of processes"),
+        (["run", "study.toml", "--n-jobs", "0"], "--n-jobs must be a number of processes"),
         (["report", "study.toml", "--name", "x"], "study.toml declares one study; a name is for"),
         (["report", "a.db", "--results", "b.db"], "--results is for a study file (.toml), and a.d"),
     ],

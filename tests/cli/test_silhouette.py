@@ -1,11 +1,9 @@
-"""`wefe silhouette` as a user calls it: in a process of its own."""
+"""`wefe silhouette` as a user calls it."""
 
 import csv
 import json
-import os
-import subprocess
-import sys
 
+import command_line
 import numpy as np
 import pytest
 
@@ -14,17 +12,8 @@ from wefe.datasets import load_weat_queries
 from wefe.silhouette import accuracy_score, bias_silhouettes
 
 
-def wefe(*arguments, folder, expect=0):
-    done = subprocess.run(
-        [sys.executable, "-c", "from wefe.cli import main; main()", "silhouette", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "100"},
-        timeout=120,
-    )
-    assert done.returncode == expect, done.stderr + done.stdout
-    return done
+def wefe(*arguments, **options):
+    return command_line.wefe("silhouette", *arguments, **options)
 
 
 @pytest.fixture(scope="module")

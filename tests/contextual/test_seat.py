@@ -107,6 +107,21 @@ def test_the_bare_word_makes_it_weat(query, ddof):
         assert seat[ours] == pytest.approx(weat[theirs], abs=1e-12)
 
 
+def test_a_one_sided_test_says_what_is_strong_in_the_opposite_direction(query):
+    class Apart(FakeEncoder):
+        def _vector(self, item, layer):
+            first = any(word in item.text for word in [*query.target_sets[0], "math", "logic"])
+            return super()._vector(item, layer) + np.eye(self.dim)[0] * (6 if first else -6)
+
+    one_sided = {**OPTIONS, "permute": "sentences"}
+    result = SEAT().run_query(query, Apart(), TWO, **one_sided)
+    assert result["p_value"] > 0.99
+    assert result.warnings[0].startswith("strong in the opposite direction: ")
+    assert not SEAT().run_query(query, Apart(), TWO, **OPTIONS).warnings  # 20 splits of words
+    both = SEAT().run_query(query, Apart(), TWO, p_value_test_type="two-sided", **one_sided)
+    assert not both.warnings
+
+
 def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_words(query):
     class Apart(FakeEncoder):
         def _vector(self, item, layer):

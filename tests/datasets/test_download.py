@@ -1,10 +1,13 @@
 """Cache, mirror and checksums, with a small file of the tests' own."""
 
+import contextlib
 import errno
 import hashlib
 import pickle
+import threading
 import time
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -41,7 +44,7 @@ def server(monkeypatch):
             Path(output_file).write_bytes(self.content)
 
     server = Server()
-    monkeypatch.setattr(_download, "_downloader", lambda: server)
+    monkeypatch.setattr(_download, "_downloader", lambda size: server)
     return server
 
 
@@ -73,6 +76,36 @@ def test_a_download_with_another_checksum_is_refused_and_not_kept(server, cache)
         fetch_file(NAME)
     assert _download.FILES[NAME].sha256 in str(error.value)
     assert "WEFE_DATA_DIR" in str(error.value)
+    assert files_below(cache) == []
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Sends bytes until nobody listens any more, and says nothing of their number."""
+
+    n_requests = 0
+
+    def do_GET(self):
+        Endless.n_requests += 1
+        self.send_response(200)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while True:
+                self.wfile.write(b"x" * 1024)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def test_a_download_stops_when_more_comes_than_was_declared(cache, monkeypatch):
+    monkeypatch.setattr(_download, "RETRIES", 2)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/words.txt"
+        monkeypatch.setitem(_download.FILES, NAME, replace(_download.FILES[NAME], url=url))
+        with pytest.raises(ValueError, match="12 bytes .*expected, more came.*Nothing was kept"):
+            fetch_file(NAME)
+        server.shutdown()
+    assert Endless.n_requests == 1
     assert files_below(cache) == []
 
 
@@ -145,7 +178,7 @@ def attempts(monkeypatch):
         asked.append(url)
         raise requests.exceptions.ConnectionError("no route to host")
 
-    monkeypatch.setattr(_download, "_downloader", lambda: no_answer)
+    monkeypatch.setattr(_download, "_downloader", lambda size: no_answer)
     return asked
 
 
@@ -184,7 +217,7 @@ def test_a_host_that_answers_is_asked_for_the_next_file(attempts, monkeypatch):
         attempts.append(url)
         raise requests.exceptions.HTTPError("404", response=requests.Response())
 
-    monkeypatch.setattr(_download, "_downloader", lambda: not_there)
+    monkeypatch.setattr(_download, "_downloader", lambda size: not_there)
     assert failed().short == "127.0.0.1:9 does not send it"
     failed()
     assert len(attempts) == 2
@@ -195,7 +228,7 @@ def test_a_full_disk_is_no_fault_of_the_host(attempts, monkeypatch):
         attempts.append(url)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_download, "_downloader", lambda: full)
+    monkeypatch.setattr(_download, "_downloader", lambda size: full)
     failed()
     failed()
     assert len(attempts) == 2

@@ -1,5 +1,6 @@
 """From file to file: the same numbers as in memory, in bounded memory, whole or not at all."""
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -151,6 +152,13 @@ def test_the_source_may_be_overwritten(model, tmp_path):
     np.testing.assert_allclose(result.vectors, in_memory(HardDebias, model).vectors, atol=1e-6)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_which_can_be_read_only_once_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"pipe, .*several times.*to a file first"):
+        debias_file(HardDebias(), tmp_path / "pipe", tmp_path / "out.txt", criterion="gender")
+
+
 def test_a_damaged_source_leaves_what_was_there(model, tmp_path):
     model.save(tmp_path / "in.bin")
     whole = (tmp_path / "in.bin").read_bytes()
@@ -206,6 +214,7 @@ def test_what_is_no_rowwise_method_is_refused(model, tmp_path):
     assert debias_file(Other(), tmp_path / "in.bin", tmp_path / "o.bin").n_changed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ROWWISE, ids=[method.__name__ for method in ROWWISE])
 def test_memory_does_not_grow_with_the_file(method, tmp_path, monkeypatch):
     # So that both files are longer than one block.

@@ -89,6 +89,7 @@ def test_growing_fits_agree_at_a_realistic_size():
             np.testing.assert_allclose(weights, cold, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [0.05, 0.6, 20.0, 1000.0])
 def test_the_inverse_curvature_of_a_growing_subset_changes_only_how_soon_a_fit_ends(
     norm, monkeypatch

@@ -36,12 +36,13 @@ TOY_X, TOY_Y = toy_associations(SHE_WOMAN), toy_associations(HE_MAN)
 def literal_p(x, y, alternative):
     """List every split, as the definition says."""
     pool = [*x, *y]
-    observed = math.fsum(x) - math.fsum(y)
-    tolerance = 1e-12 * max(1.0, abs(observed))
+    observed = math.fsum(x) / len(x) - math.fsum(y) / len(y)
+    # The largest difference of two sums that is a tie, in units of a difference of means.
+    tolerance = 0.5e-12 * max(1.0, abs(math.fsum(x) - math.fsum(y))) * (1 / len(x) + 1 / len(y))
     hits = total = 0
     for chosen in itertools.combinations(range(len(pool)), len(x)):
         first = math.fsum(pool[i] for i in chosen)
-        statistic = 2 * first - math.fsum(pool)
+        statistic = first / len(x) - (math.fsum(pool) - first) / len(y)
         total += 1
         hits += {
             "greater": statistic >= observed - tolerance,
@@ -281,6 +282,24 @@ def test_reversing_signs_and_sides_changes_nothing(alternative):
         permutation_test(x, y, alternative=alternative, method="exact").p_value
         == permutation_test(-x, -y, alternative=mirrored, method="exact").p_value
     )
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+@given(x=small_sets, y=small_sets, level=st.floats(-2, 2))
+@settings(max_examples=50)
+def test_a_constant_added_to_all_associations_changes_no_p_value(alternative, method, x, y, level):
+    # |S| was compared, which is not centred at 0 where the sets differ in size.
+    x, y = np.round(x, 6), np.round(y, 6)
+
+    def p(shift):
+        options = {"n_iterations": 100, "random_state": 0}
+        test = permutation_test(
+            x + shift, y + shift, alternative=alternative, method=method, **options
+        )
+        return test.p_value
+
+    assert p(round(level, 6)) == p(0.0)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3, 1e150, 2.0**-20])

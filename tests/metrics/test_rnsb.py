@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from wefe import Query, WordEmbeddingModel
+from wefe import Query, WordEmbeddingModel, run_queries
 from wefe.metrics import (
     ECT,
     RNSB,
@@ -28,6 +28,7 @@ from wefe.metrics import (
     negative_sentiment_probabilities,
     rnsb,
 )
+from wefe.running import tidy_results
 
 T1, T2, POSITIVE, NEGATIVE = "she woman", "he man", "home kids tree", "boss job pilot"
 
@@ -515,6 +516,23 @@ def test_holdout_keeps_a_fifth_of_each_set_to_evaluate(sentiment):
     RNSB().run_query(query, model, estimator=Recorder, n_iterations=10, random_state=0)
     RNSB().run_query(query, model, estimator=Recorder, holdout=False)
     assert seen == [[-1.0] * 12 + [1.0] * 12] * 10 + [[-1.0] * 15 + [1.0] * 15]
+
+
+def test_a_single_random_holdout_is_warned_about(sentiment):
+    """By the seed alone, the default of one query went from 0.072 to 0.117."""
+    query, model = sentiment
+    scores = [RNSB().run_query(query, model, random_state=seed)["rnsb"] for seed in range(5)]
+    assert max(scores) > 1.2 * min(scores)
+    (warning,) = RNSB().run_query(query, model, random_state=0).warnings
+    assert warning.startswith("one random hold-out: with other seeds this score varies")
+    assert "n_iterations" in warning
+    assert "holdout=False" in warning
+    assert not RNSB().run_query(query, model, n_iterations=3).warnings
+    assert not RNSB().run_query(query, model, holdout=False).warnings
+    table = run_queries(RNSB, [query], [model])
+    assert tidy_results(table).loc[0, "warnings"] == warning
+    audited = tidy_results(run_queries(RNSB, [query], [model], audit=True)).loc[0, "warnings"]
+    assert audited.startswith(warning)
 
 
 def test_six_words_are_enough_for_a_holdout(query, toy_model):

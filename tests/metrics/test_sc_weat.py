@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import Query, WordEmbeddingModel, run_queries
-from wefe.datasets import load_weat_queries
+from wefe.datasets import load_weat, load_weat_queries
 from wefe.metrics import SCWEAT, WEAT, get_metric, sc_weat, sc_weat_by_word
 from wefe.metrics._usual import usual_params
 from wefe.silhouette import bootstrap_interval, word_influence
@@ -86,6 +86,16 @@ def test_toy_p_values_count_the_six_splits(query, toy_model):
     result = SCWEAT().run_query(query, toy_model, calculate_p_value=True)
     assert result["p_values"] == pytest.approx({"nurse": 1 / 6, "pilot": 1.0, "tree": 1 / 3})
     assert result.details["permutation_tests"]["nurse"].n_splits == 6
+
+
+def test_words_that_are_strong_in_the_opposite_direction_are_named(packaged_model):
+    kinds = load_weat()
+    words = [["sunshine", "war"], kinds["pleasant_5"], kinds["unpleasant_5"]]
+    query = Query(words[:1], words[1:])
+    result = SCWEAT().run_query(query, packaged_model, calculate_p_value=True)
+    assert result["p_values"]["war"] > 0.99 > 0.01 > result["p_values"]["sunshine"]
+    (warning,) = result.warnings
+    assert warning.startswith("words that are strong in the opposite direction: war; ")
 
 
 # A second implementation
@@ -224,6 +234,7 @@ def test_it_is_found_by_its_names():
     assert get_metric("sc-weat") is get_metric("SCWEAT") is SCWEAT
 
 
+@pytest.mark.slow
 def test_reports_ask_for_p_values(packaged_model):
     params = usual_params("sc-weat", {})
     assert params["calculate_p_value"]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import Query
-from wefe.datasets import fetch_debias_multiclass, load_weat_queries
+from wefe.datasets import fetch_debias_multiclass, load_query_set, load_weat_queries
 from wefe.metrics import WEAT, association, generalized_weat, weat, weat_effect_size
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
@@ -345,6 +345,27 @@ def test_word_in_both_target_sets_counts_twice(query_of, toy_model, vectors, lit
     assert result.details["permutation_test"].n_splits == math.comb(6, 3)
 
 
+def test_two_sided_p_compares_means_where_the_sets_differ_in_size(word2vec, weat_sets):
+    # Differences of sums are not centred at 0 under random splits: they gave 0.729.
+    query = Query(
+        [weat_sets["flowers"][:8], weat_sets["insects"][:16]],
+        [weat_sets["family"], weat_sets["career"]],
+    )
+    p_values = {}
+    for side in ("right-sided", "two-sided"):
+        result = WEAT().run_query(
+            query,
+            word2vec,
+            calculate_p_value=True,
+            p_value_test_type=side,
+            p_value_method="exact",
+        )
+        assert result["effect_size"] == pytest.approx(1.218, abs=5e-4)
+        p_values[side] = result["p_value"]
+    assert p_values["right-sided"] == pytest.approx(0.00118, abs=5e-6)
+    assert p_values["two-sided"] == pytest.approx(0.00341, abs=5e-6)
+
+
 def test_two_sided_p_does_not_depend_on_the_order_of_the_targets(word2vec, weat_sets):
     terms = [weat_sets["female_terms"], weat_sets["male_terms"]]
     attributes = [weat_sets["family"], weat_sets["career"]]
@@ -412,6 +433,39 @@ def test_one_sided_tests_share_the_ties(gender_family_career, word2vec):
     assert ties >= 1 / 12_870 - 1e-12
     assert both >= right
     assert both * 12_870 == pytest.approx(round(both * 12_870), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+def test_a_one_sided_test_says_what_is_strong_in_the_opposite_direction(method, packaged_model):
+    """A p-value of 0.997 reads like no effect, and was the only thing that was said."""
+    names = load_query_set("ethnicity", offline=True)[2]
+    reverse = Query(names.target_sets[::-1], names.attribute_sets)
+    asked = {
+        "calculate_p_value": True,
+        "p_value_method": method,
+        "preprocessors": [{}, {"lowercase": True}],
+        "random_state": 0,
+    }
+    result = WEAT().run_query(reverse, packaged_model, **asked)
+    assert result["p_value"] > 0.98
+    assert result.warnings[0].startswith("strong in the opposite direction: ")
+    assert repr(result).endswith(f"Warning: {result.warnings[0]}")
+    assert "two-sided" in result.warnings[0]
+    left = WEAT().run_query(names, packaged_model, p_value_test_type="left-sided", **asked)
+    assert left.warnings == result.warnings
+    for query, side in ((names, "right-sided"), (reverse, "two-sided")):
+        found = WEAT().run_query(query, packaged_model, p_value_test_type=side, **asked)
+        assert found.warnings == ()
+        assert "Warning" not in repr(found)
+
+
+def test_a_p_value_of_one_alone_is_not_strong_in_the_opposite_direction(query_of, toy_model):
+    few_splits = query_of([T2, T1], [A1, A2])
+    same_associations = query_of([T1, T2], [A1, A1])
+    for query in (few_splits, same_associations):
+        result = WEAT().run_query(query, toy_model, calculate_p_value=True, p_value_method="exact")
+        assert result["p_value"] == 1.0
+        assert result.warnings == ()
 
 
 def test_population_deviation_is_the_default(toy_query, toy_model):

@@ -171,8 +171,10 @@ def test_file_names_that_are_no_text_are_no_hindrance(text, tmp_path):
 
 # ---- interrupted -------------------------------------------------------------------------------
 
+# A job in the background is started so that it ignores Ctrl-C; what it starts does, too.
 CONVERT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from wefe import convert
 print("ready", flush=True)
 for number in range(1000):
@@ -192,6 +194,7 @@ def large_text(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", [True, False])
 def test_a_kill_leaves_the_old_file_or_none_and_hidden_parts_only(tmp_path, large_text, old):
     rng = random.Random(0)
@@ -226,6 +229,7 @@ def test_a_kill_leaves_the_old_file_or_none_and_hidden_parts_only(tmp_path, larg
     assert n_parts
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_old_file_and_no_part(tmp_path, large_text):
     target = tmp_path / "v.safetensors"
     target.write_bytes(b"old")
@@ -267,6 +271,7 @@ def peak_mb(source, target, dtype):
     return float(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss differs")
 @pytest.mark.parametrize("binary", [True, False])
 def test_memory_does_not_grow_with_the_file(tmp_path, large_text, binary):

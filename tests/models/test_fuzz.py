@@ -151,6 +151,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("name", LONG)
 def test_a_megabyte_of_the_same_takes_neither_long_nor_much_memory(tmp_path, name, on_error):

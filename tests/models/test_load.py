@@ -1,8 +1,13 @@
 """Opening files: told by content, cut as wished, damage named, and nothing unpickled."""
 
+import functools
+import gc
+import gzip
 import logging
 import os
 import pickle
+import tempfile
+import threading
 import unicodedata
 
 import numpy as np
@@ -560,6 +565,45 @@ def test_an_error_of_keep_comes_through(make):
 
     with pytest.raises(ZeroDivisionError):
         load(make("text"), keep=keep)
+
+
+@pytest.fixture
+def pipe(tmp_path, monkeypatch):
+    """Make a named pipe that somebody writes into, and a folder for its copy."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no named pipes here")
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+
+    def pipe(content):
+        path = tmp_path / "pipe.any"
+        os.mkfifo(path)
+        threading.Thread(target=path.write_bytes, args=[content], daemon=True).start()
+        return path
+
+    return pipe
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("make", [functools.partial(text_of, header=False), binary_of])
+def test_a_pipe_is_read_from_a_copy_that_is_removed(pipe, tmp_path, make, pack):
+    words = WORDS if make is not binary_of else ["she", "he"]
+    path = pipe(pack(make(words, VECTORS[: len(words)])))
+    model = load(path)
+    check(model, words)
+    assert model.name == "pipe"
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"she 1 2\nhe 3\n", ", line 2: expected"), (b"", " is empty")]
+)
+def test_a_damaged_pipe_is_named_and_its_copy_removed(pipe, tmp_path, content, message):
+    path = pipe(content)
+    with pytest.raises(ValueError, match=f"{path}{message}"):
+        load(path)
+    gc.collect()  # the error knew the source
+    assert list((tmp_path / "copies").iterdir()) == []
 
 
 @pytest.mark.parametrize("as_type", [str, os.fspath, lambda path: path])

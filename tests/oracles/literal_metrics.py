@@ -66,12 +66,12 @@ def weat_p_value(x, y, a, b, alternative):
     """Share of all splits of the target words that are at least as extreme; ties count."""
     pool = [*x, *y]
     s = [association(w, a, b) for w in pool]
-    observed = weat(x, y, a, b)
-    tolerance = 1e-12 * max(1.0, abs(observed))
+    observed = mean(s[: len(x)]) - mean(s[len(x) :])
+    tolerance = 1e-12
     hits = []
     for chosen in itertools.combinations(range(len(pool)), len(x)):
         others = [i for i in range(len(pool)) if i not in chosen]
-        statistic = math.fsum(s[i] for i in chosen) - math.fsum(s[i] for i in others)
+        statistic = mean([s[i] for i in chosen]) - mean([s[i] for i in others])
         hits.append(
             {
                 "right-sided": statistic >= observed - tolerance,

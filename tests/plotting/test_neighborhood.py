@@ -9,7 +9,7 @@ import pytest
 from wefe.plotting import as_dark, plot_group_shares, plot_neighborhood
 from wefe.plotting._neighborhood import _MAP_PX
 from wefe.plotting._places import place_labels
-from wefe.plotting._style import INK, PALETTE
+from wefe.plotting._style import PALETTE
 
 # The middle of a label from its point, in half widths and heights.
 SIDES = {"left": -1, "center": 0, "right": 1, "bottom": -1, "middle": 0, "top": 1}
@@ -201,9 +201,9 @@ def test_more_groups_are_told_apart_by_their_colours():
     )
     assert [len(trace.x) for trace in of_groups] == [3, 3, 3, 3]
     assert (centre.name, centre.marker.color) == ("centre", PALETTE[0])
-    table.loc[4, "group"] = None
+    table.loc[4, "group"] = "no clear direction"
     *_, none, centre = plot_neighborhood(table, word="nurse").data
-    assert (none.name, len(none.x)) == ("none of them", 1)
+    assert (none.name, len(none.x)) == ("no clear direction", 1)
     assert none.marker.color not in PALETTE[:4]
 
 
@@ -250,23 +250,13 @@ def test_labels_overlap_neither_each_other_nor_a_point(seed):
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_bars_of_shares_are_stacked_and_equal_shares_are_marked(n):
+def test_bars_of_shares_are_stacked_and_grey_without_a_clear_direction(n):
     groups = [f"group {number}" for number in range(n)]
-    figure = plot_group_shares(shares(groups))
-    assert [trace.name for trace in figure.data] == groups
-    assert [trace.marker.color for trace in figure.data] == list(PALETTE[:n])
+    figure = plot_group_shares(shares([*groups, "no clear direction"]))
+    assert [trace.name for trace in figure.data] == [*groups, "no clear direction"]
+    assert [trace.marker.color for trace in figure.data] == [*PALETTE[:n], "#999999"]
     assert figure.layout.barmode == "stack"
     np.testing.assert_allclose(np.sum([trace.x for trace in figure.data], axis=0), 1)
-    # Over the bars, and seen on each: a dark line upon a light one.
-    under, upon = figure.layout.shapes[::2], figure.layout.shapes[1::2]
-    for shapes, colour in ((under, "white"), (upon, INK)):
-        np.testing.assert_allclose([shape.x0 for shape in shapes], np.arange(1, n) / n)
-        assert {(shape.layer, shape.line.color) for shape in shapes} == {("above", colour)}
-    assert all(one.line.width > 2 * two.line.width for one, two in zip(under, upon, strict=True))
-    assert upon[0].line.dash
-    assert "Dashed lines: equal shares" in figure.layout.title.text
-    anchors = [trace.insidetextanchor for trace in figure.data]
-    assert anchors == ["start", *["middle"] * (n - 2), "end"]
     assert figure.layout.yaxis.categoryarray == ("nurse", "cook")
     assert figure.layout.yaxis.range == (1.5, -0.5)
 
@@ -293,7 +283,7 @@ def test_what_is_no_neighbour_is_not_called_so():
     nurse, usual = figure.data[0].hovertext
     assert nurse.endswith("50.0% of the neighbours")
     assert usual.endswith("50.0% of the words")
-    assert figure.layout.title.text.startswith("Groups among the neighbours of 1 word<br>")
+    assert figure.layout.title.text == "Groups among the neighbours of 1 word"
 
 
 def test_shares_that_are_none_are_refused():

@@ -235,9 +235,9 @@ def tested(models):
 
 @pytest.mark.parametrize("by", ["query", "model"])
 def test_bars_with_a_large_p_value_are_hollow_and_the_legend_says_so(tested, by):
-    p_values = tidy_results(tested).pivot(
-        index="model_name", columns="query_name", values="p_value"
-    )
+    tidy = tidy_results(tested)
+    tidy["p_value"] = tidy["p_value"].where(tidy["warnings"].isna())  # strong, the other way
+    p_values = tidy.pivot(index="model_name", columns="query_name", values="p_value")
     # The aggregate has no p-value.
     large = (p_values.reindex(index=tested.index, columns=tested.columns) > 0.05).to_numpy()
     assert large.any()
@@ -262,6 +262,27 @@ def test_bars_with_a_large_p_value_are_hollow_and_the_legend_says_so(tested, by)
         figure.data[-1].name.replace("<br>", " ")
         == "p &gt; 0.05 (right-sided permutation test of WEAT)"
     )
+
+
+@pytest.mark.parametrize("by", ["query", "model"])
+def test_a_bar_against_a_one_sided_test_is_full_and_named_if_it_is_significant(by):
+    flowers, _, names = load_weat_queries()[:3]
+    reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets)
+    asked = {"calculate_p_value": True, "p_value_method": "exact"}
+    table = run_queries("weat", [reverse, names], [load_test_model()], metric_params=asked)
+    assert (tidy_results(table)["p_value"] > 0.05).all()
+    figure = plot_queries_results(table, by=by)
+    bars = [bar for bar in figure.data if bar.x[0] is not None]
+    widths = [width for bar in bars for width in bar.marker.line.width or [0]]
+    assert [width > 0 for width in widths] == [False, True]
+    hovers = [text for bar in bars for text in bar.hovertext]
+    assert ["strong in the opposite direction" in text for text in hovers] == [True, False]
+    assert (
+        "1 full bar is strong in the opposite direction, which the right-sided permutation test of "
+        "WEAT misses." in figure.layout.title.text.replace("<br>", " ")
+    )
+    alone = plot_queries_results(table.iloc[:, :1])
+    assert "All p-values" not in alone.layout.title.text
 
 
 def test_small_p_values_are_mentioned_and_none_is_not(tested, results):

@@ -121,7 +121,7 @@ def test_what_is_left_by_rounding_lies_nowhere(two):
     after = gender["words"][0]["rows"][1]
     assert after["mitigation"] == "hard"
     assert abs(after["projection"]) < NOTHING
-    assert after["leans_to"] is None
+    assert after["leans_to"] == "no clear direction"
     # Its neighbours are another matter.
     assert after["most"] == "female"
     assert [cells[1] for cells in gender["extremes"][0]["ranks"]] == [None] * 10
@@ -139,10 +139,10 @@ def test_the_tables_stand_side_by_side(two):
         *("97 %usual 50 %", "3 %usual 50 %", "51 %of 100"),
     ]
     after = next(row for row in rows if row[0] == "demo (hard)mitigated" and len(row) == 6)
-    assert after[1:3] == ["neither", "0.000"]
+    assert after[1:3] == ["no clear direction", "0.000"]
 
 
-def test_words_that_no_less_lean_than_a_quarter_hardly_do(two):
+def test_words_have_the_labels_of_their_pages(two):
     gender = summarize(two)["explored"][0]
     pages = two.explore().words
     own = pages[(pages["model_name"] == "demo") & (pages["criterion"] == "gender")]
@@ -150,10 +150,11 @@ def test_words_that_no_less_lean_than_a_quarter_hardly_do(two):
         percentile = own[own["word"] == each["word"]]["percentile"].iloc[0]
         assert each["rows"][0]["percentile"] == percentile
         page = word_page(load_test_model(), each["word"], preprocessors=[{}, {"lowercase": True}])
-        assert page.leaning.replace("leans to ", "") == each["rows"][0]["lies"]
-    assert [each["rows"][0]["lies"] for each in gender["words"][:2]] == ["female", "hardly female"]
-    text = "".join(_Texts(section(to_html(two))).texts)
-    assert "hardly female" in text
+        assert page.leans_to == each["rows"][0]["leans_to"]
+    labels = [each["rows"][0]["leans_to"] for each in gender["words"][:2]]
+    assert labels == ["female", "no clear direction"]
+    rows = _Texts(section(to_html(two))).rows
+    assert ["no clear direction", "0.046more than 57\xa0%"] in [row[1:3] for row in rows]
 
 
 def test_what_a_partial_mitigation_left_is_listed_and_rounding_is_not(two):
@@ -203,7 +204,8 @@ def test_findings_say_what_mitigation_left(two):
     findings = {each["title"]: each["sentences"] for each in summarize(two)["findings"]}
     (text,) = [each for each in findings["What mitigation changed"] if "direction of" in each]
     assert text.startswith("demo (hard), along the direction of gender: frequent words lie 0.00")
-    assert "(0.056 before); of the neighbours of nurse, 91 % lean to female (97 % before)" in text
+    assert "of the neighbours of nurse, 91 % lie towards female (97 % before)" in text
+    assert "(0.056 before)" in text
 
 
 def test_markdown_has_one_short_table(two):
@@ -213,9 +215,10 @@ def test_markdown_has_one_short_table(two):
     assert lines == [
         "| Model | nurse | engineer | qxqx |",
         "| :--- | :--- | :--- | :--- |",
-        "| demo | female 0.320, 97 % | hardly female 0.046, 72 % | no value |",
-        "| demo (hard) | neither; most neighbours: female, 91 % "
-        "| neither; most neighbours: female, 73 % | no value |",
+        "| demo | female 0.320, 97 % "
+        "| no clear direction 0.046; most neighbours: female, 72 % | no value |",
+        "| demo (hard) | no clear direction; most neighbours: female, 91 % "
+        "| no clear direction; most neighbours: female, 73 % | no value |",
     ]
     assert "religion**" not in text
 

@@ -192,6 +192,21 @@ def test_the_star_is_explained_where_there_is_one(made):
     assert "*" not in drawn["scores-1"].caption
 
 
+def test_what_is_strong_in_the_opposite_direction_is_named_in_its_cell(made):
+    opposite = {
+        "score": -0.9,
+        "p_value": 0.997,
+        "p_value_test": "right-sided",
+        "warnings": ["strong in the opposite direction: use p_value_test_type='two-sided'"],
+    }
+    results = made({"WEAT": {"G": {"q": {"a": opposite, "b": 0.2}}}})
+    assert "p = 0.997, strong in the opposite direction</small>" in to_html(results)
+    drawn = figures(results, summarize(results))["scores-0"]
+    assert "marks p < 0.05, or strong in the opposite direction (one-sided)." in drawn.caption
+    assert drawn.data["data"][0]["text"][0] == ["-0.900*", "0.200"]
+    assert "strong in the opposite direction" in drawn.data["data"][0]["hovertext"][0][0]
+
+
 def test_aggregated_distances_are_headed_as_distances(made):
     text = to_html(made({"ECT": {"G": {"q": {"a": 0.9, "b": 0.2}}}}))
     assert "<bdi>ECT</bdi><small>distance from 1</small>" in text

@@ -352,6 +352,28 @@ def test_rankings_that_disagree_are_named_with_their_correlation(made):
     ]
 
 
+def test_metrics_agree_only_where_each_ranks_the_same_two_models_or_more(made):
+    no_value = {"score": None, "nan_reason": "lost"}
+    lost = dict.fromkeys("abc", no_value)
+    ranked = {"a": 0.1, "b": 0.2, "c": 0.3}
+
+    def said(**scores):
+        aggregation = {"function": "avg", "missing": "models", "ties": "min"}
+        results = made(
+            {name: {"G": {"q": each}} for name, each in scores.items()},
+            {"aggregation": {**aggregation, "correlation": "spearman"}},
+        )
+        return [text for text in sentences(results, "What disagrees") if "same order" in text]
+
+    one, fewer = {**lost, "a": 0.1}, {**ranked, "c": no_value}
+    for first, second in ((lost, lost), (one, one), (ranked, lost), (ranked, fewer)):
+        assert said(WEAT=first, RND=second) == []
+    assert said(WEAT=fewer, RND=fewer) == ["Both metrics put the models in the same order (G)."]
+    assert said(WEAT=ranked, RND=ranked, ECT=lost) == [
+        "2 of 3 metrics put the models in the same order (G); the rest rank fewer than two."
+    ]
+
+
 def test_external_columns_are_called_so_and_do_not_count_in_the_sum(made):
     external = [{"name": "WEB", "best": "higher", "scores": {"a": 1.0, "b": 3.0, "c": 2.0}}]
     summary = summarize(made(SCORES, {"external": external}))

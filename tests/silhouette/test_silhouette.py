@@ -315,6 +315,7 @@ def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, va
     assert accuracy_score(silhouette, silhouette) == 0.5
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), sizes=st.tuples(*[st.integers(2, 7)] * 4))
 @settings(max_examples=25, deadline=None)
 def test_scores_lie_within_the_range_for_lists_of_any_lengths(seed, sizes):

@@ -407,6 +407,7 @@ def _places(data, where=()):
             yield from _places(value, (*where, position))
 
 
+@pytest.mark.slow
 def test_whatever_stands_in_a_place_the_answer_is_for_people():
     data = {
         **tomllib.loads(study_file("demo")),
@@ -988,6 +989,7 @@ def test_what_is_no_toml_is_refused_with_file_and_line(tmp_path):
         read(tmp_path, b"name = '\xff'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["a = " + "[" * 20000, "a = " + "{a=" * 20000, ".".join("a" * 20000) + " = 1"],

@@ -76,6 +76,7 @@ def tables(results):
     return results.to_frame().drop(columns=["seconds", "finished"])
 
 
+@pytest.mark.slow
 def test_encoders_are_measured_alike_in_one_process_and_in_two(folder):
     from wefe import Query, run_queries
     from wefe.contextual import SEAT, load_encoder

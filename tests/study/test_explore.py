@@ -291,6 +291,7 @@ def run_info(study):
     return info
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same(seven):
     given, folder, here = seven
     there = run(given, folder / "processes.db", folder, n_jobs=2).explore()

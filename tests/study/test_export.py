@@ -5,11 +5,14 @@ import json
 import math
 import sys
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import wefe
+from wefe._visible import as_csv
 from wefe.study import Outcome, Study
 from wefe.study._export import _plain, export
 
@@ -324,3 +327,42 @@ def test_a_file_that_is_no_provenance_removes_nothing(results_of, tmp_path, text
     (tmp_path / "results-old.csv").write_text("old")
     export(results_of({"RND": {"s": {"q": {"m": 0.5}}}}), tmp_path)
     assert (tmp_path / "results-old.csv").exists()
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_csv_holds_no_text_that_a_spreadsheet_takes_for_a_formula(start, results_of, tmp_path):
+    name = f"{start}1+1"
+    export(results_of({"RND": {"s": {name: {name: -0.5, "plain": 0.25}}}}), tmp_path)
+    read = pd.read_csv(tmp_path / "results.csv")
+    # A carriage return would end the row, as Python does not put it into quotes.
+    safe = "'" + name.replace("\r", r"\u000d")
+    assert read["model_name"].tolist() == [safe, "plain"]
+    # Numbers stay numbers.
+    assert read["score"].tolist() == [-0.5, 0.25]
+
+
+def test_numbers_of_csv_are_those_of_the_table_whatever_their_type():
+    table = pd.DataFrame(
+        {
+            "=mixed": [-1, "-1", None],
+            "whole": pd.array([-1, None, 3], "Int64"),
+            "biased": pd.array([True, None, False], "boolean"),
+            "kind": pd.Categorical(["-a", "b", None]),
+        }
+    )
+    assert as_csv(table).splitlines() == [
+        "'=mixed,whole,biased,kind",
+        "-1,-1,True,'-a",
+        "'-1,,,b",
+        ",3,False,",
+    ]
+    assert as_csv(table.iloc[:0]) == "'=mixed,whole,biased,kind\n"
+
+
+def test_all_csv_is_written_in_one_place():
+    writers = [
+        path.name
+        for path in Path(wefe.__file__).parent.rglob("*.py")
+        if "to_csv(" in path.read_text(encoding="utf-8")
+    ]
+    assert writers == ["_visible.py"]

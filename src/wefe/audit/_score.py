@@ -36,7 +36,6 @@ _OF_EFFECT_SIZES = {
     "effect-without-separation",
     "large-effect-tiny-biases",
     "large-but-not-significant",
-    "other-direction",
 }
 _SHARED = ("ddof", "p_value_iterations", "random_state")
 # Pairs that are taken as they are, or for several components, need no first one in common.

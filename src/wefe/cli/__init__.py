@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -103,9 +104,34 @@ def _end(message: str) -> NoReturn:
     from wefe._visible import visible
 
     # Messages about study files have a line for each key.
-    text = visible(message, "\n")
+    text = visible(_as_options(message), "\n")
     print(f"error: {text}", file=sys.stderr)
     sys.exit(2)
+
+
+def _as_options(message: str) -> str:
+    """Name options as the command does: '--trust-pickle' for 'trust_pickle=True'."""
+    commands: Any = typer.main.get_command(application())
+    command = commands.commands.get(" ".join(sys.argv[1:2]))
+    options = {option.name: option for option in command.params} if command else {}
+
+    def as_option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        # `wefe measure --bootstrap` is n_bootstrap in Python.
+        option = options.get(name) or options.get(name.removeprefix("n_"))
+        if option is None or not option.opts[0].startswith("--") or option.opts[0] in message:
+            return found[0]
+        if value is None:
+            # Without an underscore it may be a word of the sentence.
+            return option.opts[0] if "_" in name else name
+        if option.is_flag:
+            flags = {"True": option.opts, "False": option.secondary_opts}.get(value)
+            return flags[0] if flags else found[0]
+        return " ".join([option.opts[0], value.strip("'")])
+
+    # Not in quotes, paths or parameters of metrics.
+    pattern = r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)"
+    return re.sub(pattern, as_option, message)
 
 
 def _top(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wefe._files import atomic_file
+from wefe._visible import as_csv
 from wefe.cli._measure import (
     Pooling,
     Side,
@@ -269,7 +270,7 @@ def _print_csv(of_queries: list[QueryAudit]) -> None:
         one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
         for one in of_queries
     ]
-    print(pd.concat(tables, ignore_index=True).to_csv(index=False, lineterminator="\n"), end="")
+    print(as_csv(pd.concat(tables, ignore_index=True)), end="")
 
 
 def _print_json(

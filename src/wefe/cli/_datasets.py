@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from wefe._visible import as_csv
 from wefe.cli._output import Format, as_json, as_text
 
 
@@ -30,7 +31,7 @@ def datasets(
         return
     if format is Format.csv:
         both = [query_sets.assign(kind="query set"), word_sets.assign(kind="dataset")]
-        print(pd.concat(both, ignore_index=True).to_csv(index=False, lineterminator="\n"), end="")
+        print(as_csv(pd.concat(both, ignore_index=True)), end="")
         return
     print("Query sets, for 'wefe measure --queries NAME' and load_query_set(NAME)\n")
     print(as_text(query_sets[["name", "what", "queries", "queries_offline", "source"]]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wefe._visible import visible
+from wefe._visible import as_csv, visible
 from wefe.cli._output import as_json, as_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def diff(
 def _as_csv(frame: pd.DataFrame) -> str:
     """Return the table with names in quotes: a line of a job must not begin with an order."""
     frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
-    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _print(found: StudyDiff) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from wefe._checks import check_share
-from wefe._visible import HIDDEN, visible
+from wefe._visible import HIDDEN, as_csv, visible
 from wefe.cli._measure import is_there, open_model, short, split_name
 from wefe.cli._options import Lowercase, Offline, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_text
@@ -165,8 +165,9 @@ def explore(
         Format,
         typer.Option(
             help="csv has the neighbours of words, else the words of --words, the analogies, the "
-            "words of --statistic or the extreme words; json has everything. Both keep words as "
-            "they are: a spreadsheet may take one that begins with '=' or '@' for a formula."
+            "words of --statistic or the extreme words; json has everything. Only json keeps all "
+            "texts as they are: csv has an apostrophe before one that a spreadsheet would take for "
+            "a formula, as it begins with =, +, - or @."
         ),
     ] = Format.table,
     lowercase: Lowercase = True,
@@ -236,7 +237,7 @@ def explore(
         preprocessors=preprocessors,
     )
     if format is Format.csv:
-        print(_as_table(found, lists).to_csv(index=False, lineterminator="\n"), end="")
+        print(as_csv(_as_table(found, lists)), end="")
     elif format is Format.json:
         _print_json(found, lists)
     else:
@@ -651,7 +652,7 @@ def _visible_word_page(page: WordPage) -> WordPage:
         model_name=visible(page.model_name),
         directions=_visible_directions(page.directions),
         projection=page.projection.rename(index=visible),
-        neighbor_shares=page.neighbor_shares.rename(index=visible),
+        label_shares=page.label_shares.rename(index=visible),
         indirect_bias=page.indirect_bias.rename(index=visible),
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wefe._checks import check_choice
+from wefe._visible import as_csv
 from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_json, as_text, number_text
 
@@ -35,7 +36,7 @@ _METHODS = {
     "approximate": "random splits",
 }
 _SHOWN = ["query", "model", "score", "interval", "p_value", "words_used", "words_lost"]
-_SHOWN += ["nan_reason", "interval_nan_reason"]
+_SHOWN += ["note", "nan_reason", "interval_nan_reason"]
 
 
 class Side(StrEnum):
@@ -287,7 +288,7 @@ def measure(
                 of_words.append(own_words.assign(queries=asked.name))
     tidy = pd.concat(rows, ignore_index=True)
     if format is Format.csv:
-        print(tidy.to_csv(index=False, lineterminator="\n"), end="")
+        print(as_csv(tidy), end="")
     elif format is Format.json:
         tables = {"results": tidy}
         if len(models) > 1:
@@ -311,10 +312,15 @@ def _print_tables(
 ) -> None:
     import pandas as pd
 
+    from wefe.results import OPPOSITE
+
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
     shown["interval"] = [
         None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
         for low, high in zip(tidy["score_lower"], tidy["score_upper"], strict=True)
+    ]
+    shown["note"] = [
+        OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
     ]
     # The models of one query stand together; groups keep the order in which they were asked.
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):

@@ -12,6 +12,7 @@ import typer
 
 from wefe._checks import check_choice
 from wefe._files import atomic_file
+from wefe._visible import as_csv
 from wefe.cli._measure import (
     Pooling,
     _check_metrics,
@@ -319,4 +320,4 @@ def _report(study: SilhouetteStudy, folder: Path) -> None:
 
 def _write_table(table: pd.DataFrame, path: Path) -> None:
     with atomic_file(path) as file:
-        file.write(table.to_csv(index=False, lineterminator="\n").encode())
+        file.write(as_csv(table).encode())

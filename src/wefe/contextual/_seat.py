@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -18,7 +19,12 @@ from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._permutation import permutation_test
-from wefe.metrics._weat import _ALTERNATIVES, _effect_size, _log_if_not_as_asked
+from wefe.metrics._weat import (
+    _ALTERNATIVES,
+    _effect_size,
+    _log_if_not_as_asked,
+    _warn_if_opposite,
+)
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -148,6 +154,7 @@ class SEAT(BaseMetric):
             (NaN unless asked for). `details` has 'associations' (for each target word, its mean
             over its sentences), 'word_effect_size' (the effect size of these), 'templates' and
             'n_sentences' (of each set), 'permutation_test' (if asked for) and 'nan_reasons'.
+            `warnings` are those of :meth:`wefe.metrics.WEAT.run_query`.
 
         Raises
         ------
@@ -244,16 +251,18 @@ class SEAT(BaseMetric):
             ),
         }
         p_value = math.nan
+        warnings: tuple[str, ...] = ()
         if calculate_p_value:
-            test = permutation_test(
+            run_test = partial(
+                permutation_test,
                 *(means if permute == "words" else (s_x.ravel(), s_y.ravel())),
-                alternative=alternative,
                 method=p_value_method,
                 n_iterations=p_value_iterations,
                 random_state=random_state,
             )
-            details["permutation_test"] = test
+            details["permutation_test"] = test = run_test(alternative=alternative)
             p_value = test.p_value
+            warnings = _warn_if_opposite(test, run_test)
             _log_if_not_as_asked(test, p_value_method)
         undefined = None
         if math.isnan(effect_size):
@@ -268,6 +277,7 @@ class SEAT(BaseMetric):
             },
             undefined if return_effect_size else None,
             details,
+            warnings,
         )
 
 

@@ -7,6 +7,7 @@ layout, so a copy of one machine's cache can be the ``WEFE_DATA_DIR`` of another
 """
 
 import hashlib
+import io
 import logging
 import math
 import os
@@ -205,10 +206,34 @@ def _cache_dir() -> Path:
     return Path(pooch.os_cache("wefe"))
 
 
-def _downloader() -> Any:
+class _TooLongError(Exception):
+    """More bytes came than were declared; no ValueError, after which pooch would try again."""
+
+
+class _BoundedFile(io.FileIO):
+    """A file for writing of at most `size` bytes."""
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(path, "wb")
+        self._size = size
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > self._size:
+            raise _TooLongError
+        return super().write(data)
+
+
+def _downloader(size: int) -> Any:
+    """Return what downloads a file, and stops as soon as it is longer than `size` bytes."""
     import pooch
 
-    return pooch.HTTPDownloader(timeout=TIMEOUT_S)
+    download = pooch.HTTPDownloader(timeout=TIMEOUT_S)
+
+    def download_at_most(url: str, path: str, store: Any) -> None:
+        with _BoundedFile(path, size) as file:
+            download(url, file, store)
+
+    return download_at_most
 
 
 def _download(name: str) -> Path:
@@ -245,11 +270,13 @@ def _download(name: str) -> Path:
     if time.monotonic() - since < MEMORY_S:
         raise not_to_be_had(kind, "could not be reached")
     try:
-        return Path(store.fetch(name, downloader=_downloader()))
-    except ValueError as error:
+        return Path(store.fetch(name, downloader=_downloader(file.size)))
+    except (ValueError, _TooLongError) as error:
+        more = "more" if isinstance(error, _TooLongError) else "others"
         raise ValueError(
-            f"{file.url} no longer holds the published {name}: sha256 {file.sha256} was expected. "
-            f"Nothing was kept. The address may have moved on; {remedy}."
+            f"{file.url} no longer holds the published {name}: {file.size:,} bytes with sha256 "
+            f"{file.sha256} were expected, {more} came. Nothing was kept. The address may have "
+            f"moved on; {remedy}."
         ) from error
     except (NotADirectoryError, PermissionError, FileExistsError) as error:
         raise OSError(

@@ -276,6 +276,11 @@ class _File:
     ) -> None:
         if not isinstance(source, str | os.PathLike | WordEmbeddingModel):
             raise TypeError(f"source must be a file or a WordEmbeddingModel; got {found(source)}.")
+        if not isinstance(source, WordEmbeddingModel) and Path(source).is_fifo():
+            raise ValueError(
+                f"{source} is a pipe, which can be read only once; debiasing reads its source "
+                "several times. Write it to a file first; a packed one need not be unpacked."
+            )
         if isinstance(source, str) and source == "demo":
             from wefe.models._packaged import load_test_model
 

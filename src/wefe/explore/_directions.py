@@ -17,10 +17,12 @@ from wefe.embeddings import UnusableVectorError, definitional_vectors
 from wefe.explore._lookup import look_up
 from wefe.metrics._direction import (
     RANK_TOLERANCE,
+    ROUNDING,
     bias_subspace,
     group_directions,
 )
 from wefe.metrics._geometry import Vectors
+from wefe.models._keyed_vectors import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
@@ -28,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 # With less of the variance, other directions together hold more of it.
 LEAST_EXPLAINED = 0.5
+# A word leans to a group if this share of the frequent words has less direct bias.
+CLEAR = 0.75
+NO_CLEAR_DIRECTION = "no clear direction"
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,3 +315,29 @@ def as_criterion(criterion: Any) -> Criterion:
         "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
         f"tuples of words; got {found(criterion)}."
     )
+
+
+def leanings(
+    cosines: FloatArray, frequent: FloatArray, directions: BiasDirections
+) -> list[str | None]:
+    """Return the group that each word leans to, or 'no clear direction'; None where it is unknown.
+
+    Parameters
+    ----------
+    cosines : ndarray of shape (n_words, n_groups)
+        Cosines of the words with the direction of each group; NaN where they are unknown.
+    frequent : ndarray of shape (n_frequent_words, n_groups)
+        Those of frequent words: only what lies farther than most of them leans to a group.
+    directions : BiasDirections
+        The directions.
+    """
+    # The directions span the subspace, so the cosines give the coordinates in it.
+    to_subspace = np.linalg.pinv(directions.subspace @ directions.towards.T)
+    strength, usual = (np.linalg.norm(part @ to_subspace, axis=1) for part in (cosines, frequent))
+    least = ROUNDING
+    if len(usual):
+        least = max(least, np.quantile(usual, CLEAR, method="inverted_cdf"))
+    place = np.where(strength > least, cosines.argmax(axis=1), len(directions.groups))
+    place[np.isnan(strength)] = -1
+    labels = (*directions.groups, NO_CLEAR_DIRECTION, None)
+    return [labels[each] for each in place]

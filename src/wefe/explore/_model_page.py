@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import (
+    NO_CLEAR_DIRECTION,
+    BiasDirections,
+    CriterionLike,
+    bias_directions,
+    leanings,
+)
 from wefe.explore._lookup import look_up
 from wefe.explore._projections import (
     FREQUENT,
@@ -48,7 +54,8 @@ class ModelPage:
         `mean_abs` (of one direction the direct bias) and quantiles of the projections. The set
         'vocabulary' is of frequent words.
     extremes : pandas.DataFrame
-        The words that lie farthest towards each group, see :func:`extreme_words`.
+        The words that lie farthest towards each group, see :func:`extreme_words`; words that have
+        no clear direction, as :class:`WordPage` has it, are left out.
     projections : pandas.DataFrame
         All projections, see :func:`project`.
     n_lost : int
@@ -141,12 +148,13 @@ class ModelPage:
             "",
             self.distribution.round(3).to_string(index=False),
         ]
-        for group, part in self.extremes.groupby("group", sort=False):
+        for group in directions.groups:
+            part = self.extremes[self.extremes["group"] == group]
             words = ", ".join(
                 f"{word} {value:.2f}"
                 for word, value in zip(part["word"], part["projection"], strict=True)
             )
-            lines += ["", f"farthest towards {group}: {words}"]
+            lines += ["", f"farthest towards {group}: {words or 'none has a clear direction'}"]
         if directions.caveat():
             lines += ["", f"beware: {directions.caveat()}"]
         return "\n".join(lines)
@@ -208,11 +216,14 @@ def model_page(
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     rows, _ = plain_rows(model, among)
     cosines = vocabulary_cosines(model, directions.towards, among)[rows]
-    parts = [
-        projections_frame(
-            model.name, VOCABULARY, bare_words(model, words_at(model, rows)), cosines, directions
-        )
-    ]
+    frequent = bare_words(model, words_at(model, rows))
+    parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
+    extremes = extreme_words(
+        model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors
+    )
+    known = cosines[np.isfinite(cosines).all(axis=1)]
+    labels = dict(zip(frequent, leanings(cosines, known, directions), strict=True))
+    extremes = extremes[extremes["word"].map(labels) != NO_CLEAR_DIRECTION]
     n_lost = 0
     if words is None:
         words, n_lost = _stereotypes(model, directions, preprocessors)
@@ -230,9 +241,7 @@ def model_page(
         model.name,
         directions,
         distribution_of(projections),
-        extreme_words(
-            model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors
-        ),
+        extremes.reset_index(drop=True),
         projections,
         n_lost,
     )

@@ -12,7 +12,14 @@ import numpy as np
 
 from wefe._checks import check_choice, check_positive_int
 from wefe.debias._base import check_words
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import (
+    CLEAR,
+    NO_CLEAR_DIRECTION,
+    BiasDirections,
+    CriterionLike,
+    bias_directions,
+    leanings,
+)
 from wefe.explore._lookup import form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
 from wefe.explore._projections import FREQUENT, bare_words, plain, records
@@ -36,9 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A word hardly leans if that many frequent words have no less of the bias.
-_HARDLY = 0.75
-
 
 @dataclass(frozen=True, eq=False)
 class WordPage:
@@ -60,17 +64,20 @@ class WordPage:
         Share of frequent words with a smaller direct bias, in [0, 1]; NaN if nothing but rounding
         of the word lies in the subspace.
     neighbors : pandas.DataFrame
-        Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, the group whose
-        direction it is nearest to, and `projection`, the cosine with that of the first group (of
-        more than two groups: the largest one); `indirect_bias`, the share of the similarity that
-        disappears without the bias directions; and `biased`, whether that is above `theta`.
+        Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, as that of the page;
+        `projection`, the cosine with the direction of the first group (of more than two groups: the
+        largest one); `indirect_bias`, the share of the similarity that disappears without the bias
+        directions; and `biased`, whether that is above `theta`.
     proximity_bias : float
         Share of the neighbours that are biased, in [0, 1].
     neighbor_shares : pandas.Series
-        Share of the neighbours that lean to each group.
+        Share of the neighbours that are nearest to each group, however near they are to none.
     vocabulary_shares : pandas.Series
-        Share of frequent words that lean to each group, in the original model, as that of the
-        neighbours is: what to expect of neighbours by chance.
+        That share of frequent words, in the original model, as that of the neighbours is: what to
+        expect of neighbours by chance.
+    label_shares : pandas.DataFrame
+        Share of the `neighbors`, and of those frequent words (`vocabulary`), that lean to each
+        group, and, in the last row, that have no clear direction.
     indirect_bias : pandas.Series
         With each of the words asked about; NaN where it is undefined. Words that the model lacks
         are not in it.
@@ -96,10 +103,14 @@ class WordPage:
     >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
     ('female', 0.32, 0.99)
 
-    19 of its 20 nearest neighbours lean to the same group, as half of the frequent words do:
+    12 of its 20 nearest neighbours lean to the same group, none to the other one; 8 lie as near to
+    0 as three quarters of the frequent words do:
 
-    >>> page.neighbor_shares.to_dict(), page.vocabulary_shares.round(1).to_dict()
-    ({'female': 0.95, 'male': 0.05}, {'female': 0.5, 'male': 0.5})
+    >>> page.label_shares.round(2)
+                        neighbors  vocabulary
+    female                    0.6        0.12
+    male                      0.0        0.13
+    no clear direction        0.4        0.75
     >>> page.neighbors.query("biased")["neighbor"].head(3).tolist()
     ['midwife', 'housewife', 'mary']
     """
@@ -114,6 +125,7 @@ class WordPage:
     proximity_bias: float
     neighbor_shares: pd.Series[float] = field(repr=False)
     vocabulary_shares: pd.Series[float] = field(repr=False)
+    label_shares: pd.DataFrame = field(repr=False)
     indirect_bias: pd.Series[float] = field(repr=False)
     map: pd.DataFrame = field(repr=False)
     map_method: str = field(repr=False)
@@ -121,9 +133,12 @@ class WordPage:
     nan_reason: str | None = field(repr=False, default=None)
 
     @property
-    def leans_to(self) -> str | None:
-        """The group whose direction the word is nearest to; None if it is orthogonal to all."""
-        return str(self.projection.idxmax()) if self.projection.max() > ROUNDING else None
+    def leans_to(self) -> str:
+        """The group whose direction the word is nearest to, or 'no clear direction'.
+
+        It leans to a group if three quarters of the frequent words have less direct bias.
+        """
+        return _leaning(self.projection, self.percentile)
 
     def plot(self) -> Figure:
         """Plot the map of the neighbourhood.
@@ -182,6 +197,7 @@ class WordPage:
             "proximity_bias": plain(self.proximity_bias),
             "neighbor_shares": plain(self.neighbor_shares),
             "vocabulary_shares": plain(self.vocabulary_shares),
+            "label_shares": {of: plain(shares) for of, shares in self.label_shares.items()},
             "indirect_bias": plain(self.indirect_bias),
             "neighbors": records(self.neighbors),
             "map_method": self.map_method,
@@ -190,15 +206,17 @@ class WordPage:
 
     def __str__(self) -> str:
         groups = ", ".join(f"{group} {value:+.3f}" for group, value in self.projection.items())
-        shares = ", ".join(f"{group} {share:.0%}" for group, share in self.neighbor_shares.items())
-        usual = ", ".join(f"{share:.0%}" for share in self.vocabulary_shares)
+        shares, usual = (
+            ", ".join(f"{label} {share:.0%}" for label, share in self.label_shares[of].items())
+            for of in ("neighbors", "vocabulary")
+        )
         reach = ", ".join(f"{value:.3f}" for value in self.directions.reach)
         lines = [
             f"{self.word} in {self.model_name}: {self.leaning}",
             f"  projection      {groups} (cosine; words of the groups: {reach})",
             f"  direct bias     {self.direct_bias:.3f}, {self._compared()}",
-            f"  neighbours      {shares} of the {len(self.neighbors)} nearest ({usual} of frequent "
-            "words)",
+            f"  neighbours      {shares} of the {len(self.neighbors)} nearest",
+            f"  frequent words  {usual}",
             f"  proximity bias  {self.proximity_bias:.2f} (share of them with an indirect bias "
             f"above {self.theta:g})",
         ]
@@ -213,11 +231,9 @@ class WordPage:
 
     @property
     def leaning(self) -> str:
-        """Where the word leans to, in words; hardly, if a quarter of frequent words lean as far."""
-        if self.leans_to is None:
-            return "leans to no group"
-        hardly = self.percentile < _HARDLY
-        return f"{'hardly leans' if hardly else 'leans'} to {self.leans_to}"
+        """Where the word leans to, in words."""
+        label = self.leans_to
+        return label if label == NO_CLEAR_DIRECTION else f"leans to {label}"
 
     def _compared(self) -> str:
         if math.isnan(self.percentile):
@@ -293,7 +309,8 @@ def word_page(
     nurse in minilm-words: leans to female
       projection      female +0.320, male -0.320 (cosine; words of the groups: 0.426, 0.313)
       direct bias     0.320, that of 99% of frequent words is smaller
-      neighbours      female 95%, male 5% of the 20 nearest (50%, 50% of frequent words)
+      neighbours      female 60%, male 0%, no clear direction 40% of the 20 nearest
+      frequent words  female 12%, male 13%, no clear direction 75%
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
       indirect bias   midwife +0.099, doctor -0.062
     >>> page.neighbors[["neighbor", "cosine", "leans_to", "indirect_bias"]].head(3).round(3)
@@ -321,22 +338,27 @@ def word_page(
     vector = model.get_vectors([form])
     cosines = directions.cosines(vector)[0]
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
-    shares = neighbor_group_shares(around.along)[0]
     smaller = math.nan if strength <= ROUNDING else _share_below(model, directions, strength)
-    usual = _shares_of_frequent_words(before, directions)
+    usual = _frequent(before, directions.towards)
+    labels = leanings(around.along[0], usual, directions)
+    projection = _series(cosines, directions.groups)
     return WordPage(
         word=bare_words(model, [form])[0],
         model_name=model.name,
         directions=directions,
-        projection=_series(cosines, directions.groups),
+        projection=projection,
         direct_bias=strength,
         percentile=smaller,
-        neighbors=_neighbors(model, around, directions, theta),
+        neighbors=_neighbors(model, around, directions, theta, labels),
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
-        neighbor_shares=_series(shares, directions.groups),
-        vocabulary_shares=_series(usual, directions.groups),
+        neighbor_shares=_series(neighbor_group_shares(around.along)[0], directions.groups),
+        vocabulary_shares=_series(neighbor_group_shares(usual[None])[0], directions.groups),
+        label_shares=_label_shares(labels, leanings(usual, usual, directions), directions.groups),
         indirect_bias=_indirect(before, form, others, directions, preprocessors),
-        map=_map(model, form, around, directions, map_method, random_state),
+        map=_map(
+            *(model, form, around, directions, map_method, random_state),
+            [_leaning(projection, smaller), *labels],
+        ),
         map_method=map_method,
         theta=theta,
         nan_reason=_why_missing(before, form, around),
@@ -360,16 +382,29 @@ def _why_missing(before: WordEmbeddingModel, form: str, around: Neighborhoods) -
     return f"{before.name} has {known} of the {around.k} neighbours{few}"
 
 
+def _label_shares(
+    of_neighbors: Sequence[str | None], of_frequent: Sequence[str | None], groups: Sequence[str]
+) -> pd.DataFrame:
+    """Return the share of each label; NaN if those of most words are unknown."""
+    import pandas as pd
+
+    names = [*groups, NO_CLEAR_DIRECTION]
+    shares = {}
+    for column, labels in (("neighbors", of_neighbors), ("vocabulary", of_frequent)):
+        known = [label for label in labels if label is not None]
+        is_enough = 2 * len(known) >= len(labels)
+        shares[column] = [known.count(x) / len(known) if is_enough else math.nan for x in names]
+    return pd.DataFrame(shares, index=names)
+
+
+def _leaning(projection: pd.Series[float], percentile: float) -> str:
+    return str(projection.idxmax()) if percentile >= CLEAR else NO_CLEAR_DIRECTION
+
+
 def _share_below(model: WordEmbeddingModel, directions: BiasDirections, strength: float) -> float:
     """Return the share of frequent words of which less lies in the bias subspace."""
     lengths = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
     return float((lengths < strength).mean())
-
-
-def _shares_of_frequent_words(model: WordEmbeddingModel, directions: BiasDirections) -> Vectors:
-    """Return the share of frequent words that lean to each group."""
-    towards = _frequent(model, directions.towards)
-    return np.asarray(neighbor_group_shares(towards[None])[0])
 
 
 def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
@@ -382,7 +417,11 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
 
 
 def _neighbors(
-    model: WordEmbeddingModel, around: Neighborhoods, directions: BiasDirections, theta: float
+    model: WordEmbeddingModel,
+    around: Neighborhoods,
+    directions: BiasDirections,
+    theta: float,
+    labels: Sequence[str | None],
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -392,7 +431,7 @@ def _neighbors(
             "rank": np.arange(1, len(beta) + 1),
             "neighbor": bare_words(model, words_at(model, around.rows[0])),
             "cosine": around.cosines[0],
-            "leans_to": _leaning(along, directions.groups),
+            "leans_to": labels,
             "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
             "indirect_bias": beta,
             "biased": beta > theta,
@@ -426,6 +465,7 @@ def _map(
     directions: BiasDirections,
     method: str,
     random_state: int | None,
+    labels: Sequence[str | None],
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -445,15 +485,5 @@ def _map(
         }
     )
     if not directions.is_binary:
-        table["group"] = _leaning(along, directions.groups)
+        table["group"] = labels
     return table
-
-
-def _leaning(along: Vectors, groups: Sequence[str]) -> list[str | None]:
-    """Return the group with the largest cosine, per word; None if none is above 0, or unknown."""
-    # Of words that the original model lacks nothing is known.
-    known = np.where(np.isfinite(along), along, -np.inf)
-    return [
-        groups[place] if largest > ROUNDING else None
-        for place, largest in zip(known.argmax(axis=1), known.max(axis=1), strict=True)
-    ]

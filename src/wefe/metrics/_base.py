@@ -116,6 +116,8 @@ class Measurement:
         Why 'result' is NaN; None if it is a number. Without a reason a NaN gets a general one.
     details : dict
         What goes on the `details` attribute of the result.
+    warnings : tuple of str
+        What goes on its `warnings` attribute.
 
     See Also
     --------
@@ -148,6 +150,7 @@ class Measurement:
     values: Mapping[str, Any]
     nan_reason: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class BaseMetric:
@@ -360,6 +363,7 @@ class BaseMetric:
             self.scale(query, **params).label,
             reason,
             measured.details,
+            measured.warnings,
         )
 
     def _compute_cases(

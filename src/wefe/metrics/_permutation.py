@@ -90,9 +90,9 @@ def permutation_test(
 ) -> PermutationTest:
     """Test whether two sets of words differ in their associations more than random splits do.
 
-    The words of both sets are pooled and split again into sets of the original sizes; S_i is the
-    sum over the first set minus the sum over the second, S its observed value. The p-value is the
-    share of splits with S_i >= S (``"greater"``), S_i <= S (``"less"``) or abs(S_i) >= abs(S)
+    The words of both sets are pooled and split again into sets of the original sizes; D_i is the
+    mean over the first set minus the mean over the second, D its observed value. The p-value is the
+    share of splits with D_i >= D (``"greater"``), D_i <= D (``"less"``) or abs(D_i) >= abs(D)
     (``"two-sided"``). The observed split is one of them, so that p is never 0.
 
     Parameters
@@ -137,7 +137,11 @@ def permutation_test(
 
     Notes
     -----
-    Statistics tie with S when they differ from it by at most 1e-12 max(1, abs(S)), or by the
+    One-sided tests of D and of S, the difference of sums, are the same. A two-sided test of S would
+    not be one of the difference between the sets if their sizes differ: random splits have a mean S
+    of (n_x - n_y) times the mean association, and a mean D of 0.
+
+    Splits tie with the observed one when their S differ by at most 1e-12 max(1, abs(S)), or by the
     rounding error of a sum of that many values of that size where this is larger. So that the order
     of additions cannot matter, values are first converted to integers, in units of their common
     step (0.01 where all have two decimals) or else of about 1e-16 of the largest one.
@@ -146,8 +150,8 @@ def permutation_test(
     listed.
 
     Published implementations differ: a strict ``>`` lets p become 0, drawing words with replacement
-    is a bootstrap and no permutation, and comparing abs(S_i) with the signed S makes a two-sided
-    test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how splits are
+    is a bootstrap and no permutation, and comparing an absolute value with a signed one makes a
+    two-sided test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how splits are
     counted that are too many to be listed.
 
     References
@@ -177,17 +181,19 @@ def permutation_test(
         raise ValueError("relative_gap must be below 1; use for example 0.01.")
 
     statistic = math.fsum(x) - math.fsum(y)
-    # P(S_i <= S) for (x, y) is P(S_i >= S) for (y, x). A two-sided test may as well start from
-    # S >= 0; then the order of the sets cannot matter.
-    if alternative == "less" or (alternative == "two-sided" and statistic < 0):
+    # P(D_i <= D) for (x, y) is P(D_i >= D) for (y, x). A two-sided test may as well start from
+    # D >= 0; then the order of the sets cannot matter.
+    difference = math.fsum(x) / len(x) - math.fsum(y) / len(y)
+    if alternative == "less" or (alternative == "two-sided" and difference < 0):
         x, y = y, x
     values, tolerance = _as_integers(np.concatenate([x, y]), statistic)
-    total, observed = int(values.sum()), int(values[: len(x)].sum())
-    # In units of `values`, S_i = 2 V_i - total, where V_i is the sum over the first set.
-    extreme = 2 * observed - total - tolerance
+    # Let V_i be the sum over the first set: S_i = 2 V_i - total, and D_i is proportional to the
+    # distance of V_i from its mean over all splits, n_x total / n.
+    observed = int(values[: len(x)].sum()) - tolerance // 2
     # Splits with V_i >= high or V_i <= low are at least as extreme as the observed one.
-    high = -((-extreme - total) // 2)
-    low = (total - extreme) // 2 if alternative == "two-sided" else None
+    high, low = observed, None
+    if alternative == "two-sided":
+        low = 2 * len(x) * int(values.sum()) // len(values) - observed
 
     p_value: float
     bounds: tuple[float, float]

@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 # liblinear, as documented: it penalises the intercept, so lbfgs gives other digits.
 _DEFAULT_PARAMS = {"solver": "liblinear", "max_iter": 10_000}
 _TEST_SHARE = 0.2
+_ONE_HOLDOUT = (
+    "one random hold-out: with other seeds this score varies; use n_iterations=100 or holdout=False"
+)
 
 
 def rnsb(negative_probabilities: npt.ArrayLike) -> float:
@@ -248,7 +251,8 @@ class RNSB(BaseMetric):
             probabilities. `details` has 'words' (set and word), 'probabilities' (iteration x
             word), 'scores', 'train_accuracy' and 'test_accuracy' (one per iteration, in [0, 1]; of
             the words held out NaN without a hold-out). 'rnsb' is NaN if too few words are left for
-            a hold-out (2 per attribute set, 6 in all).
+            a hold-out (2 per attribute set, 6 in all). `warnings` says if the score depends on one
+            random hold-out.
 
         Raises
         ------
@@ -367,6 +371,7 @@ class RNSB(BaseMetric):
                 "train_accuracy": train_accuracy,
                 "test_accuracy": test_accuracy,
             },
+            (_ONE_HOLDOUT,) if holdout and n_iterations == 1 else (),
         )
 
     def _compute_cases(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -16,11 +17,16 @@ from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._geometry import Vectors, unit
 from wefe.metrics._permutation import PermutationTest, permutation_test
 from wefe.metrics._registry import register
-from wefe.metrics._weat import _ALTERNATIVES, _TOO_LITTLE_LEFT, _log_if_not_as_asked
+from wefe.metrics._weat import (
+    _ALTERNATIVES,
+    _TOO_LITTLE_LEFT,
+    _is_opposite,
+    _log_if_not_as_asked,
+)
 from wefe.metrics._word_counts import WordCounts, n_cases_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
+from wefe.results import OPPOSITE, MetricResult
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +219,8 @@ class SCWEAT(BaseMetric):
             effect size of a word is; `details['nan_reasons']` then says why, word by word.
             `details['associations']` has the numerators s(w, A, B), and
             `details['permutation_tests']` the tests (if asked for): word ->
-            :class:`PermutationTest`.
+            :class:`PermutationTest`. `warnings` names words that are strong in the opposite
+            direction of a one-sided test, as in :meth:`WEAT.run_query`.
 
         Raises
         ------
@@ -292,23 +299,30 @@ class SCWEAT(BaseMetric):
             "associations": dict(zip(part.words, associations.tolist(), strict=True))
         }
         tests: dict[str, PermutationTest] = {}
+        opposite: list[str] = []
         if calculate_p_value:
             seed = as_seed(random_state)
-            # Without their common level, the sum that is tested is a multiple of the difference of
-            # means; of sets of unequal sizes a two-sided test would see that level, too.
-            level = np.concatenate([cos_a, cos_b], axis=1).mean(axis=1, keepdims=True)
-            for word, x, y in zip(part.words, cos_a - level, cos_b - level, strict=True):
-                tests[word] = permutation_test(
+            for word, x, y in zip(part.words, cos_a, cos_b, strict=True):
+                run_test = partial(
+                    permutation_test,
                     x,
                     y,
-                    alternative=alternative,
                     method=p_value_method,
                     n_iterations=p_value_iterations,
                     random_state=seed,
                 )
+                tests[word] = run_test(alternative=alternative)
+                if _is_opposite(tests[word], run_test):
+                    opposite.append(word)
             details["permutation_tests"] = tests
             for test in tests.values():
                 _log_if_not_as_asked(test, p_value_method)
+        warnings: tuple[str, ...] = ()
+        if opposite:
+            warnings = (
+                f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
+                "p_value_test_type='two-sided'",
+            )
         undefined = [
             word for word, value in zip(part.words, effect_sizes, strict=True) if np.isnan(value)
         ]
@@ -329,6 +343,7 @@ class SCWEAT(BaseMetric):
             },
             reason,
             details,
+            warnings,
         )
 
     def _compute_cases(

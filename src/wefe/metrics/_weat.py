@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -19,7 +20,7 @@ from wefe.metrics._registry import register
 from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
+from wefe.results import OPPOSITE, MetricResult
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,9 @@ _ALTERNATIVES: dict[str, Literal["less", "greater", "two-sided"]] = {
 _TOO_LITTLE_LEFT = 1e-6
 
 _P_VALUE_DEFAULTS = ("approximate", "right-sided")
+
+# Of each one-sided test where the two-sided one has 0.05.
+_TAIL = 0.025
 
 
 def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -225,7 +229,9 @@ class WEAT(BaseMetric):
             NaN unless asked for).
             `details['associations']` has s(w, A, B) for every target word,
             `details['permutation_test']` the test (if asked for), a :class:`PermutationTest`, and
-            `details['nan_reasons']` says why the effect size is undefined (if it is).
+            `details['nan_reasons']` says why the effect size is undefined (if it is). `warnings`
+            says if a one-sided test misses a strong effect in the opposite direction: the other
+            one-sided p-value is at most 0.025.
 
         Raises
         ------
@@ -311,17 +317,19 @@ class WEAT(BaseMetric):
             }
         }
         p_value = math.nan
+        warnings: tuple[str, ...] = ()
         if calculate_p_value:
-            test = permutation_test(
+            run_test = partial(
+                permutation_test,
                 s_x,
                 s_y,
-                alternative=alternative,
                 method=p_value_method,
                 n_iterations=p_value_iterations,
                 random_state=random_state,
             )
-            details["permutation_test"] = test
+            details["permutation_test"] = test = run_test(alternative=alternative)
             p_value = test.p_value
+            warnings = _warn_if_opposite(test, run_test)
             _log_if_not_as_asked(test, p_value_method)
             if p_value_verbose:
                 logger.info("%s", test)
@@ -338,6 +346,7 @@ class WEAT(BaseMetric):
             },
             undefined if return_effect_size else None,
             details,
+            warnings,
         )
 
     def _compute_cases(
@@ -370,6 +379,23 @@ class WEAT(BaseMetric):
         for case in np.flatnonzero(~(variance > noise)):
             scores[case] = self._compute_case(targets, attributes, counts, int(case), **params)
         return np.asarray(scores)
+
+
+def _is_opposite(test: PermutationTest, run_test: Callable[..., PermutationTest]) -> bool:
+    """Tell whether a one-sided test misses an effect that is significant on the other side."""
+    if test.alternative == "two-sided" or test.p_value < 1 - _TAIL:
+        return False
+    # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
+    other = run_test(alternative="less" if test.alternative == "greater" else "greater")
+    return other.p_value <= _TAIL
+
+
+def _warn_if_opposite(
+    test: PermutationTest, run_test: Callable[..., PermutationTest]
+) -> tuple[str, ...]:
+    if not _is_opposite(test, run_test):
+        return ()
+    return (f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'",)
 
 
 def _log_if_not_as_asked(test: PermutationTest, asked: str) -> None:

@@ -76,7 +76,7 @@ def load(
     Parameters
     ----------
     source : path, str or object
-        A file, told by its content and not by its name:
+        A file, told by its content and not by its name (a named pipe is copied to one first):
 
         - GloVe or word2vec text (a word and its numbers per line, with or without a first line
           'n_words dim'; words may contain spaces) and word2vec binary; also packed with gzip,

@@ -7,14 +7,15 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from wefe.aggregation import DESCRIPTIONS
+from wefe.aggregation import CAUTION, DESCRIPTIONS
 
 LINE_PX = 16
 CHARACTER_PX = 7
 
 # The headings that `run_queries` and `overall_scores` give to an aggregated column.
 _HEADING = re.compile(
-    rf"(?P<what>(?P<label>[^:]+): .+) (?P<way>{'|'.join(DESCRIPTIONS.values())}|custom aggregation)"
+    r"(?P<what>(?P<label>[^:]+): .+) "
+    rf"(?P<way>({'|'.join(DESCRIPTIONS.values())}|custom aggregation)({re.escape(CAUTION)})?)"
     r" score(?P<number>( \(\d+\))?)"
 )
 

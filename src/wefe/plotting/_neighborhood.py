@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_sequence, check_share, found
+from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows
 from wefe.plotting._labels import at_most, count, escape, wrap
 from wefe.plotting._places import place_labels
@@ -52,7 +53,7 @@ def plot_neighborhood(
         A row per word, the centre included: 'word', 'x', 'y', 'cosine' (with the centre),
         'projection' (cosine with the bias direction), 'indirect_bias' (with the centre) and
         'is_center'. Of more than two groups, 'projection' is towards the one that is nearest;
-        'group', which the frame may have, names it.
+        'group', which the frame may have, names it, or is 'no clear direction'.
     word : str
         The centre.
     title : str, optional
@@ -109,9 +110,9 @@ def plot_neighborhood(
         ("x", "y", "cosine", "projection", "indirect_bias", "is_center"),
         optional=("group",),
     )
-    # Groups that are not named are those of the rows; None is the group of what leans to none.
+    # Groups that are not named are those of the rows.
     seen = frame["group"].dropna().astype(str).unique().tolist() if "group" in frame else []
-    names = names or seen
+    names = names or [name for name in seen if name != NO_CLEAR_DIRECTION]
     by_group = bool(seen) and len(names) != 2
     missing = table[["x", "y", "projection"]].isna().any(axis=1)
     lost = left_out(list(table["word"][missing]), "place or projection")
@@ -127,7 +128,7 @@ def plot_neighborhood(
             _add_points(figure, own, name, colour, symbol, theta)
         none = table[~table["group"].isin(names) & ~centre]
         if len(none):
-            _add_points(figure, none, "none of them", AWAY, "circle", theta)
+            _add_points(figure, none, NO_CLEAR_DIRECTION, AWAY, "circle", theta)
         for group, own in table[centre].groupby("group", sort=False):
             colour = styles[str(group)][0] if group in styles else AWAY
             _add_points(figure, own, "centre", colour, "star", theta)
@@ -274,7 +275,8 @@ def plot_group_shares(
     frame : DataFrame
         A row per word and group: 'word', 'group', 'share' of the word's neighbours that lean to
         the group, in [0, 1], and perhaps 'model'. What stands in parentheses in place of a word,
-        as '(frequent words)', are words to compare with, and no neighbours.
+        as '(frequent words)', are words to compare with, and no neighbours. In place of a group,
+        'no clear direction' is drawn in grey.
     title : str, optional
         Without one the figure says what is shown.
     groups : sequence of str, optional
@@ -284,8 +286,7 @@ def plot_group_shares(
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per model, with a stacked bar per word in the order of the frame, the first on
-        top. Dashed lines over the bars are the ends of equal shares.
+        A panel per model, with a stacked bar per word in the order of the frame, the first on top.
 
     Raises
     ------
@@ -331,8 +332,9 @@ def plot_group_shares(
                 + ("words" if word in others else "neighbours")
                 for word, share in zip(words, own, strict=True)
             ]
-            # At the outer ends of a bar, numbers are not below the lines.
-            anchor = {0: "start", len(names) - 1: "end"}.get(number, "middle")
+            style = bar_style(number)
+            if group == NO_CLEAR_DIRECTION:
+                style = {**style, "color": AWAY}
             figure.add_bar(
                 x=own,
                 y=words,
@@ -342,19 +344,15 @@ def plot_group_shares(
                 showlegend=position == 0,
                 text=[f"{share:.0%}" if share >= 0.08 else "" for share in own],
                 textposition="inside",
-                insidetextanchor=anchor,
+                insidetextanchor="middle",
                 textangle=0,
-                marker=bar_style(number),
+                marker=style,
                 **pointed_at(hovers),
                 **place,
             )
         for number, word in enumerate(words):
             if all(math.isnan(shares.get((model, word, group), math.nan)) for group in names):
                 write(figure, 0, number, " no value", **place)
-        for end in range(1, len(names)):
-            # Dark on light is seen on any colour, on light and dark paper.
-            for line in ({"color": "white", "width": 3}, {"color": INK, "width": 1, "dash": "4px"}):
-                figure.add_vline(end / len(names), line=line, layer="above", **place)
     rows.apply(figure, "")
     # Panels of a row share the names of the words.
     figure.update_xaxes(
@@ -367,12 +365,11 @@ def plot_group_shares(
         # The last number of a panel would run into the first one of the next.
         figure.update_xaxes(tickvals=[0.25, 0.5, 0.75])
     figure.update_layout(barmode="stack", showlegend=True, legend_title_text="Leans to")
-    notes = [f"Dashed lines: equal shares of {count(len(names), 'group')}, no bias measured."]
     n_words = len(words) - len(others)
     heading = title or f"Groups among the neighbours of {count(n_words, 'word')}"
     if title is None and len(models) == 1 and models[0]:
         heading += f", {models[0]}"
-    return dress(figure, heading, notes, panels.height, panels.title_px)
+    return dress(figure, heading, [], panels.height, panels.title_px)
 
 
 def _check_shares(table: pd.DataFrame) -> None:

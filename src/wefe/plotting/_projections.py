@@ -269,7 +269,7 @@ def plot_projections(
 
     Notes
     -----
-    Colours are those of the group that a word leans to, as in the other figures of groups. Each
+    Colours are those of the group on whose side of 0 a word lies, however near to it. Each
     histogram is scaled to its highest bar. Words without a projection are left out, and named.
 
     Examples

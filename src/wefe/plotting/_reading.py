@@ -13,6 +13,7 @@ import pandas as pd
 
 from wefe.plotting._labels import at_most, count, escape, label_of_heading, shorten, wrap
 from wefe.plotting._table import Numbers
+from wefe.results import OPPOSITE
 from wefe.running import tidy_results
 
 # Scores of a larger p-value could well be those of words sorted at random.
@@ -129,6 +130,10 @@ class Reading:
         """Return the p-value of a score, NaN if it has none."""
         return float(self.records.get((model, query), {}).get("p_value", math.nan))
 
+    def opposite(self, model: str, query: str) -> bool:
+        """Tell whether a one-sided test missed an effect that is strong on the other side."""
+        return str(self.records.get((model, query), {}).get("warnings")).startswith(OPPOSITE)
+
     def test(self) -> str:
         """Name the test behind the p-values, and its side."""
         sides = {record.get("p_value_test") for record in self.records.values()}
@@ -185,6 +190,8 @@ class Reading:
             lower, upper = (f"{record[f'p_value_{end}']:.3g}" for end in ("lower", "upper"))
             between = f" (between {lower} and {upper})" if lower != upper else ""
             lines.append(f"p = {p_value:.3g}{between}")
+            if self.opposite(model, query):
+                lines.append(OPPOSITE)
         if pd.notna(lost) and lost > 0:
             lines.append(f"{lost} of {record['words_used'] + lost} words lost")
         return "<br>".join(lines)

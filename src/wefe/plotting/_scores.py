@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from wefe._checks import check_choice
 from wefe.plotting._axes import Rows
-from wefe.plotting._labels import n_lines, wrap
+from wefe.plotting._labels import count, n_lines, wrap
 from wefe.plotting._reading import SIGNIFICANT, Reading
 from wefe.plotting._style import (
     FAINT,
@@ -25,6 +25,7 @@ from wefe.plotting._style import (
     write,
 )
 from wefe.plotting._table import check_table
+from wefe.results import OPPOSITE
 
 _SHADE = "#f1f1f1"
 _DOT = "●"
@@ -40,7 +41,8 @@ def plot_queries_results(
     Bars start at the value that means no bias, which a line marks: the longer a bar, the more bias
     was measured; a dot stands for a bar that is too short to be seen. A table without `attrs` (from
     a file, say) does not know that value; its bars start at 0. Hollow bars have p > 0.05, where the
-    metric was asked for p-values.
+    metric was asked for p-values. Full ones against the direction of a one-sided test are strong in
+    the opposite direction; a note counts them.
 
     Parameters
     ----------
@@ -91,6 +93,7 @@ def plot_queries_results(
             score,
             hover=reading.hover(model, query, j, score),
             p_value=math.nan if math.isnan(score) else p_value,
+            opposite=reading.opposite(model, query),
             no_value=f"no value{marks.get((model, query), '')}",
         )
 
@@ -151,9 +154,13 @@ def plot_queries_results(
     if dotted:
         values = " or ".join(dict.fromkeys(dotted))
         notes.append(f"{_DOT} A score of {values}, or too near to it for a bar to be seen.")
+    n_opposite = sum(cell.opposite for cell in cells.flat)
+    if n_opposite:
+        are = count(n_opposite, "full bar is", "full bars are")
+        notes.append(f"{are} {OPPOSITE}, which the {reading.test()} misses.")
     if any(cell.hollow for cell in cells.flat):
         _explain_hollow_bars(figure, f"p > {SIGNIFICANT} ({reading.test()})")
-    elif not all(math.isnan(cell.p_value) for cell in cells.flat):
+    elif not n_opposite and not all(math.isnan(cell.p_value) for cell in cells.flat):
         notes.append(f"All p-values are at most {SIGNIFICANT} ({reading.test()}).")
     legend_title = "Model" if by_query else "Query"
     figure.update_layout(barmode="group", showlegend=True, legend_title_text=legend_title)
@@ -167,11 +174,12 @@ class _Cell(NamedTuple):
     score: float
     hover: str
     p_value: float
+    opposite: bool
     no_value: str
 
     @property
     def hollow(self) -> bool:
-        return self.p_value > SIGNIFICANT
+        return self.p_value > SIGNIFICANT and not self.opposite
 
 
 def _draw(

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wefe.explore._directions import NO_CLEAR_DIRECTION
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -132,13 +134,14 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
     shares = dict(zip(rows["group"], rows["neighbor_share"], strict=True))
     largest = max(towards.values())
     # What would be shown as 0.000 leans nowhere.
-    leans_to = first["leans_to"] if largest >= NOTHING else None
+    is_something = largest >= NOTHING
+    leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
     defined = [group for group, share in shares.items() if not math.isnan(share)]
     return {
         **known,
         "leans_to": leans_to,
-        "lies": _lies(leans_to, first["percentile"], len(towards)),
-        "percentile": None if leans_to is None else first["percentile"],
+        "is_clear": leans_to != NO_CLEAR_DIRECTION,
+        "percentile": first["percentile"] if is_something else None,
         "projection": largest,
         # Of neighbours that are not known nothing is said but why.
         "missing": first["nan_reason"],
@@ -152,18 +155,3 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
         "proximity_bias": first["proximity_bias"],
         "n_neighbors": first["n_neighbors"],
     }
-
-
-def _lies(leans_to: str | None, percentile: float, n_groups: int) -> str:
-    """Say towards which group a word lies, in the words of `WordPage.leaning`.
-
-    Examples
-    --------
-    >>> _lies("female", 0.97, 2), _lies("female", 0.5, 2), _lies(None, 0.5, 2)
-    ('female', 'hardly female', 'neither')
-    """
-    from wefe.explore._word_page import _HARDLY
-
-    if leans_to is None:
-        return "neither" if n_groups == 2 else "none"
-    return f"hardly {leans_to}" if percentile < _HARDLY else leans_to

@@ -12,6 +12,7 @@ from wefe._visible import visible
 from wefe.report._findings import listed, number
 from wefe.report._paired import SIGNIFICANT
 from wefe.report._summarize import query_sets, ranked
+from wefe.results import OPPOSITE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -255,14 +256,15 @@ def _in_cell(cell: Mapping[str, Any]) -> str:
 
 
 def _is_small(cell: Mapping[str, Any]) -> bool:
-    return bool(cell.get("p_value", 1.0) < SIGNIFICANT)
+    return bool(cell.get("p_value", 1.0) < SIGNIFICANT) or "opposite" in cell
 
 
 def _star(metric: Mapping[str, Any]) -> str:
     """Say what the star in a heat map means, if there is one."""
-    cells = (cell for part in metric["parts"] for row in part["cells"] for cell in row)
+    cells = [cell for part in metric["parts"] for row in part["cells"] for cell in row]
+    also = f", or {OPPOSITE} (one-sided)" if any("opposite" in cell for cell in cells) else ""
     stars = len(metric["models"]) <= _MOST_WITH_NUMBERS and any(map(_is_small, cells))
-    return f" A star (*) marks p < {SIGNIFICANT}." if stars else ""
+    return f" A star (*) marks p < {SIGNIFICANT}{also}." if stars else ""
 
 
 def _no_bias(cell: Mapping[str, Any], metric: Mapping[str, Any]) -> float:
@@ -284,7 +286,7 @@ def _hover(cell: Mapping[str, Any], model: str, query: str, metric: Mapping[str,
         low, high = cell["interval"]
         lines.append(f"interval {low:.4g} to {high:.4g}")
     if "p_value" in cell:
-        lines.append(f"p = {cell['p_value']:.3g}")
+        lines.append(f"p = {cell['p_value']:.3g}{f', {OPPOSITE}' if 'opposite' in cell else ''}")
     if "used" in cell:
         lines.append(f"{cell['used']} words used, {cell.get('lost', 0)} lost")
     return "<br>".join(lines)

@@ -502,10 +502,18 @@ def _disagreement(summary: Mapping[str, Any]) -> Iterator[str]:
     if len(columns) < 2:
         return
     names = [overall["columns"][i]["name"] for i in columns]
-    orders = {tuple(row["ranks"][i] for row in overall["rows"]) for i in columns}
-    if len(orders) == 1:
-        every = _all(len(columns)).capitalize()
-        yield f"{every} metrics put the models in the same order ({a_name(overall['name'])})."
+    every = [
+        {row["model"]: row["ranks"][i] for row in overall["rows"] if _is_number(row["ranks"][i])}
+        for i in columns
+    ]
+    # A metric that ranks fewer than two models agrees with none.
+    ranked = [ranks for ranks in every if len(ranks) > 1]
+    if len(ranked) > 1 and all(ranks == ranked[0] for ranks in ranked):
+        n, rest = _all(len(columns)).capitalize(), ""
+        if len(ranked) < len(columns):
+            n = f"{len(ranked)} of {len(columns)}"
+            rest = "; the rest rank fewer than two"
+        yield f"{n} metrics put the models in the same order ({a_name(overall['name'])}){rest}."
     elif summary["correlations"][0]["n_models"] > 2:
         yield from _lowest_correlations(summary["correlations"][0])
     spreads = []
@@ -630,8 +638,8 @@ def _left_over(explored: Sequence[Mapping[str, Any]], model: str, base: str) -> 
                     for of in (model, base)
                 )
                 texts.append(
-                    f"of the neighbours of {a_name(each['word'])}, {_percent(after)} lean to "
-                    f"{a_name(most)} ({_percent(before)} before)"
+                    f"of the neighbours of {a_name(each['word'])}, {_percent(after)} lie "
+                    f"towards {a_name(most)} ({_percent(before)} before)"
                 )
         if texts:
             towards = f" towards {a_name(part['groups'][0])}" if len(part["groups"]) > 2 else ""
@@ -770,7 +778,7 @@ def _warnings(summary: Mapping[str, Any]) -> Iterator[str]:
     if kinds:
         total = sum(each["n"] for each in kinds)
         yield (
-            f"{count(total, 'audit warning')} of {count(len(kinds), 'kind')}. What has a warning "
+            f"{count(total, 'warning')} of {count(len(kinds), 'kind')}. What has a warning "
             "should not be taken at face value."
         )
         for each in kinds:

@@ -11,7 +11,7 @@ from wefe._checks import check_sequence, found
 from wefe._visible import visible
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, WordPage
-from wefe.explore._directions import BiasDirections
+from wefe.explore._directions import NO_CLEAR_DIRECTION, BiasDirections
 from wefe.explore._maps import METHODS
 from wefe.report._figures import Figure, _as_data, _visible
 from wefe.report._findings import count, listed
@@ -242,26 +242,26 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
     from wefe.plotting import plot_group_shares, plot_neighborhood
 
     for position, part in enumerate(_alike(pages)):
-        groups = list(part[0].directions.groups)
-        usual = {page.model_name: page.vocabulary_shares for page in part}
-        shares = [(page.model_name, page.word, page.neighbor_shares) for page in part]
+        labels = list(part[0].label_shares.index)
+        usual = {page.model_name: page.label_shares["vocabulary"] for page in part}
+        shares = [(page.model_name, page.word, page.label_shares["neighbors"]) for page in part]
         shares += [(model, "(frequent words)", share) for model, share in usual.items()]
         table = pd.DataFrame(
             [
-                (model, word, group, share)
+                (model, word, label, share)
                 for model, word, values in shares
-                for group, share in values.items()
+                for label, share in values.items()
             ],
             columns=["model", "word", "group", "share"],
         )
         yield Figure(
             f"shares-{position}",
             "Groups that the nearest neighbours lean to. Below, those that all frequent words lean "
-            "to: what is to be expected by chance. Lines: equal shares.",
-            f"Stacked bars of the shares of {listed(groups)} among the neighbours of "
+            "to: what is to be expected by chance.",
+            f"Stacked bars of the shares of {listed(labels)} among the neighbours of "
             f"{listed(list(dict.fromkeys(cut(page.word, _LONGEST) for page in part)))}. The texts "
             "and the table have the numbers.",
-            _with_legend_below(_as_data(plot_group_shares(table, groups=groups))),
+            _with_legend_below(_as_data(plot_group_shares(table, groups=labels))),
         )
     # One scale of colours, so that maps can be compared.
     largest = max((float(page.map["projection"].abs().max()) for page in pages), default=0.0)
@@ -269,8 +269,8 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
         nearest = listed([cut(word, _LONGEST) for word in page.neighbors["neighbor"].head(3)])
         word = cut(page.word, _LONGEST)
         colour = "which group a word leans to"
-        if not (page.directions.is_binary or "group" in page.map):
-            colour = "how far a word leans to its group"
+        if "group" not in page.map:
+            colour = "projection"
         yield Figure(
             f"map-{position}",
             f"The neighbourhood of {word} in {cut(page.model_name, _LONGEST)}, drawn by "
@@ -357,18 +357,17 @@ def _model(position: int, page: ModelPage) -> dict[str, Any]:
 
 def _word(position: int, page: WordPage) -> dict[str, Any]:
     own = page.to_dict()
-    towards = page.leans_to or page.directions.groups[0]
+    is_clear = page.leans_to != NO_CLEAR_DIRECTION
+    towards = page.leans_to if is_clear else page.directions.groups[0]
     return own | {
-        # 'leans to' or 'hardly leans to', as everywhere; the group is marked as a name.
-        "verb": page.leaning.removesuffix(page.leans_to or "").rstrip(),
-        "hardly": page.leaning.startswith("hardly"),
+        "is_clear": is_clear,
         "smaller": _share_smaller(page.percentile),
         "id": f"word-{position}",
         "several": not page.directions.is_binary,
         "towards": towards,
         "cosine": own["projection"][towards],
-        "share": own["neighbor_shares"][towards],
-        "usual": own["vocabulary_shares"][towards],
+        "share": own["label_shares"]["neighbors"][towards],
+        "usual": own["label_shares"]["vocabulary"][towards],
         "original": page.directions.model_name,
         "nearest": own["neighbors"][:_NEAREST],
         "map": None,

@@ -11,6 +11,7 @@ from wefe.report._explored import explored
 from wefe.report._methods import AGGREGATIONS
 from wefe.report._provenance import methods_of, provenance
 from wefe.report._words import words_by_query
+from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL
 
 if TYPE_CHECKING:
@@ -248,6 +249,7 @@ def _cell(row: Any, no_bias: float) -> dict[str, Any]:
         "no_bias_value": own if own != no_bias else None,
         "interval": [row["score_lower"], row["score_upper"]],
         "p_value": row["p_value"],
+        "opposite": True if str(row["warnings"]).startswith(OPPOSITE) else None,
         "used": row["words_used"],
         "lost": row["words_lost"],
         "outside": True if _is_outside(row) else None,

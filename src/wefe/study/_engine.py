@@ -145,23 +145,32 @@ class _Worker:
 
 def serve() -> None:
     """Run units that come through standard input, in a worker process."""
-    inward, outward = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    outward = os.fdopen(os.dup(1), "wb")
     # What libraries print must not get among the messages.
     os.dup2(2, 1)
 
+    def listen() -> None:
+        # The input ends with the caller, however it ended. Then nobody would keep results.
+        try:
+            while True:
+                inbox.put(pickle.load(sys.stdin.buffer))
+        finally:
+            os._exit(1)
+
     def missing(opened: Opened) -> set[int]:
         send(opened)
-        wanted: set[int] = pickle.load(inward)
+        wanted: set[int] = inbox.get()
         return wanted
 
     def send(message: object) -> None:
         pickle.dump(message, outward)
         outward.flush()
 
-    # Without its caller there is nobody who would keep results.
-    with suppress(EOFError, OSError, KeyboardInterrupt):
+    threading.Thread(target=listen, daemon=True).start()
+    with suppress(OSError, KeyboardInterrupt):
         while True:
-            for message in _conversation(pickle.load(inward), missing):
+            for message in _conversation(inbox.get(), missing):
                 if not isinstance(message, Opened):
                     send(message)
             send(None)

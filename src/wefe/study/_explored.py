@@ -31,9 +31,10 @@ class Explored(NamedTuple):
         A row per word that lies far towards a group: 'group', 'rank', 'word', 'projection'.
     words : DataFrame
         A row per word asked for and group: 'word', 'group', 'projection' towards it,
-        'neighbor_share' and 'vocabulary_share' (of its neighbours, and of frequent words, that lean
-        to it); and, the same for all groups, 'leans_to', 'direct_bias', 'percentile',
-        'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
+        'neighbor_share' and 'vocabulary_share' (of its neighbours, and of frequent words, that are
+        nearest to it); and, the same for all groups, 'leans_to' (a group, or 'no clear direction'),
+        'direct_bias', 'percentile', 'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are
+        missing), 'status' and so on.
         A word without a page has one row, without a group.
     neighbors : DataFrame
         A row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',

@@ -16,6 +16,7 @@ import pandas as pd
 
 from wefe._checks import check_choice
 from wefe._files import atomic_file
+from wefe._visible import as_csv
 from wefe.study._plan import OVERALL
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def export(
         It is made if it does not exist. Tables that an earlier export has written there, by its
         provenance.json, and this one does not, are removed; all other files are left alone.
     format : {'csv', 'json', 'parquet'}, default='csv'
-        'json' has a list of records a file, and null for NaN.
+        'json' has a list of records a file, and null for NaN. 'csv' has an apostrophe before a
+        text that a spreadsheet would take for a formula.
 
     Returns
     -------
@@ -198,7 +200,7 @@ def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
     # Of another shape in each table, and not always fit for JSON, as which Parquet keeps them.
     frame.attrs = {}
     if format == "csv":
-        return frame.to_csv(index=False, lineterminator="\n").encode()
+        return as_csv(frame).encode()
     if format == "json":
         return _as_json(frame.astype(object).to_dict("records"))
     texts = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]

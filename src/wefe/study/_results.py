@@ -510,7 +510,6 @@ class StudyResults:
             self.plan.metric(metric).scale,
             query_set,
             len(planned.queries),
-            [[(outcome.value or {}).get("warnings") for _, outcome in row] for row in rows],
             [self._no_bias_value(metric, task) for task, _ in rows[0]],
         )
 

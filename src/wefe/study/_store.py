@@ -69,6 +69,8 @@ class Store:
     ------
     FileNotFoundError
         If there is no such file, or no folder to make it in.
+    OSError
+        If the file cannot be written.
     ValueError
         If the file is something else than results of wefe, or of a newer version.
     """
@@ -90,6 +92,11 @@ class Store:
             if "locked" in str(error):
                 raise TimeoutError(
                     f"{path}: another run has kept the file locked for {_PATIENCE_S} seconds."
+                ) from error
+            if self._writes and isinstance(error, sqlite3.OperationalError):
+                raise OSError(
+                    f"{path}: the results file cannot be written here: {error}. Name another place "
+                    "for it."
                 ) from error
             raise ValueError(f"{path} cannot be opened as a results file: {error}.") from error
 
@@ -159,8 +166,10 @@ class Store:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 return
-            except sqlite3.OperationalError:
-                if time.monotonic() > end:
+            except sqlite3.OperationalError as error:
+                # The code tells in its last byte what went wrong, in the others where.
+                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or time.monotonic() > end:
                     raise
                 time.sleep(0.05)
 

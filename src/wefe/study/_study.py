@@ -209,6 +209,8 @@ class Study:
             If ``wefe[dask]`` or what else the study needs is not installed.
         TimeoutError
             If another run keeps the results file locked.
+        OSError
+            If the results file cannot be written.
         KeyboardInterrupt
             On Ctrl-C. What was finished is in the results file.
         """

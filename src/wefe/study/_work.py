@@ -28,7 +28,7 @@ from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import WordUse
-from wefe.running import warnings_beside
+from wefe.running import audited
 from wefe.study._fingerprint import Fingerprints, source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
@@ -251,10 +251,6 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
         )
     else:
         model = _load_vectors(unit)
-    if source_identity(entry) != unit.identity:
-        raise RuntimeError(
-            f"the files of {entry.label} changed since the study began; run it again."
-        )
     return model
 
 
@@ -300,6 +296,15 @@ class OpenedVariant:
         self.message = Opened(
             variant.label, info, {position: keys.key(task) for position, task in variant.tasks}
         )
+        self._check_files()
+
+    def _check_files(self) -> None:
+        """Raise if the files changed: vectors are read from them at any time while tasks run."""
+        entry = self.unit.entry
+        if source_identity(entry) != self.unit.identity:
+            raise RuntimeError(
+                f"the files of {entry.label} changed since the study began; run it again."
+            )
 
     def run(self, position: int) -> Done | Failed:
         """Do a task."""
@@ -311,6 +316,7 @@ class OpenedVariant:
                 value = _RUN[task.kind](self, task.identity)
             # A result that JSON cannot hold is a failure here, not of the file.
             json.dumps(value, allow_nan=False)
+            self._check_files()
         except Exception as error:
             return Failed((position,), describe(error))
         return Done((position,), value, time.perf_counter() - start)
@@ -457,11 +463,9 @@ def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
     if not metric.encodes_texts:
         model.prepare([query], check_preprocessors(params.get("preprocessors")))
     answer = answer_of(metric, query, model, params, wanted)
-    value = {name: _plain(part) for name, part in answer._asdict().items()}
-    value["warnings"] = (
-        warnings_beside(answer, metric, query, model, params) if what["audit"] else None
-    )
-    return value
+    if what["audit"]:
+        answer = audited(answer, metric, query, model, params)
+    return {name: _plain(part) for name, part in answer._asdict().items()}
 
 
 def _run_words(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:

@@ -669,6 +669,21 @@ def test_a_word_that_is_no_utf8_is_named(text):
     check(open_csv(path, LENIENT), ["she"], np.array([[1, 2]], np.float32))
 
 
+@pytest.mark.parametrize("field", [b"a" * 1_000_000, b'""' * 500_000])
+@pytest.mark.parametrize("quote", [b'"', b""])
+def test_a_word_of_a_megabyte_is_refused_in_little_memory(text, field, quote):
+    path = text(b"she,5,6\n" + quote + field + quote + b",1,2\nhe,3,4\n")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"line 2: the word has [\d,]+ bytes; expected at most"):
+        whole(open_csv(path, PLAIN))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12_000_000
+    source = open_csv(path, LENIENT)
+    check(source, ["she", "he"], np.array([[5, 6], [3, 4]], np.float32))
+    assert source.n_skipped == 1
+
+
 def test_other_text_is_no_csv(text):
     with pytest.raises(ValueError, match=r"m\.csv is no CSV"):
         open_csv(text("she 1 2\n"), PLAIN)
@@ -772,6 +787,7 @@ def test_a_changed_csv_file_gives_an_error_or_a_whole_model(tmp_path, position, 
         ("[0.1, 0.2]", None),
         ("she\t0.1 0.2\n", None),
         ("she,0.1,x\n", None),
+        ("she,0x1p3\nhe,0.2\n", None),
     ],
 )
 def test_csv_is_told_by_content(head, sep):
@@ -785,6 +801,7 @@ GLOVE_WORD = st.text(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(
     rows=st.integers(1, 40).flatmap(

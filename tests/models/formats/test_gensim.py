@@ -311,6 +311,9 @@ def test_without_gensim_the_error_says_what_to_install(together, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.utils", None)
     with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
         open_gensim(together, TRUSTED)
+    # At once with the trust that it needs, too.
+    with pytest.raises(ValueError, match=r'trust_pickle=True.*pip install "wefe\[gensim\]"'):
+        open_gensim(together, Reading())
 
 
 def test_files_may_be_moved_together(apart, tmp_path):

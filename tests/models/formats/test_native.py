@@ -68,6 +68,7 @@ NUMBERS = st.floats(-1000, 1000, width=32) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     words=st.lists(TEXTS, min_size=1, max_size=12),

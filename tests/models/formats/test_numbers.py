@@ -107,6 +107,7 @@ def test_what_is_called_regular_is_right_to_the_last_bit(table, end):
     check(lines, [end] * len(lines), dim)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(tables(plain()), ENDS)
 @example((1, [[b"-0.0"]]), b"\n")

@@ -318,6 +318,12 @@ def test_of_a_repeated_word_the_first_vector_stays(write, caplog, monkeypatch):
         (b"she 1.0 2.0\nhe 3.0 1e400\nit 5.0 6.0\n", "line 2: number 2 of b'he' is 1e400"),
         (b"she 1 2\n\xff\xfe 3 4\n", "line 2: the word b'\\\\xff\\\\xfe' is not UTF-8"),
         (b"she 1 2\nhe 1_0 4\n", "line 2: expected a word and 2 numbers"),
+        (b"she 0x1p3 0.1\nhe 0.2 0.3\n", "line 1: expected a word and 2 numbers"),
+        (b"she 0x1p3\nhe 0x1p3\n", "line 1: expected a word and 1 numbers"),
+        (b"she 1 2\rhe 3 4\rit 5 6\r", r"lines that end with a line feed \(\\n\).*tr '\\r' '\\n'"),
+        (b"2 2\rshe 1 2\rhe 3 4", "lines that end with a line feed"),
+        (b"she,1,2\rhe,3,4\r", "lines that end with a line feed"),
+        (b"she" + b" 0.5" * 2000 + b"\rhe" + b" 0.5" * 2000, "lines that end with a line feed"),
     ],
 )
 def test_damage_is_named(write, content, text):

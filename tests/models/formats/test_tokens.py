@@ -814,6 +814,16 @@ def test_a_damaged_file_is_named(write, name, content, message):
     assert str(folder / name) in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", [word_piece, word_level])
+def test_a_tokenizer_that_fails_at_unknown_words_is_refused_when_it_is_opened(write, kind):
+    folder = write({"embeddings": table_for(kind())}, kind=kind)
+    path = folder / "tokenizer.json"
+    path.write_text(path.read_text().replace("[UNK]", "[unk]", 1).replace('"[UNK]":', '"x":'))
+    with pytest.raises(ValueError, match=r"Missing \[UNK\] token") as caught:
+        open_token_table(folder, Reading())
+    assert str(path) in str(caught.value)
+
+
 @pytest.mark.parametrize("content", ["[]", '{"weight_map": []}', "{", "[" * 200_000])
 def test_a_damaged_index_is_named(write, content):
     folder = write({"x": np.zeros((2, 2))}, file="a.safetensors")

@@ -256,6 +256,7 @@ def test_digits_are_the_fewest_for_numbers_as_embeddings_have_them(scale):
         assert _write._float32_rows(rounded) == _write._any_rows(rounded)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     npst.arrays(
@@ -437,6 +438,7 @@ LETTERS = st.sampled_from(list(" \t\n\r\0\v\f5.-eE_{\ufeff\u00a0\u2028\x85éBZhP
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(
     st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=12, unique=True),

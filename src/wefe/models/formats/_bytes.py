@@ -25,6 +25,8 @@ HEAD_BYTES = 4096
 READ_BYTES = 1 << 20
 # A line or record longer than this is no line of a word and its numbers.
 MAX_RECORD_BYTES = 32 << 20
+# Longer words were never seen; without a bound a damaged file would be one endless word.
+MAX_WORD_BYTES = 4096
 
 # Text packs three to five times, binary hardly at all; a file that unpacks to far more than that
 # was made to fill the machine.

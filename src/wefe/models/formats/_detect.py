@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import re
+import shutil
+import tempfile
+import weakref
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +17,7 @@ from typing import Any
 from wefe._checks import found, nearest
 from wefe.models.formats._bytes import ZIP_ERRORS, PackedFile
 from wefe.models.formats._source import Reading, VectorSource
-from wefe.models.formats._text import TextSource, is_spaced, looks_like_text, parse_header
+from wefe.models.formats._text import TextSource, is_clean, is_spaced, looks_like_text, parse_header
 
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -45,8 +49,31 @@ def open_source(
         return open_token_table(path, reading)
     if path.is_file() or any(parent.is_file() for parent in path.parents):
         return open_file(path, reading, vocabulary)
+    if path.is_fifo():
+        return _open_pipe(path, reading, vocabulary)
     fetched = _fetch(os.fspath(source), path, revision, token)
     return open_source(fetched, reading, vocabulary)
+
+
+def _open_pipe(
+    path: Path, reading: Reading, vocabulary: Sequence[str] | str | os.PathLike[str] | None
+) -> VectorSource:
+    """Open a copy of what comes through a pipe, as readers start more than once.
+
+    The copy is removed with the source; what is mapped from it stays.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wefe-"))
+        copy = Path(folder, path.name)
+        with path.open("rb") as pipe, copy.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+        try:
+            opened = open_file(copy, reading, vocabulary)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(copy), str(path))) from error
+        weakref.finalize(opened, stack.pop_all().close)
+    opened.label = str(path)
+    return opened
 
 
 def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None) -> Path:
@@ -101,6 +128,13 @@ def open_file(
     table = _open_table(path, head, reading, vocabulary, packing=file.packing)
     if table is not None:
         return table
+    # A line may be longer than the head.
+    text = head if b"\n" in head else file.head(1 << 16)
+    if b"\r" in text.rstrip() and b"\n" not in text and is_clean(text):
+        raise ValueError(
+            f"{file.label}: expected lines that end with a line feed (\\n), found carriage returns "
+            "(\\r) alone. Convert them first, for example with tr '\\r' '\\n'."
+        )
     header = parse_header(head.removeprefix(codecs.BOM_UTF8))
     if header is not None:
         if min(header) == 0:

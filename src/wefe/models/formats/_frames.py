@@ -17,6 +17,7 @@ import numpy as np
 from wefe._checks import found as described
 from wefe._progress import progress_bar
 from wefe.models._keyed_vectors import CHUNK_ROWS, FloatArray
+from wefe.models.formats._bytes import MAX_WORD_BYTES
 from wefe.models.formats._numpy import table_source
 from wefe.models.formats._source import Block, Reading, TableSource, VectorSource
 
@@ -537,7 +538,7 @@ _NUMBER = re.compile(
 # quote is a word. (Vocabularies have that word, and not every writer quotes it.)
 _FIELDS = {
     sep: re.compile(
-        rb'(?:"((?:[^"]|"")*)"|([^' + re.escape(sep) + rb"]*))(?:" + re.escape(sep) + rb"|$)"
+        rb'(?:"((?:[^"]++|"")*+)"|([^' + re.escape(sep) + rb"]*))(?:" + re.escape(sep) + rb"|$)"
     )
     for sep in (b"\t", b",", b";")
 }
@@ -743,6 +744,8 @@ class CsvSource(VectorSource):
                     numbers = line[end:]
                 else:
                     word, _, numbers = line.partition(self._sep)
+                if len(word) > MAX_WORD_BYTES:
+                    raise ValueError
                 words.append(word.decode("utf-8"))
                 rest.append(numbers)
             text = b"\n".join(rest).decode("ascii").split("\n")
@@ -764,7 +767,13 @@ class CsvSource(VectorSource):
         numbers = [fields[column] for column in self._columns]
         if not all(_NUMBER.fullmatch(number) for number in numbers):
             raise ValueError
-        return fields[self._word_column], self._sep.join(numbers)
+        word = fields[self._word_column]
+        if len(word) > MAX_WORD_BYTES:
+            raise ValueError(
+                f"the word has {len(word):,} bytes; expected at most {MAX_WORD_BYTES:,}. Look for "
+                "a missing quote, separator or line end."
+            )
+        return word, self._sep.join(numbers)
 
     def _parse_each(self, lines: list[tuple[int, bytes]]) -> Block:
         """Parse lines of which at least one is wrong: name it, or skip it."""
@@ -781,7 +790,7 @@ class CsvSource(VectorSource):
                 if isinstance(error, UnicodeDecodeError):
                     what += f"the word {error.object[:60]!r} is not UTF-8."
                 else:
-                    what += (
+                    what += str(error) or (
                         f"expected a word and {self.dim} numbers ({self._n_fields} fields), found "
                         f"{line[:60]!r}{'...' if len(line) > 60 else ''}."
                     )
@@ -877,7 +886,8 @@ def _header_columns(fields: list[bytes]) -> tuple[int, list[int]] | None:
     if not numbers:
         return None
     are_numbers = [_NUMBER.fullmatch(fields[column]) is not None for column in numbers]
-    if not any(are_numbers):
+    # A hexadecimal number is no name either.
+    if not any(are_numbers) and not any(names[c].lstrip("+-").startswith("0x") for c in numbers):
         return word, numbers
     # pandas numbers its columns from 0; so might be a vector, if it is short.
     start = 1 if names[numbers[0]] == "1" else 0

@@ -8,6 +8,7 @@ import mmap
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
         raise ValueError(
             f"{path} is a pickle (as gensim saves), which can run any code when it is opened. If "
             "you trust its author, trust_pickle=True opens it."
+            + ("" if find_spec("gensim") else f" {_NEED_GENSIM.format('It')}")
         )
     loaded = _unpickle(path)
     table = gensim_table(loaded)

@@ -376,7 +376,8 @@ def _is_number(text: bytes) -> bool:
     try:
         float(text)
     except ValueError:
-        return False
+        # A hexadecimal number is no part of a word: the line has to be named.
+        return text.lstrip(b"+-").startswith((b"0x", b"0X"))
     return b"_" not in text
 
 
@@ -395,12 +396,12 @@ def looks_like_text(head: bytes, start: int = 0, dim: int | None = None) -> bool
             return b"\0" not in last and _numbers_at_end(last.rpartition(b" ")[0]) > 0
     lines = [line for line in lines if line.strip()][:_SAMPLE_LINES]
     counts = [_numbers_at_end(line) for line in lines]
-    if dim is None or (counts.count(dim) * 2 < len(lines) and _is_clean(head)):
+    if dim is None or (counts.count(dim) * 2 < len(lines) and is_clean(head)):
         return any(counts) and counts.count(0) * 2 <= len(lines)
     return counts.count(dim) > 0 and counts.count(dim) * 2 >= len(lines)
 
 
-def _is_clean(head: bytes) -> bool:
+def is_clean(head: bytes) -> bool:
     """Tell whether the first bytes of a file are UTF-8 without control characters."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)

@@ -620,12 +620,18 @@ def _read_tokenizer(folder: Path, label: str) -> Tokenizer:
             f'{path} needs the library tokenizers to be read; install it: pip install "wefe[hub]"'
         ) from error
     try:
-        return Tokenizer.from_file(str(path))
-    # The library raises plain exceptions.
-    except Exception as error:
+        tokenizer = Tokenizer.from_file(str(path))
+        # An unknown letter: whether there is a token for it shows only when it is needed.
+        tokenizer.encode("\U00010380", add_special_tokens=False)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    # The library raises plain exceptions, and panics, which are none.
+    except BaseException as error:
         raise ValueError(
-            f"{path} is no tokenizer that the library tokenizers can read: {str(error)[:200]}"
+            f"{path} is damaged, or no tokenizer that the library tokenizers can read: "
+            f"{str(error)[:200]}. Fetch or save it again."
         ) from error
+    return tokenizer
 
 
 def _is_normalized(folder: Path, name: str) -> bool:

@@ -11,6 +11,7 @@ from wefe._progress import progress_bar
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models.formats._bytes import (
     MAX_RECORD_BYTES,
+    MAX_WORD_BYTES,
     READ_BYTES,
     PackedFile,
     read_ahead,
@@ -19,8 +20,6 @@ from wefe.models.formats._bytes import (
 from wefe.models.formats._source import Block, Reading, VectorSource
 from wefe.models.formats._text import parse_header
 
-# Longer words were never seen; without a bound a damaged file would be one endless word.
-_MAX_WORD_BYTES = 4096
 _SPACE = ord(" ")
 
 
@@ -126,8 +125,8 @@ class Word2VecBinarySource(VectorSource):
         size = 4 * self.dim
         # The second branch takes what remains of a block in one step, so that the search never
         # starts again within a vector.
-        record = re.compile(rb"([^ ]{0,%d}) .{%d}|.+" % (_MAX_WORD_BYTES, size), re.DOTALL)
-        longest = _MAX_WORD_BYTES + 1 + size
+        record = re.compile(rb"([^ ]{0,%d}) .{%d}|.+" % (MAX_WORD_BYTES, size), re.DOTALL)
+        longest = MAX_WORD_BYTES + 1 + size
         self._first_word, self._offset = 1, self._start
         rest = b""
         with (

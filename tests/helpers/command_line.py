@@ -1,0 +1,47 @@
+"""Run `wefe ...` as a user would, in this process: a new one takes longer than most tests."""
+
+import contextlib
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+from wefe.cli import main
+from wefe.datasets import _download
+
+
+def wefe(*arguments, expect=0, folder=None, environment=None):
+    """Run a command in `folder`, check its exit code, and return it with what it printed."""
+    arguments = ["wefe", *map(str, arguments)]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2))
+    root, log = logging.getLogger(), logging.getLogger("wefe")
+    terminate = signal.getsignal(signal.SIGTERM)
+    code = 0
+    with (
+        contextlib.chdir(folder or Path.cwd()),
+        mock.patch.dict(os.environ, {"COLUMNS": "100", **(environment or {})}),
+        mock.patch.object(sys, "argv", arguments),
+        # What a command does to its process: to its log, and to what it knows of the network.
+        mock.patch.dict(_download._unreachable, clear=True),
+        mock.patch.object(root, "handlers", []),
+        mock.patch.object(log, "level", log.level),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            signal.signal(signal.SIGTERM, terminate)
+            log.manager._clear_cache()
+    printed = []
+    for stream in (out, err):
+        stream.flush()
+        printed.append(stream.buffer.getvalue().decode())
+    assert code == expect, "".join(printed)
+    return subprocess.CompletedProcess(arguments, code, *printed)
