@@ -151,8 +151,8 @@ def permutation_test(
 
     Published implementations differ: a strict ``>`` lets p become 0, drawing words with replacement
     is a bootstrap and no permutation, and comparing an absolute value with a signed one makes a
-    two-sided test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how splits are
-    counted that are too many to be listed.
+    two-sided test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how
+    splits are counted that are too many to be listed.
 
     References
     ----------
