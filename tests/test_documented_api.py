@@ -356,10 +356,15 @@ def test_function_takes_the_documented_parameters_in_order(name):
 
 @pytest.mark.parametrize("name", METRIC_PARAMETERS)
 def test_run_query_takes_the_documented_parameters(name):
-    ours = defaults(getattr(wefe.metrics, name).run_query)
-    documented = {"query": REQUIRED, "model": REQUIRED, **METRIC_PARAMETERS[name]}
-    assert list(ours)[1 : len(documented) + 1] == list(documented)
+    metric, documented = getattr(wefe.metrics, name), METRIC_PARAMETERS[name]
+    # What follows query and model, by position, and the defaults, which the class declares.
+    assert list(inspect.signature(metric.run_query).parameters)[1:4] == ["query", "model", "args"]
+    assert metric.parameters()[: len(documented)] == list(documented)
+    ours = defaults(metric)
     assert {parameter: ours[parameter] for parameter in documented} == documented
+    # More of them were once left out in silence.
+    with pytest.raises(TypeError, match="by position"):
+        metric().run_query(None, None, *[None] * (len(metric.parameters()) + 1))
 
 
 @pytest.mark.parametrize("name", MITIGATION_PARAMETERS)
@@ -370,12 +375,30 @@ def test_mitigation_method_takes_the_documented_parameters_in_order(name):
         assert {parameter: ours[parameter] for parameter in documented} == documented, method
 
 
-def test_lookup_options_are_declared_once_with_the_documented_defaults():
-    from wefe.embeddings import Lookup, embed_query
+def test_lookup_options_have_the_documented_names_and_defaults():
+    from wefe.embeddings import Lookup, get_embeddings_from_query
 
-    ours = defaults(embed_query)
+    ours = defaults(get_embeddings_from_query)
     assert list(Lookup.__annotations__) == list(LOOKUP)
     assert {parameter: ours[parameter] for parameter in LOOKUP} == LOOKUP
+
+
+@pytest.mark.parametrize("n_words", [4, 5])
+def test_a_query_is_looked_up_as_documented_unless_told_otherwise(n_words, caplog):
+    from wefe.embeddings import embed_query
+
+    words = [f"w{i}" for i in range(n_words - 1)]
+    vectors = np.arange(2.0, 2 * n_words).reshape(-1, 2)
+    model = WordEmbeddingModel.from_arrays(words, vectors)
+    # One word of four is more than the threshold allows, one of five is not.
+    query = Query([[*words, "W0"]], [words])
+    silent, told = embed_query(model, query), embed_query(model, query, **LOOKUP)
+    assert silent.nan_reason == told.nan_reason
+    assert (silent.nan_reason is None) == (n_words == 5)
+    for one, other in zip(silent.sets, told.sets, strict=True):
+        assert (one.words, one.lost) == (other.words, other.lost)
+        np.testing.assert_array_equal(one.vectors, other.vectors)
+    assert "lacks" not in caplog.text
 
 
 # Results

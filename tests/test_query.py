@@ -340,7 +340,7 @@ def test_names_and_what_is_generated_may_be_absent():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"template": (2, 1)}, ValueError, r"template says \(2, 1\), the sets have \(2, 2\)"),
+        ({"template": (2, 1)}, ValueError, r"template is \(2, 1\), but the sets make it \(2, 2\)"),
         ({"template": 22}, TypeError, "a template is a pair"),
         ({"targets": [FEMALE]}, ValueError, "unknown option 'targets'.*Did you mean 'target_sets'"),
         ({"target_sets": "she"}, TypeError, "target_sets must be a list"),
@@ -422,14 +422,14 @@ def test_a_query_may_have_no_attribute_sets():
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (["Same", "Same"], ValueError, "{side}_sets_names: elements 0 and 1 are both 'Same'"),
+        (["Same", "Same"], ValueError, "{side}_sets_names: element 1 is 'Same'"),
         (["One"], ValueError, "{side}_sets_names must have one name per set: 2 sets, 1 names"),
         (["1", "2", "3"], ValueError, "2 sets, 3 names"),
         ([], ValueError, "2 sets, 0 names"),
         ("AB", TypeError, "{side}_sets_names must be a list"),
         (["One", None], TypeError, "{side}_sets_names: element 1 must be a string"),
         (["One", 2], TypeError, "{side}_sets_names: element 1 must be a string; got int 2"),
-        (["", "Two"], ValueError, "{side}_sets_names: element 0 is empty"),
+        (["", "Two"], ValueError, "{side}_sets_names: element 0 is ''"),
     ],
 )
 def test_wrong_names_are_refused(side, names, error, message):
@@ -453,5 +453,5 @@ def test_string_in_place_of_a_list_is_refused_with_the_way_out():
 
 def test_stated_name_that_is_not_the_generated_one_is_refused():
     data = {"target_sets": [["she"]], "attribute_sets": [["math"]], "query_name": "My query"}
-    with pytest.raises(ValueError, match="made of the names of its sets"):
+    with pytest.raises(ValueError, match="query_name is 'My query', but the sets make it 'Target"):
         Query.from_dict(data)

@@ -124,13 +124,22 @@ def _how_to_read(metric: type[BaseMetric]) -> str:
     )
     rows = {
         "metric_name": metric.metric_name,
+        "question": metric().question,
         "metric_short_name": short,
         "metric_template": template,
         "value_range": f"{_bound(low)} to {_bound(high)}",
         "no_bias_value": f"{no_bias:g}; less bias is measured where the score is {order}",
         "nan_values": ", ".join(f"``{entry}``" for entry in entries),
     }
-    labels = ("Name", "Short name", "Queries", "Range", "No bias measured", "Entries of a result")
+    labels = (
+        "Name",
+        "Asks",
+        "Short name",
+        "Queries",
+        "Range",
+        "No bias measured",
+        "Entries of a result",
+    )
     text = ".. rubric:: How to read it\n\n.. list-table::\n   :widths: auto\n"
     for label, (attribute, value) in zip(labels, rows.items(), strict=True):
         link = f":py:attr:`{label} <wefe.metrics.BaseMetric.{attribute}>`"

@@ -15,14 +15,13 @@ import numpy as np
 
 from wefe._checks import as_seed, check_choice, check_positive_int, check_share
 from wefe._evaluation import Evaluation
-from wefe.metrics._geometry import Vectors
-from wefe.metrics._word_counts import Counts, Once, WordCounts
+from wefe._wordset import Ones, Vectors, Weights
 
 WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
 # Scores many lists of counts, here or in workers, in order.
 ScoreAll: TypeAlias = Callable[
-    [Callable[[Sequence[WordCounts]], Vectors], Iterator[Sequence[WordCounts]]], Iterable[Vectors]
+    [Callable[[Sequence[Weights]], Vectors], Iterator[Sequence[Weights]]], Iterable[Vectors]
 ]
 
 # Share of resamples without a score up to which there still is an interval.
@@ -196,7 +195,7 @@ def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
         stop = min(start + size, n_words)
         kept = np.ones((stop - start, n_words))
         kept[np.arange(stop - start), np.arange(start, stop)] = 0
-        scores[start:stop] = evaluation.scores(_with(evaluation, {stratum: Counts(kept)}))
+        scores[start:stop] = evaluation.scores(_with(evaluation, {stratum: Weights(kept)}))
     return scores
 
 
@@ -220,7 +219,7 @@ def _why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str |
     if not evaluation.can_repeat:
         return (
             f"{type(evaluation.metric).__name__} has a run_query of its own, and a query cannot "
-            "repeat a word; a metric that defines _compute can"
+            "repeat a word; a metric that defines _scores or _compute can"
         )
     if all(len(evaluation.sets[stratum[0]]) == 1 for stratum in drawn):
         return "no set to draw from has two or more words"
@@ -238,7 +237,7 @@ def _drawn_strata(evaluation: Evaluation, sets: WhichSets) -> list[tuple[int, ..
 
 def _resamples(
     evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]]
-) -> Iterator[list[WordCounts]]:
+) -> Iterator[list[Weights]]:
     """Yield some resamples after the others.
 
     They depend on the seed, and on position and length of each set: not on metric or model, on
@@ -257,16 +256,16 @@ def _resamples(
         )
 
 
-def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Counts:
+def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Weights:
     rows = generator.integers(n_words, size=(n_cases, n_words))
     rows += n_words * np.arange(n_cases)[:, None]
     counts = np.bincount(rows.ravel(), minlength=n_cases * n_words)
-    return Counts(counts.reshape(n_cases, n_words))
+    return Weights(counts.reshape(n_cases, n_words))
 
 
-def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Counts]) -> list[WordCounts]:
+def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Weights]) -> list[Weights]:
     """Return the counts of all sets, of which some vary."""
-    counts: list[WordCounts] = [Once(len(part)) for part in evaluation.sets]
+    counts: list[Weights] = [Ones(len(part)) for part in evaluation.sets]
     for stratum, own in varied.items():
         for position in stratum:
             counts[position] = own

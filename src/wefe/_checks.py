@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 def found(value: object) -> str:
@@ -62,6 +66,51 @@ def check_positive_int(name: str, value: object) -> int:
     raise kind(f"{name} must be an integer of at least 1; got {found(value)}.")
 
 
+def check_number(name: str, value: object, at_least: float = -math.inf) -> float:
+    """Return `value` as a finite float; strings and booleans are refused."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    number = math.nan
+    if real:
+        with suppress(OverflowError):  # integers have no bound
+            number = float(value)  # type: ignore[arg-type]
+    if math.isfinite(number) and number >= at_least:
+        return number
+    bound = "" if math.isinf(at_least) else f" of at least {at_least:g}"
+    kind = ValueError if real else TypeError
+    raise kind(f"{name} must be a finite number{bound}; got {found(value)}.")
+
+
+def check_array(
+    name: str, values: object, shape: str = "", *, missing: bool = False, whole: bool = False
+) -> npt.NDArray[Any]:
+    """Return real numbers as a float64 array, or integers as an int64 array.
+
+    `shape` has a name for each axis, as in "(n_words,) or (n_words, n_groups)", none of which may
+    be empty; without it any shape will do. If numbers may be `missing`, NaN stands for them.
+    """
+    kind = ("integers" if whole else "real numbers") + (f" of shape {shape}" if shape else "")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in ("iu" if whole else "iuf"):
+            raise TypeError
+        array = array.astype(np.int64 if whole else np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must be an array of {kind}; got {found(values)}.") from None
+    if shape and (0 in array.shape or array.ndim not in _numbers_of_axes(shape)):
+        raise ValueError(
+            f"{name} must have shape {shape}, with at least one number; got {array.shape}."
+        )
+    if not np.isfinite(array).all() and (not missing or np.isinf(array).any()):
+        row = int(np.argwhere(~np.isfinite(np.atleast_1d(array)))[0, 0])
+        raise ValueError(f"{name}: row {row} holds {'' if missing else 'NaN or '}infinity.")
+    return array
+
+
+@functools.cache
+def _numbers_of_axes(shape: str) -> set[int]:
+    return {len(re.findall(r"\w+", each)) for each in shape.split(" or ")}
+
+
 def check_random_state(value: object) -> int | np.random.Generator | None:
     """Return a seed, a generator, or None for fresh entropy."""
     if value is None or isinstance(value, np.random.Generator):
@@ -108,7 +157,7 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
 
     A pandas Series or Index becomes a list; its labels do not count.
     """
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value  # type: ignore[return-value]
     from_pandas = type(value).__module__.partition(".")[0] == "pandas"
     if from_pandas and getattr(value, "ndim", 0) == 1:

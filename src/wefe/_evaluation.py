@@ -1,4 +1,4 @@
-"""One metric, one query, one model: looked up once, scored for any subsets of the words."""
+"""One metric, one query, one model: looked up once, scored with any weights of the words."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import numpy as np
 
 from wefe._checks import found
 from wefe._same_words import without_logging
+from wefe._wordset import Ones, Vectors, Weights, WordSet, n_cases_of
 from wefe._workers import travelling, travelling_params
-from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError, embed_query
-from wefe.metrics._base import BaseMetric, Scale, picked, without_losses
-from wefe.metrics._geometry import Vectors
-from wefe.metrics._word_counts import Once, WordCounts, n_cases_of
+from wefe.embeddings import Lookup, UnanswerableError, embed_query
+from wefe.metrics._base import BaseMetric, Scale, has_own_run_query
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 
 
 class Evaluation:
-    """A query after look-up, ready to be scored for many subsets of its words.
+    """A query after look-up, ready to be scored with any weights of its words.
 
     Parameters
     ----------
@@ -41,10 +40,10 @@ class Evaluation:
 
     Attributes
     ----------
-    targets, attributes : tuple of EmbeddedSet
+    targets, attributes : tuple of WordSet
         The words found, each once; of paired targets, the complete tuples.
     lost : tuple of tuple of str
-        For each set, targets first, the words that were not found.
+        For each set, targets first, the words that are out of vocabulary.
     value : float
         The score of all words.
     scale : Scale
@@ -67,32 +66,26 @@ class Evaluation:
     ) -> None:
         check_query(query)
         check_model(model)
-        self.metric, self.query, self.model_name = metric, query, model.name
-        self.params = {**(metric._params_for_subsets if subset_defaults else {}), **params}
+        self.query, self.model_name = query, model.name
+        self.params = {**(metric.subset_params if subset_defaults else {}), **params}
         self._prefix = model.vocab_prefix or ""
-        calls: list[tuple[Sequence[EmbeddedSet], Sequence[EmbeddedSet], dict[str, Any]]] = []
-
-        def note_call(
-            targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], **own: Any
-        ) -> float:
-            calls.append((targets, attributes, own))
-            return 0.0
-
-        # The metric checks its parameters and looks words up by itself; what it would compute
-        # with is noted.
-        probe = copy.copy(metric)
-        vars(probe)["_compute"] = note_call
-        ours = _definer(metric, "run_query").__module__.startswith("wefe.metrics.")
-        if not ours:
+        self._model: WordEmbeddingModel | None = None
+        if has_own_run_query(metric):
+            # It is called for each case.
             self.params = _accepted(metric, self.params)
-        try:
-            result: Any = probe.run_query(query, model, **self.params)
-        except Exception:
-            # What it makes of a result may need more than the probe has.
-            if ours:
-                raise
-            calls, result = [], None
-        reason = getattr(result, "nan_reason", None)
+            self.metric, self._model, self.paired = metric, model, False
+            lookup = {key: v for key, v in self.params.items() if key in Lookup.__annotations__}
+            embedded = embed_query(model, query, **lookup)
+            self.targets, self.attributes = embedded.targets, embedded.attributes
+            reason = embedded.nan_reason
+        else:
+            metric, own = metric.with_params(**self.params)
+            prepared = metric._prepare(query, model, own)
+            self.metric, embedded, self.targets, self.attributes, reason = prepared
+            self.paired = bool(self.metric.pairs_targets)
+            if hasattr(self.metric, "calculate_p_value"):
+                # Nobody asks for the p-value of a resample.
+                self.metric.calculate_p_value = False
         if reason is not None:
             raise UnanswerableError(
                 f"{query.query_name!r} cannot be answered with {model.name}: {reason}."
@@ -100,57 +93,31 @@ class Evaluation:
         if value is None:
             value = float(metric.run_query(query, model, **self.params)["result"])
         self.value = value
-        self._own: dict[str, Any] = {}
-        self._model: WordEmbeddingModel | None = None
-        if len(calls) == 1:
-            targets, attributes, self._own = calls[0]
-            self._set(targets, attributes, paired=metric._pairs_targets(**self._own))
-            if "calculate_p_value" in self._own:
-                self._own["calculate_p_value"] = False  # nobody asks for that of a variant
-        if len(calls) != 1 or (not ours and not self._agrees()):
-            # It has a run_query of its own, which is called for each subset.
-            lookup = {key: self.params[key] for key in Lookup.__annotations__ if key in self.params}
-            embedded = embed_query(model, query, **lookup)
-            self._model = model
-            self._set(embedded.targets, embedded.attributes, paired=False)
+        self.lost = tuple(part.lost for part in embedded.sets)
         self.can_repeat = self._model is None
         self.scale = self.scale_of([len(part) for part in self.sets])
 
-    def _set(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        paired: bool,
-    ) -> None:
-        self.paired = paired
-        self.lost = tuple(part.lost for part in (*targets, *attributes))
-        self.targets = without_losses(targets, paired=paired)
-        self.attributes = without_losses(attributes)
-
-    def _agrees(self) -> bool:
-        """Whether `_compute` gives what `run_query` does, so that nothing is done around it."""
-        return math.isclose(self.of_all_words(), self.value, rel_tol=1e-9, abs_tol=1e-12)
-
     def of_all_words(self) -> float:
         """Score all words in the way in which subsets are scored."""
-        return float(self.scores([Once(len(part)) for part in self.sets])[0])
+        return float(self.scores([Ones(len(part)) for part in self.sets])[0])
 
     @property
     def is_fast(self) -> bool:
-        """Whether variants are scored together, not one after the other."""
-        cases, single = (_depth(self.metric, name) for name in ("_compute_cases", "_compute"))
-        # A metric that inherits the former and overrides the latter is another metric.
-        return self._model is None and cases <= single and not self._is_default()
-
-    def _is_default(self) -> bool:
-        return _definer(self.metric, "_compute_cases") is BaseMetric
+        """Whether cases are scored together, not one after the other."""
+        mro = type(self.metric).__mro__
+        scores, compute = (
+            next(i for i, each in enumerate(mro) if name in vars(each))
+            for name in ("_scores", "_compute")
+        )
+        # A class that changes `_compute` alone is another metric than the one that it inherits.
+        return self._model is None and scores <= compute
 
     def travelling(self) -> Evaluation:
         """Return what goes to a worker: mapped models as they are in memory."""
         other = copy.copy(self)
         # Metrics of whole vocabularies have their models among the parameters.
-        other.params, other._own = travelling_params(self.params), travelling_params(self._own)
+        other.params, other.metric = travelling_params(self.params), copy.copy(self.metric)
+        vars(other.metric).update(travelling_params(vars(self.metric)))
         if self._model is not None:
             other._model = travelling(self.metric, [self.query], self._model, self.params)
         return other
@@ -165,27 +132,23 @@ class Evaluation:
         return [together, *((position,) for position in range(n_targets, n_sets))]
 
     @property
-    def sets(self) -> tuple[EmbeddedSet, ...]:
+    def sets(self) -> tuple[WordSet, ...]:
         """Target sets, then attribute sets."""
-        return self.targets + self.attributes
+        return (*self.targets, *self.attributes)
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query with the first words of each set."""
         # The sets hold the forms that were found.
         params = {k: v for k, v in self.params.items() if k not in ("strategy", "preprocessors")}
-        return self.metric.scale(
-            self._query_of(
-                [picked(part, range(size)) for part, size in zip(self.sets, sizes, strict=True)]
-            ),
-            **params,
-        )
+        words = [part.words[:size] for part, size in zip(self.sets, sizes, strict=True)]
+        return self.metric.scale(self._query_of(words), **params)
 
-    def scores(self, counts: Sequence[WordCounts]) -> Vectors:
-        """Score many variants of the query.
+    def scores(self, weights: Sequence[Weights]) -> Vectors:
+        """Score the query with weights of its words.
 
         Parameters
         ----------
-        counts : sequence of WordCounts
+        weights : sequence of Weights
             For each set, targets first, how often each word counts in each case.
 
         Returns
@@ -193,55 +156,49 @@ class Evaluation:
         ndarray of shape (n_cases,)
             NaN where the score is undefined.
         """
+        sets = [part.weighted(own) for part, own in zip(self.sets, weights, strict=True)]
+        n_targets, n_cases = len(self.targets), n_cases_of(sets)
         with without_logging("wefe.metrics", "wefe.embeddings"):
-            if self._model is None:
-                compute = BaseMetric._compute_cases
-                if self.is_fast:
-                    compute = type(self.metric)._compute_cases
-                return compute(self.metric, self.targets, self.attributes, counts, **self._own)
-            return self._by_queries(counts, self._model)
+            if self._model is not None:
+                return self._by_queries(sets, n_cases, self._model)
+            formula = type(self.metric)._scores if self.is_fast else BaseMetric._scores
+            scores = formula(self.metric, sets[:n_targets], sets[n_targets:])
+        return np.broadcast_to(scores, n_cases)
 
-    def _by_queries(self, counts: Sequence[WordCounts], model: WordEmbeddingModel) -> Vectors:
-        scores = np.empty(n_cases_of(counts))
-        for case in range(len(scores)):
-            sets = []
-            for part, count in zip(self.sets, counts, strict=True):
-                row = min(case, count.n_cases - 1)
-                numbers = count.matrix(slice(row, row + 1))[0]
-                if numbers.max() > 1:
-                    raise ValueError(
-                        f"{type(self.metric).__name__} has a run_query of its own, and a query "
-                        "cannot repeat a word; a metric that defines _compute can be measured with "
-                        "repeated words."
-                    )
-                sets.append(picked(part, np.flatnonzero(numbers)))
-            found_forms = {"preprocessors": None, "lost_vocabulary_threshold": 1.0}
-            options = _accepted(self.metric, {**self.params, **found_forms})
+    def _by_queries(
+        self, sets: Sequence[WordSet], n_cases: int, model: WordEmbeddingModel
+    ) -> Vectors:
+        scores = np.full(n_cases, math.nan)
+        found_forms = {"preprocessors": None, "lost_vocabulary_threshold": 1.0}
+        options = _accepted(self.metric, {**self.params, **found_forms})
+        for case in range(n_cases):
+            rows = [part.weights.row(case) for part in sets]
+            if any(row.max() > 1 for row in rows):
+                raise ValueError(
+                    f"{type(self.metric).__name__} has a run_query of its own, and a query cannot "
+                    "repeat a word; a metric that defines _scores or _compute can be measured with "
+                    "repeated words."
+                )
+            words = [
+                part.take(np.flatnonzero(row)).words for part, row in zip(sets, rows, strict=True)
+            ]
             try:
-                result = self.metric.run_query(self._query_of(sets), model, **options)
+                result = self.metric.run_query(self._query_of(words), model, **options)
                 scores[case] = float(result["result"])
             except UnanswerableError:
-                scores[case] = math.nan
+                continue
         return scores
 
-    def _query_of(self, sets: Sequence[EmbeddedSet]) -> Query:
-        query, n_targets = self.query, len(self.targets)
-        words = [[word.removeprefix(self._prefix) for word in part.words] for part in sets]
+    def _query_of(self, sets: Sequence[Sequence[str]]) -> Query:
+        query, n_targets, words = self.query, len(self.targets), list(sets)
+        if self._prefix:
+            words = [[word.removeprefix(self._prefix) for word in part] for part in sets]
         return Query(
             words[:n_targets],
             words[n_targets:],
             query.target_sets_names,
             query.attribute_sets_names,
         )
-
-
-def _definer(metric: BaseMetric, name: str) -> type:
-    """Return the class that defines a method of a metric."""
-    return next((each for each in type(metric).__mro__ if name in vars(each)), BaseMetric)
-
-
-def _depth(metric: BaseMetric, name: str) -> int:
-    return type(metric).__mro__.index(_definer(metric, name))
 
 
 def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,38 +1,34 @@
-"""From a query and a model to arrays: the only place that knows lost words and thresholds.
+"""Look words up: the only module that knows out-of-vocabulary words and their threshold.
 
-The public functions return dictionaries of words and vectors, as the documentation describes
-them. Metrics use what is beneath, :func:`embed_query`, whose result counts every word that was
-lost and says why a query cannot be answered.
+The functions `get_embeddings_from_...` return dictionaries of words and vectors, as the
+documentation describes them. Metrics use :func:`embed_query`, whose result also lists the
+out-of-vocabulary words and says why a score is undefined.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypedDict
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
-from wefe._checks import (
-    check_bool,
-    check_sequence,
-    check_share,
-    check_strategy,
-    check_word_set,
-)
+from wefe._checks import check_bool, check_sequence, check_share, check_strategy, check_word_set
+from wefe._wordset import WordSet
 from wefe.models._keyed_vectors import FloatArray, UnreadWordError
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
-from wefe.words import Preprocessor, Preprocessors, check_preprocessors, variants
+from wefe.words import Preprocessors, check_preprocessors, variants
 
 __all__ = [
     "EmbeddedQuery",
-    "EmbeddedSet",
     "Lookup",
     "UnanswerableError",
     "UnusableVectorError",
+    "WordSet",
     "definitional_vectors",
     "embed_query",
     "embed_tuples",
@@ -45,11 +41,9 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 EmbeddingDict: TypeAlias = dict[str, FloatArray]
-EmbeddingSets: TypeAlias = dict[str, EmbeddingDict]
 Strategy: TypeAlias = Literal["first", "all"]
 
-
-# Share of a set's words that may be lost.
+# Largest share of the words of a set that may be out of vocabulary.
 DEFAULT_THRESHOLD = 0.2
 
 
@@ -58,14 +52,14 @@ class Lookup(TypedDict, total=False):
 
     A dictionary type: a plain dictionary will do, and no key is required.
 
-    - ``lost_vocabulary_threshold`` : float in [0, 1], default 0.2. A query with a set that loses
-      a larger share of its words yields NaN. Repeated words of a set count each time.
+    - ``lost_vocabulary_threshold`` : float in [0, 1], default 0.2. The score is NaN if a larger
+      share of the words of a set is out of vocabulary. Repeated words of a set count each time.
     - ``preprocessors`` : list of dict, default ``[{}]``. Variants of each word, in the order in
       which they are tried; see :func:`wefe.words.preprocess_word`.
-    - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant that the model
-      has, or all of them.
+    - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant in the vocabulary, or
+      all of them.
     - ``normalize`` : bool, default False. Scale every vector to unit length first.
-    - ``warn_not_found_words`` : bool, default False. Log the words that were not found.
+    - ``warn_not_found_words`` : bool, default False. Log out-of-vocabulary words.
 
     See Also
     --------
@@ -106,76 +100,19 @@ class UnusableVectorError(UnanswerableError):
 
 
 @dataclass(frozen=True, eq=False)
-class EmbeddedSet:
-    """One word set after look-up.
-
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    words : tuple of str
-        The forms found in the vocabulary, all different: one per row of `vectors`.
-    vectors : ndarray of shape (len(words), dim)
-        Their vectors, float64.
-    lost : tuple of str
-        The words, as the query has them, of which no variant was found.
-    first_row : tuple of (int or None)
-        For each entry of the set, in order, the row of its first variant found; None if lost.
-        This is what keeps paired sets aligned.
-
-    See Also
-    --------
-    embed_query : Look up all sets of a query.
-
-    Examples
-    --------
-    Entry 2 repeats entry 0, so they share a row; entry 1 was lost.
-
-    >>> import numpy as np
-    >>> from wefe import Query, WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
-    >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
-    >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
-    >>> women.words, women.vectors.shape, women.first_row
-    (('she',), (1, 3), (0, None, 0))
-    >>> women.lost, women.n_entries, round(women.lost_share, 2)
-    (('her',), 3, 0.33)
-    """
-
-    name: str
-    words: tuple[str, ...]
-    vectors: npt.NDArray[np.float64] = field(repr=False)
-    lost: tuple[str, ...]
-    first_row: tuple[int | None, ...] = field(repr=False)
-
-    @property
-    def n_entries(self) -> int:
-        """Number of entries of the set in the query, repetitions included."""
-        return len(self.first_row)
-
-    @property
-    def lost_share(self) -> float:
-        """Share of the entries that were lost, between 0 and 1."""
-        return self.first_row.count(None) / self.n_entries
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-
-@dataclass(frozen=True, eq=False)
 class EmbeddedQuery:
-    """A query after look-up in one model: what the `_compute` of a metric works with.
+    """A query after look-up in one model.
 
     Attributes
     ----------
     query : Query
         What was looked up.
     model_name : str
-        Where.
-    targets, attributes : tuple of EmbeddedSet
+        Name of the model.
+    targets, attributes : tuple of WordSet
         The sets, in the order of the query.
     nan_reason : str or None
-        Why the query cannot be answered; None if it can.
+        Why every score of this query is NaN; None if it is not.
 
     See Also
     --------
@@ -192,12 +129,12 @@ class EmbeddedQuery:
 
     query: Query
     model_name: str
-    targets: tuple[EmbeddedSet, ...]
-    attributes: tuple[EmbeddedSet, ...]
+    targets: tuple[WordSet, ...]
+    attributes: tuple[WordSet, ...]
     nan_reason: str | None = None
 
     @property
-    def sets(self) -> tuple[EmbeddedSet, ...]:
+    def sets(self) -> tuple[WordSet, ...]:
         """Target sets, then attribute sets."""
         return self.targets + self.attributes
 
@@ -206,10 +143,9 @@ def embed_query(
     model: WordEmbeddingModel,
     query: Query,
     lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
-    preprocessors: Preprocessors | None = None,
-    strategy: Strategy = "first",
-    normalize: bool = False,
+    *,
     warn_not_found_words: bool = False,
+    **how: Any,
 ) -> EmbeddedQuery:
     """Look up every word of a query.
 
@@ -219,22 +155,14 @@ def embed_query(
         Where to look.
     query : Query
         What to look up.
-    lost_vocabulary_threshold : float in [0, 1], default=0.2
-        Largest share of the words of a set that may be lost.
-    preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    strategy : {'first', 'all'}, default='first'
-        Whether the first variant that the model has is taken, or every one of them.
-    normalize : bool, default=False
-        Scale every vector to unit length.
-    warn_not_found_words : bool, default=False
-        Log the words that were not found.
+    lost_vocabulary_threshold, warn_not_found_words, **how : optional
+        How to look it up: see :class:`Lookup`.
 
     Returns
     -------
     EmbeddedQuery
-        Found and lost words of every set, with vectors in float64. If a set lost more than the
-        threshold allows, or everything, `nan_reason` says so.
+        The words found and the out-of-vocabulary words of every set, with vectors in float64. Its
+        `nan_reason` names the sets that lost more words than the threshold allows, or all words.
 
     Raises
     ------
@@ -252,28 +180,20 @@ def embed_query(
     >>> embedded.targets[1].lost, embedded.nan_reason
     (('him',), "'Target set 1' lost 50% of its words (him), more than the 20% allowed")
     """
-    check_model(model)
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
-    checked = check_preprocessors(preprocessors)
-    check_strategy(strategy)
-    check_bool("normalize", normalize)
     check_bool("warn_not_found_words", warn_not_found_words)
-    targets, attributes = query.content
-    names = (*query.target_sets_names, *query.attribute_sets_names)
-    embedded = _embed_sets(
-        model, names, (*targets, *attributes), checked, strategy, normalize=normalize
-    )
-    if warn_not_found_words:
-        for word_set in embedded:
-            _log_lost(model, word_set.name, word_set.lost)
-    reason = _why_unanswerable(model, embedded, threshold)
-    if reason is not None:
+    targets, attributes = query._sides
+    sets = _Embedder(model, **how).embed(targets + attributes)
+    incomplete = [part for part in sets if part.lost]
+    for part in incomplete if warn_not_found_words else ():
+        lost = list(part.lost)
+        logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), part.name, lost)
+    reason = _why_undefined(model, incomplete, threshold)
+    if reason:
         logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
     n_targets = len(targets)
-    return EmbeddedQuery(
-        query, model.name, tuple(embedded[:n_targets]), tuple(embedded[n_targets:]), reason
-    )
+    return EmbeddedQuery(query, model.name, sets[:n_targets], sets[n_targets:], reason)
 
 
 def get_embeddings_from_query(
@@ -285,7 +205,7 @@ def get_embeddings_from_query(
     normalize: bool = False,
     warn_not_found_words: bool = False,
     verbose: bool = False,
-) -> tuple[EmbeddingSets, EmbeddingSets] | None:
+) -> tuple[dict[str, EmbeddingDict], dict[str, EmbeddingDict]] | None:
     """Return the vectors of every word of a query.
 
     Parameters
@@ -294,16 +214,8 @@ def get_embeddings_from_query(
         Where to look.
     query : Query
         What to look up.
-    lost_vocabulary_threshold : float in [0, 1], default=0.2
-        Largest share of the words of a set that may be lost.
-    preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    strategy : {'first', 'all'}, default='first'
-        Whether the first variant that the model has is taken, or every one of them.
-    normalize : bool, default=False
-        Scale every vector to unit length.
-    warn_not_found_words : bool, default=False
-        Log the words that were not found.
+    lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words : optional
+        How to look it up: see :class:`Lookup`.
     verbose : bool, default=False
         Log what was found at level INFO.
 
@@ -322,7 +234,7 @@ def get_embeddings_from_query(
 
     See Also
     --------
-    embed_query : The same with arrays, lost words, and the reason why there is no answer.
+    embed_query : The same with arrays, out-of-vocabulary words, and the reason of a NaN.
 
     Examples
     --------
@@ -336,18 +248,8 @@ def get_embeddings_from_query(
     >>> attributes
     {'Attribute set 0': {'math': array([0., 0., 1.])}}
     """
-    embedded = embed_query(
-        model,
-        query,
-        lost_vocabulary_threshold,
-        preprocessors,
-        strategy,
-        normalize,
-        warn_not_found_words,
-    )
-    if verbose:
-        _log_found(model, embedded.sets)
-    if embedded.nan_reason is not None:
+    embedded = embed_query(**locals())  # the same parameters
+    if embedded.nan_reason:
         return None
     return (
         {part.name: _as_dict(part, model) for part in embedded.targets},
@@ -371,19 +273,15 @@ def get_embeddings_from_set(
         Where to look.
     word_set : sequence of str
         What to look up.
-    preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    strategy : {'first', 'all'}, default='first'
-        Whether the first variant that the model has is taken, or every one of them.
-    normalize : bool, default=False
-        Scale every vector to unit length.
+    preprocessors, strategy, normalize : optional
+        How to look it up: see :class:`Lookup`.
     verbose : bool, default=False
         Log what was found at level INFO.
 
     Returns
     -------
     not_found : list of str
-        The words, as given, of which no variant was found.
+        The out-of-vocabulary words, as given.
     embeddings : dict
         Form found -> vector of shape (dim,), in the dtype of the model.
 
@@ -402,15 +300,10 @@ def get_embeddings_from_set(
     >>> get_embeddings_from_set(model, ["She", "they"], [{}, {"lowercase": True}])
     (['they'], {'she': array([1., 0.])})
     """
-    check_model(model)
     words = check_word_set("word_set", word_set)
-    checked = check_preprocessors(preprocessors)
-    check_strategy(strategy)
-    check_bool("normalize", normalize)
-    (embedded,) = _embed_sets(model, ["word_set"], [words], checked, strategy, normalize=normalize)
-    if verbose:
-        _log_found(model, [embedded])
-    return list(embedded.lost), _as_dict(embedded, model)
+    embedder = _Embedder(model, preprocessors, strategy, normalize, verbose)
+    (part,) = embedder.embed([("word_set", words)])
+    return list(part.lost), _as_dict(part, model)
 
 
 def get_embeddings_from_tuples(
@@ -434,17 +327,10 @@ def get_embeddings_from_tuples(
         For example ``[["woman", "man"], ["she", "he"]]``.
     sets_name : str, optional
         What the tuples are called in log messages, for example 'definitional pairs'.
-    preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    strategy : {'first', 'all'}, default='first'
-        Whether the first variant that the model has is taken, or every one of them.
-    normalize : bool, default=False
-        Scale every vector to unit length.
-    discard_incomplete_sets : bool, default=True
-        Leave out a tuple of which a word was lost. False keeps what is left of it, and leaves out
-        only tuples of which nothing is.
-    warn_lost_sets : bool, default=True
-        Log the tuples that lost a word. It changes nothing else.
+    preprocessors, strategy, normalize : optional
+        How to look them up: see :class:`Lookup`.
+    discard_incomplete_sets, warn_lost_sets : bool, default=True
+        What to do with tuples that lost a word: see :func:`embed_tuples`.
     verbose : bool, default=False
         Log what was found at level INFO.
 
@@ -462,7 +348,7 @@ def get_embeddings_from_tuples(
 
     See Also
     --------
-    embed_tuples : The same with arrays and lost words.
+    embed_tuples : The same with arrays and out-of-vocabulary words.
 
     Notes
     -----
@@ -477,33 +363,24 @@ def get_embeddings_from_tuples(
     >>> [list(pair) for pair in get_embeddings_from_tuples(model, pairs, warn_lost_sets=False)]
     [['she', 'he']]
     """
-    called = "sets" if sets_name is None else sets_name
-    embedded = embed_tuples(
-        model,
-        sets,
-        called,
-        preprocessors,
-        strategy,
-        normalize,
-        discard_incomplete_sets,
-        warn_lost_sets,
-    )
-    if verbose:
-        _log_found(model, embedded)
-    return [_as_dict(part, model) for part in embedded]
+    return [_as_dict(part, model) for part in embed_tuples(**locals())]
+
+
+# Older releases had this under two names.
+get_embeddings_from_sets = get_embeddings_from_tuples
 
 
 def embed_tuples(
     model: WordEmbeddingModel,
     sets: Sequence[Sequence[str]],
-    called: str,
+    sets_name: str | None = None,
     preprocessors: Preprocessors | None = None,
-    strategy: Strategy = "first",
-    normalize: bool = False,
+    *,
     discard_incomplete_sets: bool = True,
     warn_lost_sets: bool = True,
-) -> list[EmbeddedSet]:
-    """Look up tuples of words that belong together; see :func:`get_embeddings_from_tuples`.
+    **how: Any,
+) -> list[WordSet]:
+    """Look up tuples of words that belong together.
 
     Parameters
     ----------
@@ -511,23 +388,21 @@ def embed_tuples(
         Where to look.
     sets : sequence of sequences of str
         The tuples: ``[["woman", "man"], ["she", "he"]]``.
-    called : str
-        What the tuples are called in messages.
+    sets_name : str, optional
+        What the tuples are called in messages; 'sets' by default.
     preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    strategy : {'first', 'all'}, default='first'
-        Whether the first variant that the model has is taken, or every one of them.
-    normalize : bool, default=False
-        Scale every vector to unit length.
+        Variants of each word: see :class:`Lookup`.
     discard_incomplete_sets : bool, default=True
-        Leave out a tuple of which a word was lost. False keeps what is left of it, and leaves out
-        only tuples of which nothing is.
+        Leave out every tuple with an out-of-vocabulary word. False keeps the words found, and
+        leaves out only tuples without any.
     warn_lost_sets : bool, default=True
-        Log the tuples that lost a word.
+        Log the tuples with out-of-vocabulary words. It changes nothing else.
+    **how
+        How to look them up: `strategy` and `normalize`, see :class:`Lookup`.
 
     Returns
     -------
-    list of EmbeddedSet
+    list of WordSet
         One per tuple that is kept, named by its position ('pairs[0]'), with vectors in float64.
         Words that share a form have one row: `first_row` tells which word has which.
 
@@ -544,35 +419,27 @@ def embed_tuples(
     >>> from wefe import WordEmbeddingModel
     >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), "toy")
     >>> embed_tuples(model, [["she", "he"], ["her", "him"]], "pairs", warn_lost_sets=False)
-    [EmbeddedSet(name='pairs[0]', words=('she', 'he'), lost=())]
+    [WordSet(name='pairs[0]', words=('she', 'he'), lost=())]
     """
-    check_model(model)
-    checked = check_preprocessors(preprocessors)
-    check_strategy(strategy)
-    check_bool("normalize", normalize)
     check_bool("discard_incomplete_sets", discard_incomplete_sets)
     check_bool("warn_lost_sets", warn_lost_sets)
-    kept, losses = [], []
-    names = [f"{called}[{position}]" for position in range(len(check_sequence(called, sets)))]
-    words = [check_word_set(name, part) for name, part in zip(names, sets, strict=True)]
-    parts = _embed_sets(model, names, words, checked, strategy, normalize=normalize)
-    for name, part in zip(names, parts, strict=True):
-        complete_enough = not part.lost or (not discard_incomplete_sets and len(part) > 0)
-        if part.lost:
-            fate = "kept without" if complete_enough else "left out, as the model lacks"
-            losses.append(f"{name} {fate} {', '.join(part.lost)}")
-        if complete_enough:
-            kept.append(part)
-    if losses and warn_lost_sets:
+    called = sets_name or "sets"
+    names = (f"{called}[{i}]" for i in range(len(check_sequence(called, sets))))
+    words = [(name, check_word_set(name, part)) for name, part in zip(names, sets, strict=True)]
+    parts = _Embedder(model, preprocessors, **how).embed(words)
+    incomplete = [part for part in parts if part.lost]
+    kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]
+    if incomplete and warn_lost_sets:
+        losses = (
+            f"{part.name} {'kept without' if part in kept else 'left out, as the model lacks'} "
+            + ", ".join(part.lost)
+            for part in incomplete
+        )
         logger.warning(
             "%s: %d of %d %s lost a word: %s",
-            *(model.name, len(losses), len(sets), called, "; ".join(losses)),
+            *(model.name, len(incomplete), len(parts), called, "; ".join(losses)),
         )
     return kept
-
-
-# Older releases had this under two names.
-get_embeddings_from_sets = get_embeddings_from_tuples
 
 
 def definitional_vectors(
@@ -582,8 +449,8 @@ def definitional_vectors(
     preprocessors: Preprocessors | None = None,
     *,
     normalize: bool = True,
-) -> list[EmbeddedSet]:
-    """Look up definitional sets; sets that lost a word are left out, counted and logged.
+) -> list[WordSet]:
+    """Look up definitional sets; incomplete ones are left out and logged.
 
     Parameters
     ----------
@@ -593,14 +460,12 @@ def definitional_vectors(
         Words that differ in the class only, one per class: ``[["woman", "man"], ["she", "he"]]``.
     called : str
         What the sets are called in messages, for example 'definitional_pairs'.
-    preprocessors : list of dict, optional
-        Variants of each word, in the order in which they are tried; see :class:`Lookup`.
-    normalize : bool, default=True
-        Scale every vector to unit length.
+    preprocessors, normalize : optional
+        How to look them up: see :class:`Lookup`; here `normalize` is True by default.
 
     Returns
     -------
-    list of EmbeddedSet
+    list of WordSet
         The complete sets, at least one, with vectors in float64.
 
     Raises
@@ -630,111 +495,121 @@ def definitional_vectors(
     return complete
 
 
-@dataclass
-class _Found:
-    """What look-up found of the words of a set."""
-
-    forms: dict[str, int] = field(default_factory=dict)  # in the vocabulary, and their rows
-    lost: dict[str, None] = field(default_factory=dict)
-    first_row: list[int | None] = field(default_factory=list)
+# Forms in the vocabulary, all different; out-of-vocabulary words; the row of each word, or None.
+_Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ...]]
 
 
-def _find(
-    model: WordEmbeddingModel,
-    words: Iterable[str],
-    preprocessors: tuple[Preprocessor, ...],
-    strategy: str,
-) -> _Found:
-    result = _Found()
-    found = result.forms
-    # Most words are found as they are written, so that their other forms need not be made.
-    as_written = not preprocessors[0] and strategy == "first"
-    prefix, vocab = model.vocab_prefix, model.vocab
-    for word in words:
-        form = (prefix or "") + word
-        if as_written and form in vocab:
-            result.first_row.append(found.setdefault(form, len(found)))
-            continue
-        forms = variants(word, preprocessors, prefix)
-        hits = [form for form in forms if form in vocab]
-        if not hits and model.use_subwords:
+class _Embedder:
+    """Looks words up in one model: all that is embedded comes from here."""
+
+    def __init__(
+        self,
+        model: WordEmbeddingModel,
+        preprocessors: Preprocessors | None = None,
+        strategy: Strategy = "first",
+        normalize: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        check_model(model)
+        self.model, self.prefix = model, model.vocab_prefix or ""
+        self.preprocessors = check_preprocessors(preprocessors)
+        self.first = check_strategy(strategy) == "first"
+        self.normalize = check_bool("normalize", normalize)
+        self.verbose = verbose
+
+    def embed(self, sets: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[WordSet, ...]:
+        """Look up sets of words, given by name."""
+        found = [self.find(words) for _, words in sets]
+        # All at once: a model that computes its vectors does so in one batch.
+        every = self.model.get_vectors([form for forms, _, _ in found for form in forms])
+        vectors = np.asarray(every, dtype=np.float64)
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        embedded, stop = [], 0
+        for (name, _), (forms, lost, first_row) in zip(sets, found, strict=True):
+            start, stop = stop, stop + len(forms)
+            part = WordSet(name, forms, vectors[start:stop], lost, first_row)
+            vars(part)["lengths"] = lengths[start:stop]
+            embedded.append(part)
+        # A zero vector has length 0, a vector with NaN or infinity a non-finite one.
+        if not (lengths.all() and np.isfinite(lengths).all()):
+            self._refuse_unusable(embedded)
+        for part in embedded if self.verbose else ():
+            logger.info(
+                "%s: found %d forms for %d words of %r, lost %d",
+                *(self.model.name, len(part), part.n_entries, part.name, len(part.lost)),
+            )
+        if self.normalize:
+            embedded = [part.with_vectors(part.unit) for part in embedded]
+        return tuple(embedded)
+
+    def find(self, words: tuple[str, ...]) -> _Found:
+        """Look for forms of words in the vocabulary."""
+        vocab = self.model.vocab
+        written = tuple(self.prefix + word for word in words) if self.prefix else words
+        as_written = self.first and not self.preprocessors[0]
+        if as_written and all(map(vocab.__contains__, written)):
+            return _all_found(written)
+        hits = {
+            word: [form] if as_written and form in vocab else self._hits(word)
+            for word, form in zip(words, written, strict=True)
+        }
+        row_of = _rows(itertools.chain.from_iterable(hits.values()))
+        rows = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
+        return tuple(row_of), tuple(word for word in hits if not hits[word]), rows
+
+    def _hits(self, word: str) -> list[str]:
+        """Return the forms of a word to be used: those in the vocabulary, or the first of them."""
+        forms = variants(word, self.preprocessors, self.prefix)
+        hits = [form for form in forms if form in self.model.vocab]
+        if not hits and self.model.use_subwords:
             # Built only if the vocabulary has no variant: subwords make a vector of any form.
-            hits = [form for form in forms if form in model][:1]
-        if strategy == "first":
-            hits = hits[:1]
-        for form in hits:
-            found.setdefault(form, len(found))
-        result.first_row.append(found[hits[0]] if hits else None)
-        if not hits:
-            result.lost[word] = None
-    return result
+            return [form for form in forms if form in self.model][:1]
+        return hits[:1] if self.first else hits
+
+    def _refuse_unusable(self, sets: Sequence[WordSet]) -> None:
+        for part in sets:
+            kinds = {"zero": part.lengths == 0, "NaN or inf": ~np.isfinite(part.lengths)}
+            problems = [
+                f"{kind} for {list(itertools.compress(part.words, which))}"
+                for kind, which in kinds.items()
+                if which.any()
+            ]
+            if problems:
+                raise UnusableVectorError(
+                    f"{self.model.name} has unusable vectors in {part.name!r}: "
+                    f"{', '.join(problems)}. Repair them in the model or leave these words out of "
+                    "the query."
+                )
 
 
-def _embed_sets(
-    model: WordEmbeddingModel,
-    names: Sequence[str],
-    sets: Sequence[Iterable[str]],
-    preprocessors: tuple[Preprocessor, ...],
-    strategy: str,
-    *,
-    normalize: bool,
-) -> list[EmbeddedSet]:
-    found = [_find(model, words, preprocessors, strategy) for words in sets]
-    # All at once: a model that computes its vectors does so in one batch.
-    every = model.get_vectors([form for part in found for form in part.forms])
-    vectors = np.asarray(every, dtype=np.float64)
-    embedded, stop = [], 0
-    for name, part in zip(names, found, strict=True):
-        start, stop = stop, stop + len(part.forms)
-        rows, words = vectors[start:stop], tuple(part.forms)
-        _check_usable(model, name, words, rows)
-        if normalize:
-            # Lengths are positive: _check_usable refused zero vectors.
-            rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        embedded.append(EmbeddedSet(name, words, rows, tuple(part.lost), tuple(part.first_row)))
-    return embedded
+@functools.lru_cache(maxsize=1024)  # the same sets are looked up in many models
+def _all_found(words: tuple[str, ...]) -> _Found:
+    row_of = _rows(words)
+    return tuple(row_of), (), tuple(row_of[word] for word in words)
 
 
-def _check_usable(
-    model: WordEmbeddingModel, name: str, words: tuple[str, ...], vectors: npt.NDArray[np.float64]
-) -> None:
-    # One pass: a zero vector has length 0, a vector with NaN or infinity a non-finite one.
-    squared = np.einsum("ij,ij->i", vectors, vectors)
-    usable = (squared > 0) & np.isfinite(squared)
-    if usable.all():
-        return
-    zero = [word for word, value in zip(words, squared, strict=True) if value == 0]
-    broken = [word for word, value in zip(words, squared, strict=True) if not np.isfinite(value)]
-    problems = [
-        f"{kind} for {listed}"
-        for kind, listed in (("zero", zero), ("NaN or inf", broken))
-        if listed
-    ]
-    raise UnusableVectorError(
-        f"{model.name} has unusable vectors in {name!r}: {', '.join(problems)}. "
-        "Repair them in the model or leave these words out of the query."
-    )
+def _rows(forms: Iterable[str]) -> dict[str, int]:
+    return {form: row for row, form in enumerate(dict.fromkeys(forms))}
 
 
-def _why_unanswerable(
-    model: WordEmbeddingModel, sets: Sequence[EmbeddedSet], threshold: float
+def _why_undefined(
+    model: WordEmbeddingModel, incomplete: Sequence[WordSet], threshold: float
 ) -> str | None:
-    reasons = []
-    lower_case = 0
-    for part in sets:
-        share = part.lost_share
-        if len(part) > 0 and share <= threshold:
+    """Say which sets lost too many words, and how to find more of them."""
+    reasons, n_lower_case = [], 0
+    for part in incomplete:
+        if part and part.lost_share <= threshold:
             continue
-        limit = "nothing is left" if len(part) == 0 else f"more than the {threshold:.0%} allowed"
-        listed = ", ".join(part.lost[:5]) + (", ..." if len(part.lost) > 5 else "")
-        reasons.append(f"{part.name!r} lost {share:.0%} of its words ({listed}), {limit}")
-        lower_case += sum(_has_lower_case(model, word) for word in part.lost)
-    if lower_case:
+        limit = f"more than the {threshold:.0%} allowed" if part else "nothing is left"
+        listed = ", ".join(part.lost[:5]) + ", ..." * (len(part.lost) > 5)
+        reasons.append(f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed}), {limit}")
+        n_lower_case += sum(_has_lower_case(model, word) for word in part.lost)
+    if n_lower_case:
         reasons.append(
-            f"the model has {lower_case} of these in lower case: "
+            f"the model has {n_lower_case} of these in lower case: "
             "preprocessors=[{}, {'lowercase': True}]"
         )
-    return "; ".join(reasons) if reasons else None
+    return "; ".join(reasons) or None
 
 
 def _has_lower_case(model: WordEmbeddingModel, word: str) -> bool:
@@ -744,23 +619,6 @@ def _has_lower_case(model: WordEmbeddingModel, word: str) -> bool:
         return False
 
 
-def _as_dict(part: EmbeddedSet, model: WordEmbeddingModel) -> EmbeddingDict:
+def _as_dict(part: WordSet, model: WordEmbeddingModel) -> EmbeddingDict:
     vectors = part.vectors.astype(model.dtype, copy=False)
     return dict(zip(part.words, vectors, strict=True))
-
-
-def _log_lost(model: WordEmbeddingModel, name: str, lost: Sequence[str]) -> None:
-    if lost:
-        logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), name, list(lost))
-
-
-def _log_found(model: WordEmbeddingModel, sets: Iterable[EmbeddedSet]) -> None:
-    for part in sets:
-        logger.info(
-            "%s: found %d forms for %d words of %r, lost %d",
-            model.name,
-            len(part),
-            part.n_entries,
-            part.name,
-            len(part.lost),
-        )

@@ -12,9 +12,9 @@ from wefe._checks import check_known, check_sequence, check_word_set, found
 
 __all__ = ["Query"]
 
-Cardinality: TypeAlias = int | Literal["n"]
-Template: TypeAlias = tuple[Cardinality, Cardinality]
-WordSet: TypeAlias = tuple[str, ...]
+Template: TypeAlias = tuple[int | Literal["n"], int | Literal["n"]]
+#: Target or attribute sets: the name and the words of each.
+Side: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 _KEYS = (
     "target_sets",
@@ -76,7 +76,9 @@ class Query:
     ['Female terms and Male terms wrt Arts', 'Female terms and Male terms wrt Science']
     """
 
-    __slots__ = ("_attribute_names", "_attributes", "_target_names", "_targets")
+    __slots__ = ("_sides",)
+
+    _sides: tuple[Side, ...]
 
     def __init__(
         self,
@@ -85,50 +87,49 @@ class Query:
         target_sets_names: Sequence[str] | None = None,
         attribute_sets_names: Sequence[str] | None = None,
     ) -> None:
-        if len(check_sequence("target_sets", target_sets)) == 0:
-            raise ValueError("target_sets is empty; a query needs at least one target set.")
-        self._targets, self._target_names = _check_sets("target", target_sets, target_sets_names)
-        self._attributes, self._attribute_names = _check_sets(
-            "attribute", attribute_sets, attribute_sets_names
+        self._sides = (
+            _named_sets("target", target_sets, target_sets_names),
+            _named_sets("attribute", attribute_sets, attribute_sets_names),
         )
+        if not self._sides[0]:
+            raise ValueError("target_sets is empty; a query needs at least one target set.")
 
     @property
     def target_sets(self) -> list[list[str]]:
         """The target sets, as fresh lists."""
-        return [list(words) for words in self._targets]
+        return [list(words) for _, words in self._sides[0]]
 
     @property
     def attribute_sets(self) -> list[list[str]]:
         """The attribute sets, as fresh lists."""
-        return [list(words) for words in self._attributes]
+        return [list(words) for _, words in self._sides[1]]
 
     @property
     def target_sets_names(self) -> list[str]:
         """The names of the target sets."""
-        return list(self._target_names)
+        return [name for name, _ in self._sides[0]]
 
     @property
     def attribute_sets_names(self) -> list[str]:
         """The names of the attribute sets."""
-        return list(self._attribute_names)
+        return [name for name, _ in self._sides[1]]
 
     @property
     def template(self) -> tuple[int, int]:
         """The number of target sets and the number of attribute sets."""
-        return len(self._targets), len(self._attributes)
+        targets, attributes = self._sides
+        return len(targets), len(attributes)
 
     @property
     def query_name(self) -> str:
         """The name, generated from the names of the sets: 'T1 and T2 wrt A1 and A2'."""
-        targets = _enumerate(self._target_names)
-        if not self._attribute_names:
-            return targets
-        return f"{targets} wrt {_enumerate(self._attribute_names)}"
+        named = (self.target_sets_names, self.attribute_sets_names)
+        return " wrt ".join(_enumerate(names) for names in named if names)
 
     @property
-    def content(self) -> tuple[tuple[WordSet, ...], tuple[WordSet, ...]]:
+    def content(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
         """The words alone, hashable: two queries that ask the same thing have the same content."""
-        return self._targets, self._attributes
+        return tuple(tuple(words for _, words in sets) for sets in self._sides)
 
     def satisfies(self, template: Template, minimum: tuple[int, int] = (1, 1)) -> bool:
         """Tell whether the query has the shape of a template.
@@ -155,10 +156,11 @@ class Query:
         >>> Query([["she"], ["he"]], [["math"]]).satisfies(("n", 1), minimum=(2, 1))
         True
         """
-        wanted = check_template(template)
         return all(
             have >= least if want == "n" else have == want
-            for want, have, least in zip(wanted, self.template, minimum, strict=True)
+            for want, have, least in zip(
+                check_template(template), self.template, minimum, strict=True
+            )
         )
 
     def get_subqueries(
@@ -192,16 +194,13 @@ class Query:
         >>> len(query.get_subqueries((2, 1)))
         6
         """
-        wanted = check_template(new_template)
-        picks = [
-            list(itertools.combinations(range(have), have if want == "n" else want))
-            if want != "n" or have >= least
-            else []
-            for want, have, least in zip(wanted, self.template, minimum, strict=True)
-        ]
-        return unique_queries(
-            [self._select(targets, attributes) for targets, attributes in itertools.product(*picks)]
+        picks = (
+            itertools.combinations(sets, max(len(sets), least) if want == "n" else want)
+            for want, sets, least in zip(
+                check_template(new_template), self._sides, minimum, strict=True
+            )
         )
+        return unique_queries([self._part(sides) for sides in itertools.product(*picks)])
 
     # `builtins.dict`, because inside this class `dict` is the documented method.
     def dict(self) -> builtins.dict[str, Any]:
@@ -219,14 +218,7 @@ class Query:
         >>> query.dict()["query_name"], query.dict()["template"]
         ('Women and Men wrt Math', (2, 1))
         """
-        return {
-            "target_sets": self.target_sets,
-            "attribute_sets": self.attribute_sets,
-            "target_sets_names": self.target_sets_names,
-            "attribute_sets_names": self.attribute_sets_names,
-            "query_name": self.query_name,
-            "template": self.template,
-        }
+        return {key: getattr(self, key) for key in _KEYS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -263,23 +255,16 @@ class Query:
         missing = [key for key in _KEYS[:2] if key not in data]
         if missing:
             raise ValueError(f"query: {' and '.join(missing)} missing; found {sorted(data)}.")
-        query = cls(
-            data["target_sets"],
-            data["attribute_sets"],
-            data.get("target_sets_names"),
-            data.get("attribute_sets_names"),
-        )
-        stated = data.get("template")
-        if stated is not None and check_template(stated) != query.template:
-            raise ValueError(
-                f"query: the template says {tuple(stated)}, the sets have {query.template}."
-            )
-        named = data.get("query_name", query.query_name)
-        if named != query.query_name:
-            raise ValueError(
-                f"query: its name is made of the names of its sets, {query.query_name!r}; found "
-                f"{named!r}. Leave query_name out, or name the sets."
-            )
+        query = cls(*(data.get(key) for key in _KEYS[:4]))  # type: ignore[arg-type]
+        if data.get("template") is not None:
+            check_template(data["template"])
+        for key in _KEYS[4:]:
+            stated, actual = data.get(key), getattr(query, key)
+            if stated is not None and stated not in (actual, list(actual)):
+                raise ValueError(
+                    f"query: {key} is {stated!r}, but the sets make it {actual!r}. Leave it out, "
+                    "or change the sets and their names."
+                )
         return query
 
     def to_json(self, indent: int | None = None) -> str:
@@ -333,10 +318,10 @@ class Query:
         return cls.from_dict(json.loads(text))
 
     def __eq__(self, other: object) -> bool:
-        return self._identity() == other._identity() if isinstance(other, Query) else NotImplemented
+        return self._sides == other._sides if isinstance(other, Query) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        return hash(self._sides)
 
     def __repr__(self) -> str:
         return (
@@ -345,16 +330,11 @@ class Query:
             f"- Attribute sets:{self.attribute_sets}>"
         )
 
-    def _identity(self) -> tuple[object, ...]:
-        return self._targets, self._attributes, self._target_names, self._attribute_names
-
-    def _select(self, targets: tuple[int, ...], attributes: tuple[int, ...]) -> Query:
-        # Everything was checked when this query was made, so the parts are taken as they are.
-        part = object.__new__(Query)
-        part._targets = tuple(self._targets[i] for i in targets)
-        part._target_names = tuple(self._target_names[i] for i in targets)
-        part._attributes = tuple(self._attributes[i] for i in attributes)
-        part._attribute_names = tuple(self._attribute_names[i] for i in attributes)
+    @classmethod
+    def _part(cls, sides: tuple[Side, ...]) -> Query:
+        # Everything was checked when the whole query was made, so the parts are taken as they are.
+        part = object.__new__(cls)
+        part._sides = sides
         return part
 
 
@@ -383,54 +363,39 @@ def check_template(template: object) -> Template:
             "a template is a pair (number of target sets, number of attribute sets) "
             f"such as (2, 1); got {found(template)}."
         )
-    for cardinality in template:
-        whole = isinstance(cardinality, int) and not isinstance(cardinality, bool)
-        if cardinality != "n" and not (whole and cardinality >= 0):
-            raise ValueError(
-                f"a template holds integers or 'n' (any number); got {found(cardinality)}."
-            )
+    for number in template:
+        if number != "n" and not (type(number) is int and number >= 0):
+            raise ValueError(f"a template holds integers or 'n' (any number); got {found(number)}.")
     if template[0] == 0:
         raise ValueError(f"a query has at least one target set; got the template {template}.")
     return template[0], template[1]
 
 
-def _check_sets(
-    kind: str, sets: object, names: object
-) -> tuple[tuple[WordSet, ...], tuple[str, ...]]:
+def _named_sets(kind: str, sets: object, names: object) -> Side:
     sequence = check_sequence(f"{kind}_sets", sets)
-    if names is None:
-        checked_names = tuple(f"{kind.capitalize()} set {i}" for i in range(len(sequence)))
-    else:
-        checked_names = _check_names(f"{kind}_sets_names", names, len(sequence))
-    words = tuple(
-        check_word_set(f"{kind} set {i} ({name!r})", word_set)
-        for i, (word_set, name) in enumerate(zip(sequence, checked_names, strict=True))
+    default = [f"{kind.capitalize()} set {i}" for i in range(len(sequence))]
+    checked = default if names is None else _check_names(f"{kind}_sets_names", names, len(sequence))
+    return tuple(
+        (name, check_word_set(f"{kind} set {i} ({name!r})", words))
+        for i, (name, words) in enumerate(zip(checked, sequence, strict=True))
     )
-    return words, checked_names
 
 
-def _check_names(what: str, names: object, n_sets: int) -> tuple[str, ...]:
+def _check_names(what: str, names: object, n_sets: int) -> Sequence[str]:
     sequence = check_sequence(what, names)
     if len(sequence) != n_sets:
         raise ValueError(
             f"{what} must have one name per set: {n_sets} sets, {len(sequence)} names."
         )
-    seen: dict[str, int] = {}
-    for position, name in enumerate(sequence):
-        if not isinstance(name, str):
-            raise TypeError(f"{what}: element {position} must be a string; got {found(name)}.")
-        if not name:
-            raise ValueError(f"{what}: element {position} is empty; every set needs a name.")
-        if name in seen:
+    checked = check_word_set(what, sequence) if n_sets else ()
+    for position, name in enumerate(checked):
+        if not name or name in checked[:position]:
             raise ValueError(
-                f"{what}: elements {seen[name]} and {position} are both {name!r}; "
-                "results are kept by set name, so give each set its own."
+                f"{what}: element {position} is {name!r}; results are kept by set name, so give "
+                "each set a name of its own."
             )
-        seen[name] = position
-    return tuple(str(name) for name in sequence)
+    return checked
 
 
-def _enumerate(names: tuple[str, ...]) -> str:
-    if len(names) == 1:
-        return names[0]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _enumerate(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]

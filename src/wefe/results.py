@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wefe.embeddings import EmbeddedQuery, EmbeddedSet
+from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
 
 __all__ = ["MetricResult", "WordUse"]
@@ -54,12 +54,12 @@ class WordUse:
     lost_share: float
 
     @classmethod
-    def of(cls, part: EmbeddedSet) -> WordUse:
+    def of(cls, part: WordSet) -> WordUse:
         """Summarise an embedded set, without its vectors.
 
         Parameters
         ----------
-        part : EmbeddedSet
+        part : WordSet
             The set after look-up.
 
         Returns

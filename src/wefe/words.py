@@ -46,12 +46,19 @@ class Preprocessor(TypedDict, total=False):
     preprocessor: Callable[[str], str]
 
 
-_CASES = ("lowercase", "uppercase", "titlecase")
-_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-_OPTIONS = (*_CASES, "strip_accents", "unicode_form", "apostrophes", "preprocessor")
+_CASES: dict[str, Callable[[str], str]] = {
+    "lowercase": str.lower,
+    "uppercase": str.upper,
+    "titlecase": str.title,
+}
 _APOSTROPHES = {"straight": "'", "typographic": "\u2019"}
 # Straight, both single quotation marks, and the letter that some languages spell with.
 _ANY_APOSTROPHE = tuple(map(ord, "'\u2018\u2019\u02bc"))
+_CHOICES = {
+    "strip_accents": ("ascii", "unicode"),
+    "unicode_form": ("NFC", "NFD", "NFKC", "NFKD"),
+    "apostrophes": tuple(_APOSTROPHES),
+}
 
 
 #: A list of preprocessors, as users write it: plain dictionaries will do.
@@ -123,18 +130,15 @@ def check_preprocessor(options: object) -> Preprocessor:
             "a preprocessor must be a dict of options such as {'lowercase': True}; "
             f"got {found(options)}."
         )
-    check_known("preprocessor", options, _OPTIONS)
-    for case in _CASES:
-        check_bool(f"the option {case!r}", options.get(case, False))
-    function = options.get("preprocessor")
-    if function is not None and not callable(function):
-        raise TypeError(f"the option 'preprocessor' must be a callable; got {found(function)}.")
-    accents = options.get("strip_accents", False)
-    if not isinstance(accents, bool):
-        check_choice("strip_accents", accents, ("ascii", "unicode"))
-    for option, choices in (("unicode_form", _FORMS), ("apostrophes", tuple(_APOSTROPHES))):
-        if option in options:
-            check_choice(option, options[option], choices)
+    check_known("preprocessor", options, Preprocessor.__annotations__)
+    for option, value in options.items():
+        if option in _CASES:
+            check_bool(f"the option {option!r}", value)
+        elif option == "preprocessor":
+            if value is not None and not callable(value):
+                raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
+        elif option != "strip_accents" or not isinstance(value, bool):
+            check_choice(option, value, _CHOICES[option])
     return options  # type: ignore[return-value]
 
 
@@ -207,12 +211,9 @@ def _apply(word: str, options: Preprocessor) -> str:
     apostrophe = options.get("apostrophes")
     if apostrophe is not None:
         word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[apostrophe]))
-    if options.get("lowercase"):
-        word = word.lower()
-    if options.get("uppercase"):
-        word = word.upper()
-    if options.get("titlecase"):
-        word = word.title()
+    for case, function in _CASES.items():
+        if options.get(case):
+            word = function(word)
     accents = options.get("strip_accents", False)
     if accents:
         word = _strip_accents(word, to_ascii=accents == "ascii")

@@ -471,7 +471,7 @@ class MeanShare(BaseMetric):
 def test_closed_forms_are_what_optimisation_reaches(name):
     metric, options, _ = VERDICTS[name]
     metric, n_groups = metric(), options.get("n_groups", 2)
-    params = {**metric._params_for_subsets, **options.get("metric_params", {})}
+    params = {**metric.subset_params, **options.get("metric_params", {})}
     n_targets = 1 if isinstance(metric, IndividualBias) else options.get("n_targets", 4)
     design = Design(groups_of(metric), n_groups, 3, n_targets, n_groups + 2)
     probe = Probe(metric, params, design)

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from wefe.metrics import (
     list_metrics,
     register,
 )
+from wefe.metrics._parameters import Count
 from wefe.metrics._registry import _registry
 
 
@@ -190,18 +192,23 @@ def test_measurement_has_the_last_word(query, toy_model):
 
 def test_metric_with_parameters_of_its_own(query, toy_model):
     class Powered(ShortMetric):
-        def run_query(self, query, model, power=1, **lookup):
-            return self._run(query, model, lookup, power=power)
+        power: Count = 1
 
-        def _compute(self, targets, attributes, *, power):
-            return super()._compute(targets, attributes) ** power
+        def _compute(self, targets, attributes):
+            return super()._compute(targets, attributes) ** self.power
 
     plain, squared = (
         Powered().run_query(query, toy_model, power=power)["result"] for power in (1, 2)
     )
     assert squared == pytest.approx(plain**2)
+    assert Powered(power=2).run_query(query, toy_model)["result"] == squared
+    assert Powered(power=2).run_query(query, toy_model, power=1)["result"] == plain
+    assert repr(Powered(power=2)) == "Powered(power=2)"
     with pytest.raises(TypeError, match="Powered.run_query has no parameter 'pwoer'"):
         Powered().run_query(query, toy_model, pwoer=2)
+    for make in (Powered, partial(Powered().run_query, query, toy_model)):
+        with pytest.raises(ValueError, match="power must be an integer of at least 1; got int 0"):
+            make(power=0)
 
 
 def test_metric_without_mathematics_says_what_it_lacks(query, toy_model):
@@ -210,7 +217,7 @@ def test_metric_without_mathematics_says_what_it_lacks(query, toy_model):
         metric_name = "Empty"
         metric_short_name = "E"
 
-    with pytest.raises(TypeError, match="Empty defines neither _compute nor run_query"):
+    with pytest.raises(TypeError, match="Empty defines neither _scores nor _compute"):
         Empty().run_query(query, toy_model)
 
 

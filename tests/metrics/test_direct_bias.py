@@ -221,9 +221,9 @@ def test_pairs_that_differ_only_in_length_have_no_direction(direction):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"c": -1}, ValueError, "c must be a number of at least 0; got int -1"),
-        ({"c": math.nan}, ValueError, "c must be a number of at least 0; got float nan"),
-        ({"c": "1"}, ValueError, "c must be a number of at least 0; got str '1'"),
+        ({"c": -1}, ValueError, "c must be a finite number of at least 0; got int -1"),
+        ({"c": math.nan}, ValueError, "c must be a finite number of at least 0; got float nan"),
+        ({"c": "1"}, TypeError, "c must be a finite number of at least 0; got str '1'"),
         ({"n_components": 0}, ValueError, "n_components must be an integer of at least 1"),
         ({"n_components": 1.0}, TypeError, "n_components must be an integer of at least 1"),
         ({"n_components": 3}, ValueError, "n_components must be between 1 and 2"),

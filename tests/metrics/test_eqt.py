@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 import wefe
 from wefe import Query, WordEmbeddingModel
 from wefe._evaluation import Evaluation
+from wefe._wordset import Ones, Weights
 from wefe.metrics import EQT, eqt, eqt_by_question
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._eqt import _ask
-from wefe.metrics._word_counts import Counts, Once
 from wefe.silhouette import word_influence
 
 MALE, FEMALE = "he man", "she woman"
@@ -293,27 +292,25 @@ def test_question_without_a_direction_is_nan_with_a_reason():
 @pytest.mark.parametrize("candidates", [None, [f"w{i}" for i in range(3, 30)]])
 @pytest.mark.parametrize("both", [False, True])
 def test_fast_scores_are_those_of_each_case(both, candidates):
-    model, metric = model_of(seed=7), EQT()
+    model = model_of(seed=7)
     pairs = [["w0", "w1", "w2", "w0"], ["w3", "w4", "w5", "w9"]]
     query = Query(pairs, [[f"w{i}" for i in range(10, 18)]])
     evaluation = Evaluation(
-        metric, query, model, {"both_directions": both, "candidates": candidates}
+        EQT(), query, model, {"both_directions": both, "candidates": candidates}
     )
     rng = np.random.default_rng(0)
-    of_pairs = Counts(rng.multinomial(4, [0.25] * 4, size=30))
-    of_words = Counts(rng.multinomial(8, [1 / 8] * 8, size=30))
-    own = evaluation._own
-    sets = evaluation.targets, evaluation.attributes
-    for counts in (
+    of_pairs = Weights(rng.multinomial(4, [0.25] * 4, size=30))
+    of_words = Weights(rng.multinomial(8, [1 / 8] * 8, size=30))
+    for weights in (
         [of_pairs] * 2 + [of_words],
-        [Once(4)] * 2 + [of_words],
-        [of_pairs] * 2 + [Once(8)],
+        [Ones(4)] * 2 + [of_words],
+        [of_pairs] * 2 + [Ones(8)],
     ):
-        fast = metric._compute_cases(*sets, counts, **own)
-        slow = BaseMetric._compute_cases(metric, *sets, counts, **own)
-        np.testing.assert_allclose(fast, slow, atol=1e-12)
+        sets = [part.weighted(w) for part, w in zip(evaluation.sets, weights, strict=True)]
+        slow = BaseMetric._scores(evaluation.metric, sets[:2], sets[2:])
+        np.testing.assert_allclose(evaluation.scores(weights), slow, atol=1e-12)
         assert len(set(slow)) > 3
-    asked = _ask(evaluation.targets, evaluation.attributes[0], **own)
+    asked = evaluation.metric._asked(evaluation.targets, evaluation.attributes[0])
     assert (asked.intruders is None) == (candidates is not None)
 
 
@@ -352,5 +349,5 @@ def test_wrong_options_are_refused(options, error, message, query, toy_model):
 
 
 def test_arrays_that_are_no_pairs_are_refused(vectors):
-    with pytest.raises(ValueError, match="paired by position; they have 2 and 1 rows"):
+    with pytest.raises(ValueError, match="paired by position; they have 2 and 1 words"):
         eqt(vectors(MALE), vectors("she"), vectors(NEUTRAL), vectors("tree"))

@@ -10,6 +10,7 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel
 from wefe._evaluation import Evaluation
+from wefe._wordset import Ones, Weights
 from wefe.embeddings import UnanswerableError
 from wefe.metrics import (
     GIPE,
@@ -25,7 +26,6 @@ from wefe.metrics import (
     neighborhoods,
     proximity_bias,
 )
-from wefe.metrics._word_counts import Once
 
 T1, T2 = "she woman", "he man"
 OUTSIDE = (T1 + " " + T2).split()
@@ -592,14 +592,8 @@ def test_variants_of_a_query_score_as_queries_of_their_own(metric, six, toy_mode
     evaluation = Evaluation(metric(), six, toy_model, {"k": 4})
     assert evaluation.is_fast
     assert evaluation.of_all_words() == pytest.approx(evaluation.value)
-
-    class Some:
-        n_cases, n_words = 2, 6
-
-        def row(self, case):
-            return np.array([[1, 1, 0, 1, 0, 1], [1, 0, 0, 0, 1, 1]][case])
-
-    scores = evaluation.scores([Once(2), Once(2), Some()])
+    some = Weights([[1, 1, 0, 1, 0, 1], [1, 0, 0, 0, 1, 1]])
+    scores = evaluation.scores([Ones(2), Ones(2), some])
     for score, words in zip(scores, ("home kids boss pilot", "home job pilot"), strict=True):
         query = Query(six.target_sets, [words.split()])
         assert score == pytest.approx(metric().run_query(query, toy_model, k=4)["result"])
@@ -611,7 +605,7 @@ def test_variants_of_a_query_score_as_queries_of_their_own(metric, six, toy_mode
         ({"k": 0}, ValueError, "k must be an integer of at least 1"),
         ({"k": 2.5}, TypeError, "k must be an integer of at least 1"),
         ({"theta": math.nan}, ValueError, "theta must be a finite number; got float nan"),
-        ({"theta": "0.05"}, ValueError, "theta must be a finite number; got str '0.05'"),
+        ({"theta": "0.05"}, TypeError, "theta must be a finite number; got str '0.05'"),
         ({"direction": "mean"}, ValueError, "direction must be one of 'pca', 'means'"),
         ({"n_components": 9}, ValueError, "n_components must be between 1 and 2"),
         ({"original": "toy"}, TypeError, "model must be a WordEmbeddingModel"),

@@ -504,7 +504,7 @@ def test_a_third_among_neighbours_of_all_words_is_constant():
 def test_wrong_arguments_of_tests_are_refused(nine, bias, three):
     with pytest.raises(ValueError, match="two groups or more"):
         cluster_test([nine])
-    with pytest.raises(ValueError, match="the same dim"):
+    with pytest.raises(ValueError, match="same number of dimensions"):
         cluster_alignment(nine, three[0])
     with pytest.raises(ValueError, match=r"groups\[1\] has a single word"):
         classification_test([nine[:5], nine[5:6]])

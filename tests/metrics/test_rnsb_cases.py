@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from wefe.embeddings import EmbeddedSet
+from wefe._wordset import Nested, Ones, Weights, WordSet
 from wefe.metrics import RNSB, _logistic
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._word_counts import Counts, Nested, Once
 
-PARAMS = {
-    "estimator": None,
-    "estimator_params": None,
-    "n_iterations": 1,
-    "random_state": None,
-    "holdout": False,
-    "print_model_evaluation": False,
-}
 EXACT = {
-    **PARAMS,
     "estimator": LogisticRegression,
     "estimator_params": {"solver": "liblinear", "tol": 1e-10, "max_iter": 10_000},
+    "holdout": False,
 }
 SIZES = (4, 3, 5, 8, 8)
 
@@ -34,12 +25,19 @@ def sets(seed=0, dim=6):
     for number, size in enumerate(SIZES):
         words = tuple(f"{number}_{word}" for word in range(size))
         vectors = rng.normal(size=(size, dim)) + 0.5 * (number == 3) - 0.5 * (number == 4)
-        made.append(EmbeddedSet(f"set {number}", words, vectors, (), tuple(range(size))))
+        made.append(WordSet(f"set {number}", words, vectors, (), tuple(range(size))))
     return made[:3], made[3:]
 
 
+def scores_of(targets, attributes, weights, formula=RNSB._scores, **params):
+    """Score word sets with weights, by the formula or one case after the other."""
+    parts = [part.weighted(own) for part, own in zip([*targets, *attributes], weights, strict=True)]
+    metric = RNSB(**{"holdout": False, **params})
+    return formula(metric, parts[: len(targets)], parts[len(targets) :])
+
+
 def once():
-    return [Once(size) for size in SIZES]
+    return [Ones(size) for size in SIZES]
 
 
 def nested(size, sizes, n_runs=3, seed=0):
@@ -49,11 +47,11 @@ def nested(size, sizes, n_runs=3, seed=0):
 
 def bootstrap(size, n_cases=6, seed=0):
     rng = np.random.default_rng(seed)
-    return Counts(rng.multinomial(size, np.full(size, 1 / size), size=n_cases))
+    return Weights(rng.multinomial(size, np.full(size, 1 / size), size=n_cases))
 
 
 def leave_one_out(size):
-    return Counts(1 - np.eye(size))
+    return Weights(1 - np.eye(size))
 
 
 def varied(**changes):
@@ -85,8 +83,8 @@ VARIED = {
 @pytest.mark.parametrize("name", VARIED)
 def test_cases_are_those_of_one_fit_after_the_other(name):
     targets, attributes = sets()
-    scores = RNSB()._compute_cases(targets, attributes, VARIED[name], **PARAMS)
-    slow = BaseMetric._compute_cases(RNSB(), targets, attributes, VARIED[name], **EXACT)
+    scores = scores_of(targets, attributes, VARIED[name])
+    slow = scores_of(targets, attributes, VARIED[name], BaseMetric._scores, **EXACT)
     assert scores.shape == slow.shape
     np.testing.assert_allclose(scores, slow, atol=1e-6)
     assert len(scores) == 1 or np.ptp(scores) > 1e-3
@@ -95,8 +93,8 @@ def test_cases_are_those_of_one_fit_after_the_other(name):
 def test_more_dimensions_than_words():
     targets, attributes = sets(dim=50)
     counts = VARIED["nested attributes, from one word each"]
-    scores = RNSB()._compute_cases(targets, attributes, counts, **PARAMS)
-    slow = BaseMetric._compute_cases(RNSB(), targets, attributes, counts, **EXACT)
+    scores = scores_of(targets, attributes, counts)
+    slow = scores_of(targets, attributes, counts, BaseMetric._scores, **EXACT)
     np.testing.assert_allclose(scores, slow, atol=1e-6)
 
 
@@ -110,8 +108,8 @@ def test_the_full_list_has_the_score_of_the_query(packaged_model):
     query = Query([[name] for name in names], [words["pleasant_5"], words["unpleasant_5"]])
     parts = embed_query(packaged_model, query)
     lengths = [len(part) for part in parts.attributes]
-    counts = [Once(1)] * len(names) + [nested(n, [2, n // 2, n]) for n in lengths]
-    scores = RNSB()._compute_cases(parts.targets, parts.attributes, counts, **PARAMS)
+    counts = [Ones(1)] * len(names) + [nested(n, [2, n // 2, n]) for n in lengths]
+    scores = scores_of(parts.targets, parts.attributes, counts)
     exact = RNSB().run_query(
         query,
         packaged_model,
@@ -127,7 +125,7 @@ def test_the_full_list_has_the_score_of_the_query(packaged_model):
 @pytest.mark.parametrize("dim", [3, 40])
 def test_all_words_once_have_the_score_of_the_optimum(dim):
     targets, attributes = sets(seed=1, dim=dim)
-    scores = RNSB()._compute_cases(targets, attributes, once(), **PARAMS)
+    scores = scores_of(targets, attributes, once())
     assert scores.shape == (1,)
     # The definition, without any code of the package.
     x = np.concatenate([part.vectors for part in attributes])
@@ -137,27 +135,27 @@ def test_all_words_once_have_the_score_of_the_optimum(dim):
     p /= p.sum()
     assert scores[0] == pytest.approx(np.sum(p * np.log(p * len(p))), abs=1e-6)
     steps = varied(_3=nested(8, [4, 8]), _4=nested(8, [4, 8]))
-    last = RNSB()._compute_cases(targets, attributes, steps, **PARAMS)[1::2]
+    last = scores_of(targets, attributes, steps)[1::2]
     np.testing.assert_allclose(last, scores[0], atol=1e-7)
 
 
 def test_a_lacking_class_is_nan():
     targets, attributes = sets()
-    counts = varied(_3=Counts([[1] * 8, [0] * 8, [2] * 8]))
-    scores = RNSB()._compute_cases(targets, attributes, counts, **PARAMS)
+    counts = varied(_3=Weights([[1] * 8, [0] * 8, [2] * 8]))
+    scores = scores_of(targets, attributes, counts)
     assert np.isnan(scores).tolist() == [False, True, False]
-    of_targets = varied(_0=bootstrap(4, n_cases=2), _3=Counts([[0] * 8, [1] * 8]))
-    scores = RNSB()._compute_cases(targets, attributes, of_targets, **PARAMS)
+    of_targets = varied(_0=bootstrap(4, n_cases=2), _3=Weights([[0] * 8, [1] * 8]))
+    scores = scores_of(targets, attributes, of_targets)
     assert np.isnan(scores).tolist() == [True, False]
 
 
 def test_probabilities_that_are_all_zero_are_nan():
     targets, attributes = sets()
     far = [
-        EmbeddedSet(part.name, part.words, 1e6 * attributes[0].vectors[: len(part)], (), ())
+        WordSet(part.name, part.words, 1e6 * attributes[0].vectors[: len(part)], (), ())
         for part in targets
     ]
-    (score,) = RNSB()._compute_cases(far, attributes, once(), **PARAMS)
+    (score,) = scores_of(far, attributes, once())
     assert math.isnan(score)
 
 
@@ -166,9 +164,9 @@ def test_batches_do_not_matter(monkeypatch):
     for name in ("nested attributes, from one word each", "attributes, drawn"):
         counts = VARIED[name]
         with monkeypatch.context() as patch:
-            together = RNSB()._compute_cases(targets, attributes, counts, **PARAMS)
+            together = scores_of(targets, attributes, counts)
             patch.setattr(_logistic, "_BATCH_NUMBERS", 1)
-            apart = RNSB()._compute_cases(targets, attributes, counts, **PARAMS)
+            apart = scores_of(targets, attributes, counts)
         np.testing.assert_allclose(apart, together, atol=1e-9)
 
 
@@ -183,7 +181,7 @@ def test_batches_do_not_matter(monkeypatch):
 def test_other_classifiers_are_trained_for_each_case(changes):
     targets, attributes = sets()
     counts = varied(_3=nested(8, [4, 8], n_runs=2))
-    params = {**PARAMS, **changes}
-    scores = RNSB()._compute_cases(targets, attributes, counts, **params)
-    slow = BaseMetric._compute_cases(RNSB(), targets, attributes, counts, **params)
+    params = {"holdout": False, **changes}
+    scores = scores_of(targets, attributes, counts, **params)
+    slow = scores_of(targets, attributes, counts, BaseMetric._scores, **params)
     assert scores.tolist() == slow.tolist()

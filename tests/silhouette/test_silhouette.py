@@ -27,6 +27,7 @@ from wefe.metrics import (
     ProximityBias,
     get_metric,
     list_metrics,
+    permutation_test,
 )
 from wefe.silhouette import (
     Silhouette,
@@ -236,7 +237,7 @@ def literal_curves(metric, query, model, vary, n_runs, per_list, seed, params):
     embedded = embed_query(model, query, lost_vocabulary_threshold=1.0)
     sets = {"targets": embedded.targets, "attributes": embedded.attributes}
     growing = [list(part.words) for part in sets[vary]]
-    paired = vary == "targets" and metric._pairs_targets(**params)
+    paired = vary == "targets" and metric.with_params(**params)[0].pairs_targets
     curves = []
     for run in range(n_runs):
         shuffled = [
@@ -281,7 +282,7 @@ def test_agrees_with_the_definitions(metric, params, vary):
     )
     n_lists = query.template[vary == "attributes"]
     per_list = max(1, 2 * (2 if vary == "targets" else 1) // n_lists)
-    params = {**metric._params_for_subsets, **params}
+    params = {**metric.subset_params, **params}
     expected = literal_curves(instance, query, model, vary, 6, per_list, 0, params)
     defined = expected[:, expected.shape[1] - len(got.k) :]
     np.testing.assert_allclose(got.curves, defined, atol=1e-9)
@@ -302,7 +303,7 @@ def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, va
     model, query = small_model(seed=3), query_for(metric, (7, 7, 6, 6))
     asked = FEW.get(metric.metric_short_name, {})
     silhouette = bias_silhouette(metric, query, model, vary, 4, 2, metric_params=asked)
-    params = {**metric._params_for_subsets, **asked}
+    params = {**metric.subset_params, **asked}
     value = metric().run_query(query, model, **params)["result"]
     np.testing.assert_allclose(silhouette.curves[:, -1], value, rtol=1e-12)
     assert silhouette.value == pytest.approx(value)
@@ -588,8 +589,15 @@ class HalfWeat(WEAT):
 
     value_range = (-1.0, 1.0)
 
-    def _compute(self, targets, attributes, **params):
-        return 0.5 * super()._compute(targets, attributes, **params).values["result"]
+    def _compute(self, targets, attributes):
+        return 0.5 * super()._compute(targets, attributes).values["result"]
+
+
+class HalfEct(ECT):
+    """The same for a metric whose result comes from its formula."""
+
+    def _compute(self, targets, attributes):
+        return 0.5 * super()._compute(targets, attributes).values["result"]
 
 
 class Negated(WEAT):
@@ -601,12 +609,26 @@ class Negated(WEAT):
         return result
 
 
-@pytest.mark.parametrize(("metric", "factor"), [(HalfWeat, 0.5), (Negated, -1.0)])
-def test_a_metric_that_changes_another_one_keeps_its_change(metric, factor):
-    query, model = query_for(WEAT), small_model()
+@pytest.mark.parametrize(
+    ("metric", "base", "factor"), [(HalfWeat, WEAT, 0.5), (HalfEct, ECT, 0.5), (Negated, WEAT, -1)]
+)
+def test_a_metric_that_changes_another_one_keeps_its_change(metric, base, factor):
+    query, model = query_for(base), small_model()
     got = bias_silhouette(metric, query, model, n_runs=4)
-    plain = bias_silhouette(WEAT, query, model, n_runs=4)
+    plain = bias_silhouette(base, query, model, n_runs=4)
     np.testing.assert_allclose(got.curves, factor * plain.curves, atol=1e-12)
+
+
+def test_subsets_get_no_p_value(monkeypatch):
+    # One that changes _compute is asked again for each subset, and would run a test each time.
+    calls = []
+    monkeypatch.setattr(
+        "wefe.metrics._weat.permutation_test",
+        lambda *args, **kwargs: calls.append(args) or permutation_test(*args, **kwargs),
+    )
+    params = {"calculate_p_value": True, "p_value_iterations": 9}
+    bias_silhouette(HalfWeat, query_for(WEAT), small_model(), n_runs=2, metric_params=params)
+    assert len(calls) == 1
 
 
 def test_random_scores_are_refused():
@@ -633,7 +655,7 @@ def test_a_changed_mapped_model_travels_as_it_is_in_memory(tmp_path):
     # What needs no model sends none.
     plain = Evaluation(RND(), query_for(RND), mapped, {}).travelling()
     assert plain._model is None
-    assert not any(isinstance(each, WordEmbeddingModel) for each in plain._own.values())
+    assert not any(isinstance(each, WordEmbeddingModel) for each in vars(plain.metric).values())
 
 
 # Metrics of whole vocabularies

@@ -9,7 +9,8 @@ import numpy as np
 
 from wefe._checks import check_sequence, check_word_set, found
 from wefe.embeddings import DEFAULT_THRESHOLD, Lookup, Strategy, embed_query
-from wefe.metrics._pairs import paired_vectors, too_few_tuples
+from wefe.metrics._pairs import paired as paired_sets
+from wefe.metrics._pairs import too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
 from wefe.words import Preprocessors
@@ -183,7 +184,7 @@ def _measure(
     reason = embedded.nan_reason
     if reason is None and paired:
         reason = too_few_tuples(sets, lookup["lost_vocabulary_threshold"])
-    a, b = paired_vectors(sets)[1] if paired else (part.vectors for part in sets)
+    a, b = (part.vectors for part in (paired_sets(sets) if paired else sets))
     distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
     return {
         "mean_attribute_difference": distance,

@@ -6,17 +6,14 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import (
-    check_bool,
     check_choice,
     check_known,
-    check_positive_int,
-    check_random_state,
     check_share,
 )
 from wefe.audit._warnings import AuditWarning
@@ -26,9 +23,9 @@ from wefe.metrics._geometry import (
     Vectors,
     association,
     average_ranks,
-    mean_unit,
+    unit,
 )
-from wefe.metrics._weat import _ALTERNATIVES, WEAT
+from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 from wefe.results import WordUse
@@ -444,7 +441,7 @@ def audit_query(
     alternative : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Side that counts as extreme in the permutation test.
     p_value_method : {'exact', 'approximate'}, default='exact'
-        As for :meth:`wefe.metrics.WEAT.run_query`.
+        As for :class:`wefe.metrics.WEAT`.
     p_value_iterations : int, default=10000
         Number of random splits, where they are drawn.
     significance : float, default=0.05
@@ -512,13 +509,16 @@ def audit_query(
         )
     epsilon = check_share("epsilon", epsilon)
     significance = check_share("significance", significance)
-    side = _ALTERNATIVES[check_choice("alternative", alternative, _ALTERNATIVES)]
-    check_bool("calculate_p_value", calculate_p_value)
-    check_choice("p_value_method", p_value_method, ("exact", "approximate"))
-    check_positive_int("p_value_iterations", p_value_iterations)
-    check_random_state(random_state)
-    if ddof not in (0, 1):
-        raise ValueError(f"ddof must be 0 (population) or 1 (sample); got {ddof!r}.")
+    check_choice("alternative", alternative, get_args(Alternative))
+    weat = WEAT(
+        return_effect_size=True,
+        calculate_p_value=calculate_p_value,
+        p_value_test_type=alternative,
+        p_value_method=p_value_method,
+        p_value_iterations=p_value_iterations,
+        ddof=ddof,
+        random_state=random_state,
+    )
     embedded = embed_query(model, query, **lookup)
     if embedded.nan_reason is not None:
         raise UnanswerableError(
@@ -529,18 +529,7 @@ def audit_query(
     comparison = None
     if len(biases) == 2:
         # As the metric does, its logging included.
-        measured = WEAT()._compute(
-            embedded.targets,
-            embedded.attributes,
-            return_effect_size=True,
-            calculate_p_value=calculate_p_value,
-            alternative=side,
-            p_value_method=p_value_method,
-            p_value_iterations=p_value_iterations,
-            p_value_verbose=False,
-            ddof=ddof,
-            random_state=random_state,
-        )
+        measured = weat._compute(embedded.targets, embedded.attributes)
         sizes = len(biases[0]), len(biases[1])
         comparison = TargetComparison(
             weat=measured.values["weat"],
@@ -560,7 +549,9 @@ def audit_query(
         targets=tuple(WordUse.of(part) for part in embedded.targets),
         attributes=tuple(WordUse.of(part) for part in embedded.attributes),
         biases=biases,
-        attribute_difference=float(np.linalg.norm(mean_unit("a", a) - mean_unit("b", b))),
+        attribute_difference=float(
+            np.linalg.norm(unit("a", a).mean(axis=0) - unit("b", b).mean(axis=0))
+        ),
         raw_attribute_difference=float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))),
         epsilon=epsilon,
         chance_share=_chance_share(epsilon, a.shape[1]),
@@ -609,7 +600,7 @@ def _smallest_p_value(n_1: int, n_2: int, alternative: Alternative) -> float:
 
 
 def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
-    ranks = average_ranks(np.concatenate([x, y]), _TIE)
+    ranks = average_ranks(np.concatenate([x, y]), tolerance=_TIE)
     first, second = ranks[: len(x)], ranks[len(x) :]
     auc = (first.sum() - len(x) * (len(x) + 1) / 2) / (len(x) * len(y))
     cuts = np.unique(ranks)

@@ -521,8 +521,8 @@ def check_requirements(
             f"{instance.metric_short_name} depends on words that its query does not have, such as "
             "neighbours; the requirements are about scores that groups and neutral words decide."
         )
-    params = {**instance._params_for_subsets, **(metric_params or {})}
-    if instance._params_for_subsets.get("normalize") and not params["normalize"]:
+    params = {**instance.subset_params, **(metric_params or {})}
+    if instance.subset_params.get("normalize") and not params["normalize"]:
         raise ValueError(
             f"{instance.metric_short_name} of raw vectors grows with their lengths, without a "
             "bound that holds in all models; requirements are about unit vectors. Leave out "

@@ -13,43 +13,15 @@ from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._direct_bias import DirectBias
-from wefe.metrics._ect import ECT
-from wefe.metrics._generalized_weat import GeneralizedWEAT
-from wefe.metrics._mac import MAC
 from wefe.metrics._registry import as_metric
 from wefe.metrics._ripa import RIPA
-from wefe.metrics._rnd import RND
-from wefe.metrics._rnsb import RNSB
-from wefe.metrics._same import SAME
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
-# What an audit finds that is none of a metric's business is left out: a warning that everybody
-# gets says nothing. Effect sizes and p-values are WEAT's; a mean of absolute values does not let
-# biases cancel (SAME, Direct Bias); an effect size, and a share of d (SAME), do not grow with d.
-_OF_MEANS = {"small-attribute-difference", "cancelling-biases"}
-_OF_P_VALUES = {"few-words"}
-_OF_EFFECT_SIZES = {
-    "undefined-effect-size",
-    "separation-missed",
-    "effect-without-separation",
-    "large-effect-tiny-biases",
-    "large-but-not-significant",
-}
 _SHARED = ("ddof", "p_value_iterations", "random_state")
 # Pairs that are taken as they are, or for several components, need no first one in common.
 _OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "outliers"}
-_RELEVANT: dict[type[BaseMetric], set[str]] = {
-    GeneralizedWEAT: _OF_MEANS | {"common-lean"},
-    RNSB: {"small-attribute-difference", "common-lean"},
-    RND: _OF_MEANS,
-    RIPA: _OF_MEANS,
-    MAC: {"cancelling-biases"},
-    ECT: set(),
-    SAME: set(),
-    DirectBias: set(),
-}
 
 
 def score_warnings(
@@ -127,20 +99,16 @@ def _of_biases(
     params: Mapping[str, Any],
     lookup: dict[str, Any],
 ) -> Iterator[AuditWarning]:
-    relevant = _RELEVANT.get(type(metric), _OF_MEANS | {"common-lean"})
+    relevant = metric.with_params(**params)[0].audit_findings
     own: dict[str, Any] = {"calculate_p_value": False}
     if isinstance(metric, WEAT):
         own = {key: params[key] for key in _SHARED if key in params}
         own["calculate_p_value"] = bool(params.get("calculate_p_value"))
         own["p_value_method"] = params.get("p_value_method", "approximate")
         own["alternative"] = params.get("p_value_test_type", "right-sided")
-        # An effect size is a share of the deviation; it does not grow with d.
-        is_effect_size = params.get("return_effect_size")
-        relevant = {"cancelling-biases", "common-lean", *_OF_P_VALUES}
-        relevant |= _OF_EFFECT_SIZES if is_effect_size else {"small-attribute-difference"}
     for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
-        if isinstance(metric, ECT):
+        if "shared-lean" in relevant:
             yield from _shared_lean(audit)
         yield from (warning for warning in audit.warnings if warning.kind in relevant)
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from wefe.embeddings import EmbeddedSet
+from wefe._wordset import WordSet
 from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._ect import ECT
@@ -66,9 +66,7 @@ class IndividualBias(BaseMetric):
     value_range = (-2.0, 2.0)
     nan_values = {"individual_bias": math.nan}  # noqa: RUF012
 
-    def _compute(
-        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet]
-    ) -> Measurement:
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), (a, b) = targets, attributes
         if len(words) != 1:
             raise ValueError(
@@ -569,8 +567,10 @@ def attainable(
                     return sign, sign
             bound = 1.0
         case SAME() if len(groups) > 2 and params.get("combine", "sum") == "sum":
-            lengths = _directions(list(groups))[1]
-            return 0.0, math.sqrt(1 + float((lengths[1:] ** 2).sum()))
+            sets = [WordSet("group", (), group) for group in groups]
+            lengths = [float(length[0, 0]) for length in _directions(sets)[1]]
+            kept = [length for length in lengths if length > 0]
+            return 0.0, math.sqrt(1 + sum(length**2 for length in kept[1:]))
         case SAME() | DirectBias():
             return 0.0, 1.0
         case RNSB():

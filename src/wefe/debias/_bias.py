@@ -105,7 +105,7 @@ def _jackknife(
     lookup = {key: value for key, value in options.items() if key in Lookup.__annotations__}
     # A set may lose a word of its own beside those left out.
     lookup |= {"lost_vocabulary_threshold": 1.0, "warn_not_found_words": False}
-    paired = metric._pairs_targets(**scale_params(options))
+    paired = bool(metric.with_params(**options)[0].pairs_targets)
     plans: list[tuple[list[list[Query]], str | None]] = []
     for position, query in enumerate(queries):
         scores = [row[position].score for row in answers]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import logging
 import math
 import os
@@ -529,8 +528,8 @@ def _options(
     metrics: Sequence[tuple[BaseMetric, Mapping[str, Any]]], lookup: Mapping[str, Any], seed: int
 ) -> list[dict[str, Any]]:
     """Return what each metric is called with: all of `Lookup`, and its own parameters."""
-    known = [set(inspect.signature(metric.run_query).parameters) for metric, _ in metrics]
-    every = set().union(Lookup.__annotations__, *known) - {"query", "model", "lookup"}
+    known = [set(metric.parameters()) for metric, _ in metrics]
+    every = set().union(Lookup.__annotations__, *known)
     for name in lookup:
         if name not in every:
             raise TypeError(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wefe.embeddings import EmbeddedQuery, EmbeddedSet
+from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.models._passes import Rows
 from wefe.query import Query
 
@@ -159,7 +159,7 @@ def reduced_queries(
     return reduced, None
 
 
-def _entries(parts: Sequence[EmbeddedSet]) -> list[list[int]]:
+def _entries(parts: Sequence[WordSet]) -> list[list[int]]:
     """Return the entries of each unit: entries with the same vectors are one word."""
     units: dict[tuple[int | None, ...], list[int]] = {}
     for entry, rows in enumerate(zip(*(part.first_row for part in parts), strict=True)):

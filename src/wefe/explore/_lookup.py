@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wefe._checks import found, nearest
-from wefe.embeddings import EmbeddedSet, UnusableVectorError, embed_tuples
+from wefe.embeddings import UnusableVectorError, WordSet, embed_tuples
 from wefe.metrics._geometry import Vectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -62,7 +62,7 @@ def look_up(
     """
     asked = list(dict.fromkeys(words))
     unusable: list[str] = []
-    parts: dict[str, EmbeddedSet] = {}
+    parts: dict[str, WordSet] = {}
     try:
         parts = _each(model, asked, preprocessors)
     except UnusableVectorError:
@@ -129,7 +129,7 @@ def as_looked_up(preprocessors: Preprocessors | None) -> str:
 
 def _each(
     model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
-) -> dict[str, EmbeddedSet]:
+) -> dict[str, WordSet]:
     """Return the words found, each as a set of its own."""
     parts = embed_tuples(
         model, [(word,) for word in words], "words", preprocessors, warn_lost_sets=False

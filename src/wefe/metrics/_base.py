@@ -1,41 +1,42 @@
-"""What every metric shares: look-up, template check, result, scale and order.
+"""What every metric shares: parameters, look-up, template check, result, scale and order.
 
-A metric is a pure function on arrays plus a class of a few lines::
+A metric is a class with a template, its parameters, and one formula on weighted word sets::
 
     @register
     class MyMetric(BaseMetric):
-        metric_template = (2, 1)
+        metric_template = (1, 2)
         metric_name = "My Metric"
         metric_short_name = "MM"
 
-        def _compute(self, targets, attributes):
-            return my_metric(*[s.vectors for s in targets], attributes[0].vectors)
+        def _scores(self, targets, attributes):
+            (words,), (a, b) = targets, attributes
+            return words.mean(a.mean_cosine(words) - b.mean_cosine(words))
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import found, nearest
+from wefe._wordset import Vectors, WordSet, each_case, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
-    EmbeddedSet,
+    EmbeddedQuery,
     Lookup,
     UnanswerableError,
     embed_query,
 )
-from wefe.metrics._geometry import Vectors
-from wefe.metrics._pairs import paired_vectors, too_few_tuples
-from wefe.metrics._word_counts import WordCounts, n_cases_of
+from wefe.metrics._pairs import paired, too_few_tuples
+from wefe.metrics._parameters import check_parameters, hints_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult
@@ -153,11 +154,28 @@ class Measurement:
     warnings: tuple[str, ...] = ()
 
 
+# Audit warnings that concern scores which are means, as the biases of words may cancel.
+SCORES_OF_MEANS = frozenset({"small-attribute-difference", "cancelling-biases"})
+
+
+class Prepared(NamedTuple):
+    """A metric with its parameters, and a query after look-up."""
+
+    metric: BaseMetric
+    embedded: EmbeddedQuery
+    #: Of paired sets the complete tuples, row i of each belonging together.
+    targets: tuple[WordSet, ...]
+    attributes: tuple[WordSet, ...]
+    nan_reason: str | None
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class BaseMetric:
     """Base class of the metrics.
 
     A metric declares the first three of these attributes, and more of them where they differ from
-    the defaults.
+    the defaults. Its parameters are annotated fields with defaults, as of a dataclass: they can be
+    given to the class, ``MAC(average="words")``, or to `run_query`.
 
     Attributes
     ----------
@@ -173,19 +191,40 @@ class BaseMetric:
         Smallest and largest score; unbounded by default.
     no_bias_value : float
         The score that means that no bias was measured; 0 by default.
+    pairs_targets : bool
+        Word i of each target set belong together, as she and he do; False by default.
     encodes_texts : bool
         Asks an encoder for the vectors of texts of its own, as SEAT does, not for those of words;
         it is then run where the encoder is. False by default.
     needs_vocabulary : bool
         Looks at more words than those of the query, such as their nearest neighbours, so that a
-        model has to be opened whole. Its `_compute` is given the model, too, as `model`. False by
-        default.
+        model has to be opened whole. False by default.
     takes_original : bool
-        `run_query` takes `original`, the model before mitigation, in which directions are then
+        Has a parameter `original`, the model before mitigation, in which directions are then
         found; studies and comparisons pass it. False by default.
     nan_values : dict
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
+    subset_params : dict
+        Parameters with which scores of subsets of the words can be compared: bounded, not random.
+    if_unpaired : dict or None
+        Of a metric that pairs target words: parameters that help where they are no pairs.
+    question, meaning, reference : str
+        What it asks, in a line; what a score means, in a sentence or two; the publication. Reports
+        print them.
+    null_exchange : str or None
+        What may be exchanged if there is no bias; None if no exchange changes the score.
+    audit_findings : frozenset of str
+        Kinds of audit warnings that concern its score; see :func:`wefe.audit.score_warnings`.
+    model : WordEmbeddingModel
+        The model that is measured, where `needs_vocabulary` is True.
+    lookup : dict
+        The options of the look-up, likewise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is unknown, of a wrong type or out of range.
 
     See Also
     --------
@@ -194,28 +233,36 @@ class BaseMetric:
 
     Notes
     -----
-    Either define ``_compute(targets, attributes)`` or override `run_query` as a whole. For
-    `_compute` words are looked up: it gets two sequences of :class:`wefe.embeddings.EmbeddedSet`,
-    whose `vectors` have shape (n_words, dim), and returns a number or a
-    :class:`wefe.metrics.Measurement`. It is called only if every set kept enough of its words.
+    Define ``_scores(targets, attributes)``: the formula on weighted word sets. It gets two
+    sequences of :class:`wefe.embeddings.WordSet` and returns an array with one score for each case
+    of their weights, NaN where it is undefined. Intervals, silhouettes and the influence of words
+    come from it.
+
+    ``_compute(targets, attributes)`` makes the result of one case, a number or a
+    :class:`wefe.metrics.Measurement`. By default it is what `_scores` returns. A metric that
+    defines `_compute` alone is asked again for each case, which is right, and slow.
+
+    Both are called only if every set kept enough of its words.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import BaseMetric, association
-    >>> class LargestLean(BaseMetric):
+    >>> from wefe.metrics import BaseMetric
+    >>> class MeanLean(BaseMetric):
     ...     metric_template = (1, 2)
-    ...     metric_name = "Largest Lean"
-    ...     metric_short_name = "LL"
-    ...     value_range = (0.0, 2.0)
+    ...     metric_name = "Mean Lean"
+    ...     metric_short_name = "ML"
+    ...     value_range = (-2.0, 2.0)
+    ...     absolute: bool = False
     ...
-    ...     def _compute(self, targets, attributes):
+    ...     def _scores(self, targets, attributes):
     ...         (words,), (a, b) = targets, attributes
-    ...         return abs(association(words.vectors, a.vectors, b.vectors)).max()
+    ...         lean = a.mean_cosine(words) - b.mean_cosine(words)
+    ...         return words.mean(abs(lean) if self.absolute else lean)
     >>> query = Query([["nurse", "engineer"]], [["she", "woman"], ["he", "man"]])
-    >>> result = LargestLean().run_query(query, load_test_model())
-    >>> list(result), 0 < result["ll"] < 2
-    (['query_name', 'result', 'll'], True)
+    >>> result = MeanLean().run_query(query, load_test_model(), absolute=True)
+    >>> list(result), 0 < result["ml"] < 2
+    (['query_name', 'result', 'ml'], True)
     """
 
     metric_template: ClassVar[Template]
@@ -224,19 +271,32 @@ class BaseMetric:
     metric_template_minimum: ClassVar[tuple[int, int]] = (1, 1)
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     no_bias_value: ClassVar[float] = 0.0
+    pairs_targets: ClassVar[Any] = False
     encodes_texts: ClassVar[bool] = False
     needs_vocabulary: ClassVar[bool] = False
     takes_original: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None
+    subset_params: ClassVar[Mapping[str, Any]] = {}
+    if_unpaired: ClassVar[Mapping[str, Any] | None] = None
+    question: ClassVar[Any] = ""
+    meaning: ClassVar[Any] = "a metric of a user"
+    reference: ClassVar[str] = ""
+    null_exchange: ClassVar[str | None] = None
+    audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
 
-    #: Parameters with which scores of subsets of the words can be compared: bounded, not random.
-    _params_for_subsets: ClassVar[Mapping[str, Any]] = {}
+    #: Those of a call, where a metric needs the vocabulary.
+    model: ClassVar[WordEmbeddingModel]
+    lookup: ClassVar[Lookup]
 
-    #: Computes the score from the target sets and attribute sets and the metric's own parameters.
-    _compute: Callable[..., float | Measurement]
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclasses.dataclass(eq=False, repr=False, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def run_query(
-        self, query: Query, model: WordEmbeddingModel, **lookup: Unpack[Lookup]
+        self, query: Query, model: WordEmbeddingModel, *args: Any, **params: Any
     ) -> MetricResult:
         """Measure the bias of a model with respect to a query.
 
@@ -246,9 +306,10 @@ class BaseMetric:
             The target and attribute sets; their numbers must fit the template of the metric.
         model : WordEmbeddingModel
             The model to be measured.
-        **lookup
-            How words are looked up: `lost_vocabulary_threshold`, `preprocessors`, `strategy`,
-            `normalize`, `warn_not_found_words`; see :class:`wefe.embeddings.Lookup`.
+        *args, **params
+            Parameters of the metric, in place of those that it was made with, and how words are
+            looked up: `lost_vocabulary_threshold`, `preprocessors`, `strategy`, `normalize`,
+            `warn_not_found_words`; see :class:`wefe.embeddings.Lookup`.
 
         Returns
         -------
@@ -268,16 +329,109 @@ class BaseMetric:
         UnusableVectorError
             If a word of the query has a zero or non-finite vector; it is a ValueError, too.
         """
-        return self._run(query, model, lookup)
+        own = dict(zip(self.parameters(), args, strict=False)) if args else {}
+        if len(own) < len(args):
+            raise TypeError(
+                f"{type(self).__name__}.run_query takes query, model and {len(own)} parameters by "
+                f"position; got {len(args)} parameters. Pass options of the look-up by name."
+            )
+        metric, lookup = self.with_params(**own, **params)
+        prepared = metric._prepare(query, model, lookup)
+        metric, embedded, targets, attributes, reason = prepared
+        if reason is None:
+            measured = metric._compute(targets, attributes)
+            if not isinstance(measured, Measurement):
+                score = metric._as_score(measured)
+                measured = Measurement({"result": score, self.metric_short_name.lower(): score})
+            metric._as_score(measured.values.get("result"))
+        else:
+            measured = metric._undefined(reason)
+        reason = measured.nan_reason
+        if reason is None and math.isnan(measured.values["result"]):
+            reason = f"{self.metric_short_name} is undefined for these vectors"
+        if reason is not None and reason != embedded.nan_reason:
+            # What look-up found is logged there.
+            logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
+        return MetricResult(
+            {"query_name": query.query_name, **measured.values},
+            embedded,
+            metric.scale().label,
+            reason,
+            measured.details,
+            measured.warnings,
+        )
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
+    def with_params(self, **params: Any) -> tuple[Self, Lookup]:
+        """Return the metric with other parameters, and those of `params` that are for the look-up.
+
+        Parameters
+        ----------
+        **params
+            What `run_query` takes beside query and model.
+
+        Returns
+        -------
+        metric : BaseMetric
+            A copy with these parameters; the metric itself if they do not change.
+        lookup : dict
+            The options of the look-up; see :class:`wefe.embeddings.Lookup`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is unknown, of a wrong type or out of range.
+        """
+        known = hints_of(type(self))
+        lookup = {name: value for name, value in params.items() if name in Lookup.__annotations__}
+        own = {name: value for name, value in params.items() if name not in lookup}
+        unknown = [name for name in own if name not in known]
+        if unknown:
+            names = [*known, *Lookup.__annotations__]
+            # A misspelt option would otherwise be a silent default.
+            raise TypeError(
+                f"{type(self).__name__}.run_query has no parameter "
+                f"{', '.join(map(repr, unknown))}; it has {', '.join(names)}."
+                f"{nearest(unknown[0], names)}"
+            )
+        if not own:
+            return self, lookup  # type: ignore[return-value]
+        metric = copy.copy(self)
+        vars(metric).update(own)
+        metric.__post_init__()
+        return metric, lookup  # type: ignore[return-value]
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        """Return the names of the metric's own parameters.
+
+        Returns
+        -------
+        list of str
+            What `run_query` takes beside query, model and the options of the look-up.
+
+        Examples
+        --------
+        >>> from wefe.metrics import MAC
+        >>> MAC.parameters()
+        ['average']
+        """
+        if cls.run_query is BaseMetric.run_query:
+            # Those of its own before those that it shares with others.
+            own_first = [
+                name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())
+            ]
+            return sorted(hints_of(cls), key=own_first.index)
+        own = list(inspect.signature(cls.run_query).parameters.values())[3:]
+        return [each.name for each in own if each.kind is not each.VAR_KEYWORD]
+
+    def scale(self, query: Query | None = None, **params: Any) -> Scale:
         """Say how scores are to be read: label, range, and the value that means no bias.
 
         Parameters
         ----------
         query : Query, optional
             With a query the range is as tight as its set sizes allow, where the metric knows it.
-            Lost words change these sizes, and so perhaps the range a little.
+            Out-of-vocabulary words change these sizes, and so perhaps the range a little.
         **params
             Parameters that `run_query` is called with; some select another score.
 
@@ -286,8 +440,77 @@ class BaseMetric:
         Scale
             What heads columns, the smallest and largest score, and the score that means that no
             bias was measured.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `query` is not a query, or a parameter of a wrong type or out of range.
         """
+        if query is not None:
+            check_query(query)
+        known = (*hints_of(type(self)), *Lookup.__annotations__)
+        own = {name: value for name, value in params.items() if name in known}
+        metric, lookup = self.with_params(**own)
+        return metric._scale(query, lookup)
+
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         return Scale(self.metric_short_name, self.value_range, self.no_bias_value)
+
+    def report_params(
+        self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
+    ) -> dict[str, Any]:
+        """Return what `wefe measure` and studies ask of the metric, unless they are told otherwise.
+
+        A report has no use for a score that is random, or for a p-value of random splits where the
+        exact one can be had.
+
+        Parameters
+        ----------
+        own : mapping
+            The user's parameters, which go before these.
+        random_state : int
+            Seed of what is random.
+        p_value_test_type : str
+            Side of the permutation test.
+
+        Returns
+        -------
+        dict
+            Parameters of `run_query`.
+        """
+        return {}
+
+    def params_for_unpaired(
+        self, own: Mapping[str, Any], queries: str, paired: bool | None
+    ) -> dict[str, Any]:
+        """Return what helps a metric that pairs target words, where they are no pairs; log it.
+
+        Parameters
+        ----------
+        own : mapping
+            The user's parameters.
+        queries : str
+            What messages call the queries.
+        paired : bool or None
+            Whether word i of each target set belong together; None if nobody knows.
+
+        Returns
+        -------
+        dict
+            Parameters of `run_query`.
+        """
+        if self.if_unpaired is None or paired is not False:
+            return {}
+        helps = {name: value for name, value in self.if_unpaired.items() if name not in own}
+        logger.warning(
+            "%s pairs target words by position, and those of %r are no pairs%s",
+            self.metric_short_name.lower().replace(" ", "-"),
+            queries,
+            "; the difference of their means is taken instead"
+            if helps
+            else ": its scores mean nothing here",
+        )
+        return helps
 
     def accepts(self, query: Query) -> bool:
         """Tell whether a query has the shape that the metric asks for.
@@ -302,7 +525,13 @@ class BaseMetric:
         bool
             True if its numbers of target and of attribute sets fit `metric_template`, where 'n'
             stands for any number from `metric_template_minimum` on.
+
+        Raises
+        ------
+        TypeError
+            If `query` is not a query.
         """
+        check_query(query)
         return query.satisfies(self.metric_template, self.metric_template_minimum)
 
     def subqueries(self, query: Query) -> list[Query]:
@@ -324,98 +553,61 @@ class BaseMetric:
         parts = query.get_subqueries(self.metric_template, self.metric_template_minimum)
         return [part for part in parts if self.accepts(part)]
 
-    def _run(
-        self, query: Query, model: WordEmbeddingModel, lookup: Lookup, **params: Any
-    ) -> MetricResult:
+    def _prepare(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Prepared:
+        """Look a query up."""
         self._check_input(query, model)
-        if not hasattr(self, "_compute"):
-            raise TypeError(
-                f"{type(self).__name__} defines neither _compute nor run_query; a metric needs one."
-            )
-        self._check_lookup(lookup)
+        metric = copy.copy(self)
+        model = metric._bind(query, model, lookup)
         embedded = embed_query(model, query, **lookup)
-        unanswerable = embedded.nan_reason
-        if unanswerable is None and self._pairs_targets(**params):
-            unanswerable = too_few_tuples(
-                embedded.targets, lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
-            )
-        if unanswerable is None and self.needs_vocabulary:
-            unanswerable = _why_not_whole(model)
-            params["model"] = model
-        if unanswerable is None:
-            measured = self._compute(embedded.targets, embedded.attributes, **params)
+        targets, reason = embedded.targets, embedded.nan_reason
+        if reason is None and self.pairs_targets:
+            threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+            reason = too_few_tuples(targets, threshold)
+            targets = targets if reason else paired(targets)
+        if reason is None and self.needs_vocabulary:
+            reason = _why_not_whole(model)
+        return Prepared(metric, embedded, targets, embedded.attributes, reason)
+
+    def _bind(
+        self,
+        query: Query,
+        model: WordEmbeddingModel,
+        lookup: Lookup,
+    ) -> WordEmbeddingModel:
+        """Keep what the formula needs beside word sets; return the model to look words up in."""
+        if self.needs_vocabulary:
+            vars(self).update(model=model, lookup=lookup)
+        return model
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        """Return one score for each case of the weights, NaN where it is undefined."""
+        sets, n_targets = (*targets, *attributes), len(targets)
+        scores = np.full(n_cases_of(sets), math.nan)
+        for case, parts in enumerate(each_case(sets)):
+            try:
+                measured = self._compute(parts[:n_targets], parts[n_targets:])
+            except UnanswerableError:
+                continue
             if isinstance(measured, Measurement):
-                self._as_score(measured.values.get("result"))
-            else:
-                score = self._as_score(measured)
-                measured = Measurement({"result": score, self.metric_short_name.lower(): score})
-        else:
-            measured = self._undefined(unanswerable)
-        reason = measured.nan_reason
-        if reason is None and math.isnan(measured.values["result"]):
-            reason = f"{self.metric_short_name} is undefined for these vectors"
-        if reason is not None and reason != embedded.nan_reason:
-            # What look-up found is logged there.
-            logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
-        return MetricResult(
-            {"query_name": query.query_name, **measured.values},
-            embedded,
-            self.scale(query, **params).label,
-            reason,
-            measured.details,
-            measured.warnings,
-        )
+                measured = measured.values["result"]
+            scores[case] = self._as_score(measured)
+        return scores
 
-    def _compute_cases(
+    def _compute(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> float | Measurement:
+        """Return the result of word sets without weights."""
+        score = float(self._scores(targets, attributes)[0])
+        reason = self._why_undefined(targets, attributes) if math.isnan(score) else None
+        return Measurement({"result": score, self.metric_short_name.lower(): score}, reason)
+
+    def _why_undefined(
         self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        """Score many variants of a query at once: subsets of its words, or repeated words.
-
-        This calls `_compute` for each. A metric that knows what its variants have in common
-        overrides it.
-
-        Parameters
-        ----------
-        targets, attributes : sequence of EmbeddedSet
-            The sets, as `without_losses` makes them.
-        counts : sequence of WordCounts
-            For each set, targets first, how often each word counts in each case.
-        **params
-            As for `_compute`.
-
-        Returns
-        -------
-        ndarray of shape (n_cases,)
-            NaN where the score is undefined.
-        """
-        every = range(n_cases_of(counts))
-        return np.array(
-            [self._compute_case(targets, attributes, counts, case, **params) for case in every]
-        )
-
-    def _compute_case(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        case: int,
-        **params: Any,
-    ) -> float:
-        sets = [
-            case_of(part, count, case)
-            for part, count in zip((*targets, *attributes), counts, strict=True)
-        ]
-        try:
-            measured = self._compute(sets[: len(targets)], sets[len(targets) :], **params)
-        except UnanswerableError:
-            return math.nan
-        if isinstance(measured, Measurement):
-            measured = measured.values["result"]
-        return self._as_score(measured)
+        targets: Sequence[WordSet],
+        attributes: Sequence[WordSet],
+    ) -> str | None:
+        """Say why the score of word sets is NaN."""
+        return None
 
     def _as_score(self, value: object) -> float:
         try:
@@ -432,32 +624,17 @@ class BaseMetric:
         values = {"result": math.nan, **copy.deepcopy(dict(nan_values))}
         return Measurement(values, reason, details or {})
 
-    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
-        """Tell whether word i of each target set belong together, with these parameters."""
-        return False
-
-    def _check_lookup(self, lookup: Mapping[str, Any]) -> None:
-        # A misspelt option would otherwise be a silent default.
-        unknown = [name for name in lookup if name not in Lookup.__annotations__]
-        if not unknown:
-            return
-        own = [
-            parameter.name
-            for parameter in inspect.signature(self.run_query).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
-        known = own[2:] + list(Lookup.__annotations__)  # without query and model
-        raise TypeError(
-            f"{type(self).__name__}.run_query has no parameter {', '.join(map(repr, unknown))}; "
-            f"it has {', '.join(known)}.{nearest(unknown[0], known)}"
-        )
-
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_query(query)
         check_model(model)
         for fact in ("metric_template", "metric_name", "metric_short_name"):
             if not hasattr(self, fact):
                 raise TypeError(f"{type(self).__name__} must declare {fact}.")
+        kind = type(self)
+        if (kind._scores, kind._compute) == (BaseMetric._scores, BaseMetric._compute) and not (
+            has_own_run_query(self)
+        ):
+            raise TypeError(f"{kind.__name__} defines neither _scores nor _compute.")
         if not self.accepts(query):
             name = self.metric_name
             raise ValueError(
@@ -474,7 +651,17 @@ class BaseMetric:
         return f"{numbers[0]} target and {numbers[1]} attribute sets"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        own = [
+            f"{each.name}={value!r}"
+            for each in dataclasses.fields(self)  # type: ignore[arg-type]
+            if (value := getattr(self, each.name)) is not each.default
+        ]
+        return f"{type(self).__name__}({', '.join(own)})"
+
+
+def has_own_run_query(metric: BaseMetric) -> bool:
+    """Tell whether a metric has a `run_query` of its own, as those of WEFE have."""
+    return type(metric).run_query is not BaseMetric.run_query
 
 
 def _why_not_whole(model: WordEmbeddingModel) -> str | None:
@@ -486,43 +673,11 @@ def _why_not_whole(model: WordEmbeddingModel) -> str | None:
     )
 
 
-def picked(part: EmbeddedSet, rows: npt.ArrayLike) -> EmbeddedSet:
-    """Return a set of some words of a set, in that order; a word may come several times."""
-    chosen = np.asarray(rows, dtype=np.intp)
-    words = tuple(part.words[row] for row in chosen)
-    return EmbeddedSet(part.name, words, part.vectors[chosen], (), tuple(range(len(chosen))))
-
-
-def case_of(part: EmbeddedSet, counts: WordCounts, case: int) -> EmbeddedSet:
-    """Return a set as it is in one case."""
-    numbers = counts.row(min(case, counts.n_cases - 1)).astype(int)
-    return picked(part, np.repeat(np.arange(len(part)), numbers))
-
-
-def without_losses(
-    targets: Sequence[EmbeddedSet], *, paired: bool = False
-) -> tuple[EmbeddedSet, ...]:
-    """Return sets of the words that were found, each once; of paired sets, of complete tuples."""
-    if not paired:
-        return tuple(picked(part, range(len(part))) for part in targets)
-    tuples, arrays = paired_vectors(targets)
-    return tuple(
-        EmbeddedSet(
-            part.name,
-            tuple(words[position] for words in tuples),
-            array,
-            (),
-            tuple(range(len(tuples))),
-        )
-        for position, (part, array) in enumerate(zip(targets, arrays, strict=True))
-    )
-
-
-def distinct_sizes(sets: Sequence[Sequence[str]], params: Mapping[str, Any]) -> list[int] | None:
+def distinct_sizes(sets: Sequence[Sequence[Any]], lookup: Lookup) -> list[int] | None:
     """Return how many vectors each word set has when all its words are found; None if unknown.
 
     With ``strategy="all"`` a word has as many vectors as variants in the vocabulary.
     """
-    if params.get("strategy") == "all":
+    if lookup.get("strategy") == "all":
         return None
     return [len(set(words)) for words in sets]

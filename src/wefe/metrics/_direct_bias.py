@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, found
-from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement, case_of
+from wefe._checks import check_number
+from wefe._wordset import Vectors, WordSet, each_case, n_cases_of, unit, word_sets
+from wefe.embeddings import UnanswerableError
+from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit
-from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._pairs import tuples_of
+from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts, n_cases_of
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query
-from wefe.results import MetricResult
-
-_DIRECTIONS = ("pca", "means")
 
 
 def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
@@ -61,8 +58,8 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     array([0.6, 0. ])
     """
     basis = orthonormal(directions)
-    lengths = np.linalg.norm(unit("words", words) @ basis.T, axis=1)
-    return np.asarray(np.minimum(lengths, 1.0))
+    (of_words, _) = word_sets(words=words, directions=basis)
+    return _lengths(of_words, basis)
 
 
 def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
@@ -107,9 +104,7 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     >>> direct_bias([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
     0.5
     """
-    if not (isinstance(c, int | float | np.number) and math.isfinite(c) and c >= 0):
-        raise ValueError(f"c must be a number of at least 0; got {found(c)}.")
-    return float(_strict(direct_bias_by_word(words, directions), c).mean())
+    return float(_strict(direct_bias_by_word(words, directions), DirectBias(c=c).c).mean())
 
 
 @register
@@ -118,9 +113,28 @@ class DirectBias(BaseMetric):
 
     The target sets define the bias direction, paired by position; the attribute set holds words
     that should be neutral to it, for example professions. A pair that lost a word is left out.
+    Vectors are always scaled to unit length.
 
     The score says nothing of the bias where one direction does not represent the pairs: look at
     ``details["subspace"].explained_variance_ratio``.
+
+    Parameters
+    ----------
+    c : float, default=1.0
+        Strictness, at least 0; see :func:`direct_bias`.
+    n_components : int, default=1
+        Dimensions of the bias subspace; at most as many as the pairs span.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs. 'means': the difference of the means
+        of two target sets, which need not be paired then; a single direction.
+
+    Notes
+    -----
+    The result has 'direct_bias' (the score, in [0, 1]), and 'word_values': word -> cosine with the
+    direction, in [-1, 1] and positive towards the first target set, or length of the projection, in
+    [0, 1], if there are several. `details` has 'subspace', a :class:`BiasSubspace`, and, of 'pca',
+    'pairs': the pairs used. It is NaN if there is no direction, as all pairs, or both means, are
+    equal.
 
     References
     ----------
@@ -142,93 +156,51 @@ class DirectBias(BaseMetric):
     metric_template_minimum = (2, 1)
     metric_name = "Direct Bias"
     metric_short_name = "Direct Bias"
+    if_unpaired = {"direction": "means"}  # noqa: RUF012
+    question = "how much of neutral words lies along the bias direction?"
+    meaning = (
+        "How much, without its sign, attribute words that should be neutral lie along the "
+        "bias direction, which the target words define."
+    )
+    reference = (
+        "T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer "
+        "Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016."
+    )
+    audit_findings = frozenset()
     value_range = (0.0, 1.0)
     nan_values = {"direct_bias": math.nan, "word_values": {}}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        c: float = 1.0,
-        n_components: int = 1,
-        direction: Literal["pca", "means"] = "pca",
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with direct bias.
+    c: Annotated[float, partial(check_number, at_least=0)] = 1.0
+    n_components: Count = 1
+    direction: Literal["pca", "means"] = "pca"
 
-        Parameters
-        ----------
-        query : Query
-            Two or more target sets of equal size, paired by position, and one set of words that
-            should be neutral.
-        model : WordEmbeddingModel
-            The model to be measured.
-        c : float, default=1.0
-            Strictness, at least 0; see :func:`direct_bias`.
-        n_components : int, default=1
-            Dimensions of the bias subspace; at most as many as the pairs span.
-        direction : {'pca', 'means'}, default='pca'
-            'pca': principal directions of the centred pairs. 'means': the difference of the means
-            of two target sets, which need not be paired then; a single direction.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
-            scaled to unit length.
+    @property
+    def pairs_targets(self) -> bool:
+        """Word i of each target set belong together, for principal directions."""
+        return self.direction == "pca"
 
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'direct_bias' (both the score, in [0, 1]), and 'word_values':
-            word -> cosine with the direction, in [-1, 1] and positive towards the first target set,
-            or length of the projection, in [0, 1], if there are several. `details` has 'subspace',
-            a :class:`BiasSubspace`, and, of 'pca', 'pairs': the pairs used. NaN if there is no
-            direction, as all pairs, or both means, are equal.
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two or more target sets and one attribute set, an option has no
-            such value, or 'means' is asked for more than two sets or one component.
-        UnanswerableError
-            If target sets have different sizes, or the pairs span fewer directions than
-            `n_components`.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        return self._run(
-            query,
-            model,
-            lookup,
-            c=c,
-            n_components=check_positive_int("n_components", n_components),
-            direction=check_choice("direction", direction, _DIRECTIONS),
-        )
-
-    def _pairs_targets(self, **params: Any) -> bool:
-        return bool(params.get("direction", "pca") == "pca")
-
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        c: float,
-        n_components: int,
-        direction: str,
-    ) -> Measurement:
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        details, reason = _subspace(targets, n_components, direction)
-        if reason is not None:
-            return self._undefined(reason, details)
-        directions = details["subspace"].directions
-        score = direct_bias(words.vectors, directions, c)
-        by_word = (
-            unit(words.name, words.vectors) @ directions[0]
-            if len(directions) == 1
-            else direct_bias_by_word(words.vectors, directions)
-        )
+        by_word = np.full((n_cases_of(targets), len(words)), math.nan)
+        for row, sets in zip(by_word, each_case(targets), strict=True):
+            try:
+                subspace, _ = find_subspace(sets, self.n_components, self.direction)
+            except UnanswerableError:
+                continue
+            if subspace is not None:
+                row[:] = _strict(_lengths(words, subspace.directions), self.c)
+        return words.mean(by_word)
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,) = attributes
+        details: dict[str, Any] = {"pairs": tuples_of(targets)} if self.pairs_targets else {}
+        subspace, reason = find_subspace(targets, self.n_components, self.direction)
+        if subspace is None:
+            return self._undefined(str(reason), details)
+        directions = subspace.directions
+        lengths = _lengths(words, directions)
+        score = float(words.mean(_strict(lengths, self.c)[None])[0])
+        by_word = words.unit @ directions[0] if len(directions) == 1 else lengths
         return Measurement(
             {
                 "result": score,
@@ -236,41 +208,19 @@ class DirectBias(BaseMetric):
                 "word_values": dict(zip(words.words, by_word.tolist(), strict=True)),
             },
             None,
-            details,
+            {**details, "subspace": subspace},
         )
 
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        (words,), of_targets, of_words = attributes, counts[:-1], counts[-1]
-        vectors = unit(words.name, words.vectors)
-        by_word = np.full((n_cases_of(of_targets), len(words)), math.nan)
-        for case, row in enumerate(by_word):
-            sets = [case_of(part, c, case) for part, c in zip(targets, of_targets, strict=True)]
-            try:
-                found, reason = _subspace(sets, params["n_components"], params["direction"])
-            except UnanswerableError:
-                continue
-            if reason is None:
-                lengths = np.linalg.norm(vectors @ found["subspace"].directions.T, axis=1)
-                row[:] = _strict(np.minimum(lengths, 1.0), params["c"])
-        return np.asarray(of_words.sums_by_case(by_word) / of_words.totals)
 
-
-def _subspace(
-    targets: Sequence[EmbeddedSet], n_components: int, direction: str
-) -> tuple[dict[str, Any], str | None]:
-    """Return details with the 'subspace' that target sets define, or why there is none."""
+def find_subspace(
+    targets: Sequence[WordSet], n_components: int, direction: str
+) -> tuple[BiasSubspace | None, str | None]:
+    """Return the subspace that target sets without weights define, or why there is none."""
     if direction == "pca":
-        pairs, arrays = paired_vectors(targets)
-        if np.ptp([unit("targets", part) for part in arrays], axis=0).max() < ZERO_LENGTH:
-            return {"pairs": pairs}, "the members of every pair have the same direction"
+        if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
+            return None, "the members of every pair have the same direction"
         try:
-            return {"pairs": pairs, "subspace": bias_subspace(arrays, n_components)}, None
+            return bias_subspace([part.vectors for part in targets], n_components), None
         except ValueError as error:  # the pairs found span fewer directions
             raise UnanswerableError(str(error)) from error
     if len(targets) != 2 or n_components != 1:
@@ -278,11 +228,15 @@ def _subspace(
             "direction='means' needs 2 target sets and n_components=1; got "
             f"{len(targets)} sets, n_components={n_components!r}."
         )
-    first, second = (mean_unit(part.name, part.vectors) for part in targets)
+    first, second = (part.mean_unit() for part in targets)
     if np.linalg.norm(first - second) < ZERO_LENGTH:
-        return {}, "the target sets have the same mean, so there is no direction"
-    directions = unit("direction", (first - second)[None])
-    return {"subspace": BiasSubspace(directions, np.ones(1))}, None
+        return None, "the target sets have the same mean, so there is no direction"
+    return BiasSubspace(unit("direction", first - second), np.ones(1)), None
+
+
+def _lengths(words: WordSet, basis: Vectors) -> Vectors:
+    """Length of the projection of each unit vector onto orthonormal directions: (n_words,)."""
+    return np.asarray(np.minimum(np.linalg.norm(words.unit @ basis.T, axis=1), 1.0))
 
 
 def _strict(shares: Vectors, c: float) -> Vectors:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_positive_int
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
+from wefe._checks import check_bool, check_positive_int
+from wefe._wordset import Vectors, as_rows, lists_of_word_sets, unit
+from wefe.metrics._geometry import ZERO_LENGTH
 
 # Components below this share of the largest one are rounding noise, not directions.
 RANK_TOLERANCE = 1e-7
@@ -103,13 +104,7 @@ def bias_subspace(
     >>> bias_subspace([she, he]).directions
     array([[1., 0.]])
     """
-    prepare = unit if normalize else as_vectors
-    sets = [prepare(f"defining_sets[{i}]", part) for i, part in enumerate(defining_sets)]
-    if len({part.shape for part in sets}) != 1 or len(sets) < 2:
-        raise ValueError(
-            "defining_sets must be two or more arrays of one shape (n_tuples, dim); got shapes "
-            f"{[part.shape for part in sets]}."
-        )
+    sets = _groups_of_tuples(normalize=normalize, defining_sets=defining_sets)
     tuples = np.stack(sets, axis=1)
     rows = (tuples - tuples.mean(axis=1, keepdims=True)).reshape(-1, tuples.shape[-1])
     _, singular, components = np.linalg.svd(rows, full_matrices=False)
@@ -169,15 +164,10 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     >>> group_directions([she, he])[:, 0]
     array([ 1., -1.])
     """
-    if len(groups) == 2:
-        direction = bias_subspace(groups).directions[0]
+    sets = _groups_of_tuples(groups=groups)
+    if len(sets) == 2:
+        direction = bias_subspace(sets).directions[0]
         return np.stack([direction, -direction])
-    sets = [unit(f"groups[{i}]", part) for i, part in enumerate(groups)]
-    if len({part.shape for part in sets}) != 1 or len(sets) < 2:
-        raise ValueError(
-            "groups must be two or more arrays of one shape (n_tuples, dim); got shapes "
-            f"{[part.shape for part in sets]}."
-        )
     tuples = np.stack(sets)
     means = (tuples - tuples.mean(axis=0)).mean(axis=1)
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
@@ -189,9 +179,24 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     return np.asarray(means / lengths)
 
 
+def _groups_of_tuples(
+    *, normalize: bool = True, **groups: Sequence[npt.ArrayLike]
+) -> list[Vectors]:
+    """Return the words of each group, of which row i of all groups is one tuple."""
+    check_bool("normalize", normalize)
+    (sets,) = lists_of_word_sets(**groups)
+    arrays = [part.unit if normalize else part.vectors for part in sets]
+    if len({part.shape for part in arrays}) != 1 or len(sets) < 2:
+        raise ValueError(
+            f"{next(iter(groups))} must be two or more arrays of one shape (n_tuples, dim); got "
+            f"shapes {[part.shape for part in arrays]}."
+        )
+    return arrays
+
+
 def orthonormal(directions: npt.ArrayLike) -> Vectors:
     """Return directions of shape (n_directions, dim); a single one is scaled to unit length."""
-    basis = as_vectors("directions", np.atleast_2d(np.asarray(directions, dtype=np.float64)))
+    basis = as_rows("directions", directions)
     if len(basis) == 1:
         return unit("directions", basis)
     if not np.allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-6):

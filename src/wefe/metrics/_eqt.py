@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_word_set, found
-from wefe.embeddings import EmbeddedSet, Lookup, _find
+from wefe._checks import check_word_set, found
+from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
+from wefe.embeddings import _Embedder
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit
-from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._pairs import check_same_size, tuples_of
+from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts, n_cases_of
 from wefe.models._neighbors import (
     _search,
     _squares_of_rows,
@@ -27,9 +28,7 @@ from wefe.models._neighbors import (
     nearest_neighbors,
 )
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query
-from wefe.results import MetricResult
-from wefe.words import Preprocessors, check_preprocessors
+from wefe.words import Preprocessors
 
 logger = logging.getLogger(__name__)
 
@@ -93,22 +92,17 @@ def eqt_by_question(
     array([[False],
            [ True]])
     """
-    sources = unit("t1", t1), unit("t2", t2)
-    if len(sources[0]) != len(sources[1]):
-        raise ValueError(
-            f"t1 and t2 are paired by position; they have {len(sources[0])} and {len(sources[1])} "
-            "rows."
-        )
-    check_positive_int("k", k)
-    check_bool("both_directions", both_directions)
-    words, others = unit("a", a), unit("candidates", candidates)
-    questions, undirected = _questions(*sources, words, both_directions)
+    first, second, words, others = word_sets(t1=t1, t2=t2, a=a, candidates=candidates)
+    check_same_size(first, second)
+    metric = EQT(k=k, both_directions=both_directions)
+    questions, undirected = _questions(first.unit, second.unit, words.unit, metric.both_directions)
     if undirected.any():
         raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
     questions /= np.linalg.norm(questions, axis=1, keepdims=True)
-    best = np.einsum("ij,ij->i", questions, words.repeat(len(questions) // len(words), axis=0))
-    _, cosines = nearest_neighbors(others, questions, min(k, len(others)))
-    hits = (cosines > best[:, None] + _TIE).sum(axis=1) < k
+    own = np.repeat(words.unit, len(questions) // len(words), axis=0)
+    best = np.einsum("ij,ij->i", questions, own)
+    _, cosines = nearest_neighbors(others.unit, questions, min(metric.k, len(others)))
+    hits = (cosines > best[:, None] + _TIE).sum(axis=1) < metric.k
     return np.asarray(hits.reshape(len(words), -1))
 
 
@@ -174,6 +168,18 @@ def _questions(
     return questions, np.linalg.norm(questions, axis=1) <= ZERO_LENGTH
 
 
+def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
+    return None if value is None else check_word_set(name, value)
+
+
+def _check_variants(name: str, value: Any) -> dict[str, tuple[str, ...]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must map words to lists of words; got {found(value)}.")
+    return {word: check_word_set(f"{name}[{word!r}]", own) for word, own in value.items()}
+
+
 @register
 class EQT(BaseMetric):
     """Embedding Quality Test: do analogies between groups leave neutral words where they are?
@@ -183,8 +189,32 @@ class EQT(BaseMetric):
     with s - m + f. The score is the share of questions whose answer is s, or is accepted for s, in
     [0, 1]; 1 means that no bias was measured. :func:`eqt` holds the mathematics.
 
+    Parameters
+    ----------
+    candidates : list of str, optional
+        What may be an answer besides the word that is asked about, such as neutral words.
+        Those that the model lacks, or has without a direction, are left out, and the two words
+        of the pair for its questions. By default all words of the model, without the words of
+        all pairs.
+    k : int, default=1
+        Count a word if it is among the k nearest candidates, as it always is if there are no
+        more; the log says so.
+    both_directions : bool, default=False
+        Ask each question from the second target set to the first, too.
+    variants : mapping of str to list of str, optional
+        Further answers accepted for a word, such as its plural, all written as the vocabulary
+        has them. Those that the model lacks, or has without a direction, and words that the
+        query has not, do not matter.
+
     Notes
     -----
+    The result has 'eqt' (the score). `details` has 'by_word': word -> share of hits; 'by_pair':
+    (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f, nearest candidate,
+    whether it is a hit), where with ``k=1`` the candidate of a hit is s; 'n_candidates', and of a
+    given list 'lost_candidates', which the model lacks, and 'unusable_candidates', of which the
+    vectors have no direction. The score is NaN if a question is the zero vector, or the model was
+    opened for some words only.
+
     The text of the paper was not at hand; the definition is second-hand, and this was decided here.
     All vectors are scaled to unit length before they are added. Candidates are all words of the
     model but for the target words: in a whole vocabulary the nearest are often other words of the
@@ -214,98 +244,53 @@ class EQT(BaseMetric):
     metric_template = (2, 1)
     metric_name = "Embedding Quality Test"
     metric_short_name = "EQT"
+    if_unpaired = {}  # noqa: RUF012
+    question = "do analogies between the groups give neutral words back?"
+    meaning = (
+        "The share of analogies between paired target words that give an attribute word back:"
+        " 1 if the groups are exchangeable."
+    )
+    reference = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
     value_range = (0.0, 1.0)
     no_bias_value = 1.0
+    pairs_targets = True
     needs_vocabulary = True
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        candidates: Sequence[str] | None = None,
-        k: int = 1,
-        both_directions: bool = False,
-        variants: Mapping[str, Sequence[str]] | None = None,
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with EQT.
+    candidates: Annotated[Sequence[str] | None, _check_candidates] = None
+    k: Count = 1
+    both_directions: bool = False
+    variants: Annotated[Mapping[str, Sequence[str]] | None, _check_variants] = None
 
-        Parameters
-        ----------
-        query : Query
-            Two target sets of equal size, paired by position, and one attribute set of words that
-            should be neutral. Analogies go from the first target set to the second.
-        model : WordEmbeddingModel
-            The model to be measured, with its whole vocabulary.
-        candidates : list of str, optional
-            What may be an answer besides the word that is asked about, such as neutral words.
-            Those that the model lacks, or has without a direction, are left out, and the two words
-            of the pair for its questions. By default all words of the model, without the words of
-            all pairs.
-        k : int, default=1
-            Count a word if it is among the k nearest candidates, as it always is if there are no
-            more; the log says so.
-        both_directions : bool, default=False
-            Ask each question from the second target set to the first, too.
-        variants : mapping of str to list of str, optional
-            Further answers accepted for a word, such as its plural, all written as the vocabulary
-            has them. Those that the model lacks, or has without a direction, and words that the
-            query has not, do not matter.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result' and 'eqt'. `details` has 'by_word': word -> share of hits;
-            'by_pair': (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f,
-            nearest candidate, whether it is a hit), where with ``k=1`` the candidate of a hit is
-            s; 'n_candidates', and of a given list 'lost_candidates', which the model lacks, and
-            'unusable_candidates', of which the vectors have no direction. NaN if a question is the
-            zero vector, or the model was opened for some words only.
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, an option is unknown or of a wrong type, or
-            `variants` is no mapping.
-        ValueError
-            If the query has not two target sets and one attribute set, `k` is below 1, or
-            `candidates` or the forms of a word are empty.
-        UnanswerableError
-            If the target sets have different sizes.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        if variants is not None and not isinstance(variants, Mapping):
-            raise TypeError(f"variants must map words to lists of words; got {found(variants)}.")
-        accepted = {
-            word: check_word_set(f"variants[{word!r}]", forms)
-            for word, forms in (variants or {}).items()
-        }
-        return self._run(
-            query,
-            model,
-            lookup,
-            candidates=None if candidates is None else check_word_set("candidates", candidates),
-            k=check_positive_int("k", k),
-            both_directions=check_bool("both_directions", both_directions),
-            variants=accepted,
-            preprocessors=lookup.get("preprocessors"),
+    def _asked(self, targets: Sequence[WordSet], words: WordSet) -> _Asked:
+        return _ask(
+            targets,
+            words,
+            model=self.model,
+            candidates=self.candidates,
+            k=self.k,
+            both_directions=self.both_directions,
+            variants=self.variants or {},
+            preprocessors=self.lookup.get("preprocessors"),
         )
 
-    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
-        return True
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        (words,), pairs = attributes, targets[0]  # pairs stay together: both sets count alike
+        asked = self._asked(targets, words)
+        if asked.undirected:
+            return super()._scores(targets, attributes)
+        if asked.intruders is None or pairs.weights.n_cases == 1:
+            return words.mean(pairs.average(_per_pair(asked.hits(), len(pairs)).T))
+        scores = np.empty(n_cases_of((pairs, words)))
+        for case in range(len(scores)):
+            row = pairs.weights.row(case).astype(np.float64)
+            hits = _per_pair(asked.hits(row > 0), len(pairs))
+            weights = words.weights.row(case).astype(np.float64)
+            scores[case] = weights @ hits @ row / (weights.sum() * row.sum())
+        return scores
 
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        **params: Any,
-    ) -> Measurement:
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes
-        asked = _ask(targets, words, **params)
+        asked = self._asked(targets, words)
         if asked.undirected:
             return self._undefined(
                 f"s - m + f is zero, so it has no direction, for {asked.undirected}"
@@ -328,7 +313,7 @@ class EQT(BaseMetric):
         if asked.unusable_candidates:
             logger.warning(
                 "%s: %d candidates are left out, as their vectors have no direction: %s",
-                params["model"].name,
+                self.model.name,
                 len(asked.unusable_candidates),
                 ", ".join(asked.unusable_candidates),
             )
@@ -336,31 +321,9 @@ class EQT(BaseMetric):
             logger.warning(
                 "%s: %d of %d questions have fewer candidates than k=%d besides their word, which "
                 "are hits, whatever the candidates are",
-                *(params["model"].name, asked.n_short, hits.size, asked.k),
+                *(self.model.name, asked.n_short, hits.size, asked.k),
             )
         return Measurement({"result": score, "eqt": score}, None, details)
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        asked = _ask(targets, attributes[0], **params)
-        if asked.undirected:
-            return super()._compute_cases(targets, attributes, counts, **params)
-        of_pairs, of_words = counts[0], counts[2]  # pairs stay together: both sets count alike
-        if asked.intruders is None or of_pairs.n_cases == 1:
-            by_word = of_pairs.means(_per_pair(asked.hits(), of_pairs.n_words).T)
-            return np.asarray(of_words.sums_by_case(by_word) / of_words.totals)
-        scores = np.empty(n_cases_of(counts))
-        for case in range(len(scores)):
-            row = of_pairs.row(case).astype(np.float64)
-            hits = _per_pair(asked.hits(row > 0), of_pairs.n_words)
-            weights = of_words.row(min(case, of_words.n_cases - 1)).astype(np.float64)
-            scores[case] = weights @ hits @ row / (weights.sum() * row.sum())
-        return scores
 
 
 def _per_pair(hits: npt.NDArray[np.bool_], n_pairs: int) -> Vectors:
@@ -398,8 +361,8 @@ class _Asked:
 
 
 def _ask(
-    targets: Sequence[EmbeddedSet],
-    words: EmbeddedSet,
+    targets: Sequence[WordSet],
+    words: WordSet,
     *,
     model: WordEmbeddingModel,
     candidates: Sequence[str] | None,
@@ -408,9 +371,8 @@ def _ask(
     variants: Mapping[str, Sequence[str]],
     preprocessors: Preprocessors | None,
 ) -> _Asked:
-    given, arrays = paired_vectors(targets)
-    t1, t2 = (unit(part.name, array) for part, array in zip(targets, arrays, strict=True))
-    of_words = unit(words.name, words.vectors)
+    given = tuples_of(targets)
+    (t1, t2), of_words = (part.unit for part in targets), words.unit
     questions, undirected = _questions(t1, t2, of_words, both_directions)
     pairs = given + [(f, m) for m, f in given] if both_directions else given
     if undirected.any():
@@ -427,12 +389,12 @@ def _ask(
         banned = [_rows(row_of, [form for pair in given for form in pair])] * len(pairs)
         n_candidates = len(row_of) - len(banned[0])
     else:
-        looked_up = _find(model, candidates, check_preprocessors(preprocessors), "first")
-        lost, row_of = [*looked_up.lost], looked_up.forms
-        vectors = np.asarray(model.get_vectors([*row_of])).reshape(-1, model.dim)
+        forms, missing, _ = _Embedder(model, preprocessors).find(tuple(candidates))
+        lost = list(missing)
+        vectors = np.asarray(model.get_vectors(forms)).reshape(-1, model.dim)
         directed = _squares_of_rows(vectors)[1]
-        unusable = [form for form, there in zip(row_of, directed, strict=True) if not there]
-        row_of = {form: row for row, form in enumerate(f for f in row_of if f not in unusable)}
+        unusable = [form for form, there in zip(forms, directed, strict=True) if not there]
+        row_of = {form: row for row, form in enumerate(f for f in forms if f not in unusable)}
         table = _Table(vectors[directed])
         banned = [_rows(row_of, pair) for pair in pairs]
         n_candidates = len(row_of)
@@ -485,7 +447,7 @@ def _rows(row_of: Mapping[str, int], forms: Sequence[str]) -> set[int]:
 
 def _accepted(
     questions: Vectors,
-    words: EmbeddedSet,
+    words: WordSet,
     of_words: Vectors,
     variants: Mapping[str, Sequence[str]],
     model: WordEmbeddingModel,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe.embeddings import EmbeddedSet
-from wefe.metrics._base import BaseMetric, Measurement, Scale
-from wefe.metrics._geometry import Vectors, add, mean_unit, unit
+from wefe._wordset import Vectors, WordSet, lists_of_word_sets
+from wefe.embeddings import Lookup
+from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Scale
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts
 from wefe.query import Query
 
 
@@ -55,17 +53,19 @@ def generalized_weat(
     >>> generalized_weat([he, she], [he, she])
     1.0
     """
+    sets = lists_of_word_sets(targets=targets, attributes=attributes)
     if len(targets) != len(attributes) or len(targets) < 2:
         raise ValueError(
             "target and attribute sets are paired by position: the same number of each, two or "
             f"more; got {len(targets)} and {len(attributes)}."
         )
-    return float((_centred_means(targets) * _centred_means(attributes)).sum())
+    return float(GeneralizedWEAT()._scores(*sets)[0])
 
 
-def _centred_means(sets: Sequence[npt.ArrayLike]) -> Vectors:
-    means = np.stack([mean_unit(f"set {i}", part) for i, part in enumerate(sets)])
-    return np.asarray(means - means.mean(axis=0))
+def _centred_means(sets: Sequence[WordSet]) -> list[Vectors]:
+    means = [part.mean_unit() for part in sets]
+    middle = sum(means) / len(means)
+    return [mean - middle for mean in means]
 
 
 @register
@@ -93,37 +93,22 @@ class GeneralizedWEAT(BaseMetric):
     metric_template_minimum = (2, 2)
     metric_name = "Generalized WEAT"
     metric_short_name = "GWEAT"
+    question = "is each target set closer to its own attribute set than the others are?"
+    meaning = (
+        "WEAT for several pairs of target and attribute sets: whether each target set is "
+        "closer to its own attribute set than the others are."
+    )
+    reference = (
+        "N. Swinger, M. De-Arteaga, N. T. Heffernan IV, M. D. M. Leiserson and A. T. Kalai. "
+        "What are the Biases in My Word Embedding? AIES 2019."
+    )
+    null_exchange = "words between the target sets"
+    audit_findings = SCORES_OF_MEANS | {"common-lean"}
 
     def accepts(self, query: Query) -> bool:
-        """Tell whether a query has as many attribute sets as target sets, two or more.
-
-        Parameters
-        ----------
-        query : Query
-            Any query; its words do not matter.
-
-        Returns
-        -------
-        bool
-            True if the metric takes it.
-        """
         return super().accepts(query) and query.template[0] == query.template[1]
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
-        """Say how scores are to be read: within the number of pairs of sets.
-
-        Parameters
-        ----------
-        query : Query, optional
-            Its number of target sets, n, bounds the score.
-        **params
-            Parameters that `run_query` is called with; none matters.
-
-        Returns
-        -------
-        Scale
-            Label 'GWEAT', in [-n, n], unbounded without a query; 0 means that no bias was measured.
-        """
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         # Centred means of n vectors in the unit ball have a total squared length of at most n.
         bound = math.inf if query is None else float(query.template[0])
         return Scale("GWEAT", (-bound, bound), 0.0)
@@ -131,30 +116,6 @@ class GeneralizedWEAT(BaseMetric):
     def _wanted_shape(self) -> str:
         return "the same number of target and attribute sets, 2 or more"
 
-    def _compute(
-        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet]
-    ) -> Measurement:
-        score = generalized_weat(
-            [part.vectors for part in targets], [part.vectors for part in attributes]
-        )
-        return Measurement({"result": score, "gweat": score})
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,  # noqa: ARG002
-    ) -> Vectors:
-        sets = (*targets, *attributes)
-        means = [
-            count.means(unit(part.name, part.vectors))
-            for part, count in zip(sets, counts, strict=True)
-        ]
-        of_targets, of_attributes = means[: len(targets)], means[len(targets) :]
-        middle = add(of_targets) / len(targets), add(of_attributes) / len(attributes)
-        products = [
-            ((target - middle[0]) * (attribute - middle[1])).sum(axis=1)
-            for target, attribute in zip(of_targets, of_attributes, strict=True)
-        ]
-        return add(products)
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        pairs = zip(_centred_means(targets), _centred_means(attributes), strict=True)
+        return np.asarray(sum((target * attribute).sum(axis=1) for target, attribute in pairs))

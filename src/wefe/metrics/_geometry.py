@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from typing import Any, TypeAlias
-
 import numpy as np
 import numpy.typing as npt
 
-Vectors: TypeAlias = npt.NDArray[np.float64]
+from wefe._wordset import Ones, Vectors, Weights, WordSet, as_vectors, unit, word_sets
+
+__all__ = ["Vectors", "as_vectors", "unit"]
 
 # What is shorter than this, beside unit vectors, is rounding noise and has no direction.
 ZERO_LENGTH = 1e-12
+# Numbers of a matrix of cases x words that is ranked at once.
+_BLOCK_NUMBERS = 1 << 16
 
 
-def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return `values` as float64 of shape (n_words, dim); refuse what is empty or not finite."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.shape[0] == 0:
-        raise ValueError(
-            f"{name} must have shape (n_words, dim) with at least one word; got {array.shape}."
-        )
-    if not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        raise ValueError(f"{name}: row {row} holds NaN or infinity.")
-    return array
-
-
-def unit(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return `values` with rows of unit length; refuse rows without a direction."""
-    array = as_vectors(name, values)
-    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
-    if not lengths.all():
-        row = int(np.flatnonzero(lengths == 0)[0])
-        raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
-    if not np.isfinite(lengths).all():
-        row = int(np.flatnonzero(np.isinf(lengths))[0])
-        raise ValueError(f"{name}: row {row} is so long that its length overflows.")
-    return np.asarray(array / lengths[:, None])
-
-
-def mean_unit(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return the mean of the unit vectors, itself not renormalised: shape (dim,)."""
-    return np.asarray(unit(name, values).mean(axis=0))
+def associations(words: WordSet, a: WordSet, b: WordSet) -> Vectors:
+    """Association s(w, A, B) of each word in each case of the weights: (n_cases, n_words)."""
+    return a.mean_cosine(words) - b.mean_cosine(words)
 
 
 def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors:
@@ -85,33 +59,8 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     >>> association([[1.0, 0.0], [1.0, 1.0]], [[1.0, 0.0]], [[0.0, 2.0]])
     array([1., 0.])
     """
-    # The mean of cosines is the cosine's linear part: one product for all words.
-    return np.asarray(unit("w", w) @ (mean_unit("a", a) - mean_unit("b", b)))
-
-
-def cosine(u: Vectors, v: Vectors) -> float:
-    """Cosine of two vectors of shape (dim,); nan if one of them is zero."""
-    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
-    return float(u @ v) / lengths if lengths > 0 else float("nan")
-
-
-def pearson(x: Vectors, y: Vectors) -> float:
-    """Pearson correlation of two vectors; nan if one of them is constant."""
-    return cosine(x - x.mean(), y - y.mean())
-
-
-def average_ranks(x: npt.NDArray[Any], tolerance: float = 0.0) -> Vectors:
-    """Ranks from 1, ties sharing the mean of their ranks.
-
-    Values no further apart than `tolerance` tie.
-    """
-    order = np.argsort(x, kind="stable")
-    steps = np.diff(x[order], prepend=x[order[:1]]) > tolerance
-    group = np.cumsum(steps)
-    counts = np.bincount(group)
-    ranks = np.empty(len(x))
-    ranks[order] = (np.cumsum(counts) - (counts - 1) / 2)[group]
-    return ranks
+    words, first, second = word_sets(w=w, a=a, b=b)
+    return np.asarray(associations(words, first, second)[0])
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
@@ -135,6 +84,115 @@ def distances(points: Vectors, words: Vectors) -> Vectors:
     return np.asarray(result)
 
 
-def add(arrays: Sequence[Vectors]) -> Vectors:
-    """Add arrays, of which one row stands for all."""
-    return functools.reduce(np.add, arrays)
+def cosine(u: Vectors, v: Vectors) -> float:
+    """Cosine of two vectors of shape (dim,); nan if one of them is zero."""
+    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
+    return float(u @ v) / lengths if lengths > 0 else float("nan")
+
+
+def pearson(x: Vectors, y: Vectors) -> float:
+    """Pearson correlation of two vectors; nan if one of them is constant."""
+    return cosine(x - x.mean(), y - y.mean())
+
+
+def average_ranks(
+    values: Vectors, weights: Vectors | None = None, tolerance: float = 0.0
+) -> Vectors:
+    """Ranks from 1 of words that count once, several times, or not at all.
+
+    Ties share the mean of their ranks; values no further apart than `tolerance` tie.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_words,) or (n_cases or 1, n_words)
+        What is ranked.
+    weights : ndarray of shape (n_cases or 1, n_words), optional
+        How often each word counts in each case; by default once.
+    tolerance : float, default=0.0
+        Largest distance of values that tie.
+
+    Returns
+    -------
+    ndarray of shape (n_words,) or (n_cases, n_words)
+
+    Examples
+    --------
+    >>> average_ranks(np.array([0.3, 0.1, 0.3]))
+    array([2.5, 1. , 2.5])
+    """
+    rows = np.atleast_2d(values)
+    order = np.argsort(rows, axis=1)
+    begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
+    until = np.arange(1.0, rows.shape[1] + 1)[None]
+    counts = np.ones((1, 1))
+    if weights is not None:
+        # One order for all cases is picked faster as columns.
+        counts = (
+            weights[:, order[0]]
+            if len(order) == 1
+            else np.take_along_axis(np.broadcast_to(weights, order.shape), order, axis=1)
+        )
+        until = np.cumsum(counts, axis=1)
+    before = until - counts
+    if not begins.all():
+        edge = np.ones((len(begins), 1), dtype=bool)
+        before = np.where(np.hstack([edge, begins]), before, 0)
+        before = np.maximum.accumulate(before, axis=1)
+        until = np.where(np.hstack([begins, edge]), until, np.inf)
+        until = np.minimum.accumulate(until[:, ::-1], axis=1)[:, ::-1]
+    middle = (before + until + 1) / 2
+    ranks = np.empty((max(len(order), len(middle)), rows.shape[1]))
+    if len(order) == 1:
+        ranks[:, order[0]] = middle
+    else:
+        np.put_along_axis(ranks, order, np.broadcast_to(middle, ranks.shape), axis=1)
+    return ranks.reshape(np.shape(values) if weights is None else ranks.shape)
+
+
+def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -> Vectors:
+    """Spearman's correlation of two similarities of words, in each case of the weights.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_cases or 1, n_words)
+        What is ranked.
+    weights : Weights
+        How often each word counts.
+    tolerance : float, default=0.0
+        Largest distance of values that tie.
+
+    Returns
+    -------
+    ndarray of shape (n_cases,)
+        In [-1, 1]; NaN where a similarity is constant or NaN.
+    """
+    n_cases = max(len(x), len(y), weights.n_cases)
+    scores = np.empty(n_cases)
+    if len(x) == len(y) == 1:
+        # Sorted once: every case has its words in this order.
+        order = np.argsort(x[0])
+        x, y = x[:, order], y[:, order]
+    size = max(1, _BLOCK_NUMBERS // x.shape[1])
+    for start in range(0, n_cases, size):
+        part = slice(start, start + size)
+        w = None if isinstance(weights, Ones) else weights.matrix(part)
+        n = weights.totals[:1] if w is None else w.sum(axis=1)
+        if w is not None and len(x) == len(y) == 1:
+            w = w[:, order]
+        one, other = (
+            average_ranks(each[part] if len(each) > 1 else each, w, tolerance)
+            - (n[:, None] + 1) / 2
+            for each in (x, y)
+        )
+        weighted = one if w is None else w * one
+        squares = _row_products(weighted, one)
+        squares = squares * _row_products(other if w is None else w * other, other)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores[part] = _row_products(weighted, other) / np.sqrt(squares)
+    undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
+    return np.where(undefined, np.nan, np.clip(scores, -1.0, 1.0))
+
+
+def _row_products(a: Vectors, b: Vectors) -> Vectors:
+    """Inner products of rows, of which one may stand for all."""
+    return np.asarray(np.einsum("ij,ij->i", *np.broadcast_arrays(a, b)))

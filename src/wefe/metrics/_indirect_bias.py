@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import check_array
+from wefe._wordset import Vectors, as_rows, unit
 from wefe.metrics._direction import orthonormal
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit
+from wefe.metrics._geometry import ZERO_LENGTH
 
 # What is left of a unit vector without the bias subspace has no direction if its squared length is
 # below this; of vectors in float32 more than that is rounding noise.
@@ -63,8 +65,7 @@ def indirect_bias(
     array([0.2265, 0.1827])
     """
     basis = orthonormal(directions)
-    left = unit("first", np.atleast_2d(np.asarray(first, dtype=np.float64)))
-    right = unit("second", np.atleast_2d(np.asarray(second, dtype=np.float64)))
+    left, right = unit("first", as_rows("first", first)), unit("second", as_rows("second", second))
     if len({len(left), len(right)} - {1}) > 1 or not (
         left.shape[1] == right.shape[1] == basis.shape[1]
     ):
@@ -123,7 +124,17 @@ def indirect_bias_from_cosines(
     >>> indirect_bias_from_cosines([0.5, 0.5], [0.6], [[0.6], [0.0]])
     array([ 0.5625, -0.25  ])
     """
-    c, p, q = (np.asarray(each, dtype=np.float64) for each in (cosines, along_first, along_second))
+    arrays = {"cosines": cosines, "along_first": along_first, "along_second": along_second}
+    c, p, q = (check_array(name, each, missing=True) for name, each in arrays.items())
+    try:
+        if not p.ndim or p.shape[-1:] != q.shape[-1:]:
+            raise ValueError
+        np.broadcast_shapes(c.shape, p.shape[:-1], q.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            "along_first and along_second must have shape (..., n_directions), and all but the "
+            f"last axis must fit cosines; got shapes {p.shape}, {q.shape} and {c.shape}."
+        ) from None
     both = (p * q).sum(axis=-1)
     return _share_lost(c, c - both, 1 - (p * p).sum(axis=-1), 1 - (q * q).sum(axis=-1))
 

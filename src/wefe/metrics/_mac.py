@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe._wordset import Vectors, WordSet, lists_of_word_sets
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._geometry import Vectors, add, mean_unit, unit
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query
-from wefe.results import MetricResult
 
-_AVERAGES = ("sets", "words")
+Average: TypeAlias = Literal["sets", "words"]
 
 
 def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vectors:
@@ -58,12 +52,14 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
     >>> mac_by_word([he], [[he], [she]])
     array([[0., 1.]])
     """
-    means = np.stack([mean_unit(f"attributes[{j}]", a) for j, a in enumerate(attributes)])
-    return np.clip(1.0 - unit("t", t) @ means.T, 0.0, 2.0)
+    (words,), sets = lists_of_word_sets(t=[t], attributes=attributes)
+    return np.stack([_distances(part, words)[0] for part in sets], axis=1)
 
 
 def mac(
-    targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike], average: str = "sets"
+    targets: Sequence[npt.ArrayLike],
+    attributes: Sequence[npt.ArrayLike],
+    average: Average = "sets",
 ) -> float:
     """Mean average cosine *distance* between target words and attribute sets.
 
@@ -102,10 +98,13 @@ def mac(
     >>> mac([[he], [she]], [[he]])
     0.5
     """
-    check_choice("average", average, _AVERAGES)
-    by_word = mac_by_word(np.concatenate([np.asarray(t, dtype=float) for t in targets]), attributes)
-    weights = None if average == "sets" else [len(np.asarray(a)) for a in attributes]
-    return float(np.average(by_word, axis=1, weights=weights).mean())
+    sets = lists_of_word_sets(targets=targets, attributes=attributes)
+    return float(MAC(average=average)._scores(*sets)[0])
+
+
+def _distances(part: WordSet, words: WordSet) -> Vectors:
+    """Mean cosine distance of each word to a set in each case: (n_cases, n_words)."""
+    return np.clip(1.0 - part.mean_cosine(words), 0.0, 2.0)
 
 
 @register
@@ -115,6 +114,16 @@ class MAC(BaseMetric):
     The mean cosine distance of target words to attribute sets, in [0, 2]. 1 means that no bias was
     measured, and a score above 1 is as far from it as one below. Which words lean where is in
     'targets_eval'.
+
+    Parameters
+    ----------
+    average : {'sets', 'words'}, default='sets'
+        What weighs the same when attribute sets differ in size; see :func:`mac`.
+
+    Notes
+    -----
+    The result has 'mac' (the score) and 'targets_eval': target set -> word -> attribute set -> mean
+    cosine distance, in [0, 2].
 
     References
     ----------
@@ -133,86 +142,39 @@ class MAC(BaseMetric):
     metric_template = ("n", "n")
     metric_name = "Mean Average Cosine"
     metric_short_name = "MAC"
+    question = "how far are the target words from the attribute words, in the mean?"
+    meaning = (
+        "The mean cosine distance of target words from attribute sets: 1 where words of the "
+        "two have nothing to do with each other."
+    )
+    reference = (
+        "T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as "
+        "Caucasian is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. "
+        "NAACL-HLT 2019."
+    )
+    audit_findings = frozenset({"cancelling-biases"})
     value_range = (0.0, 2.0)
     no_bias_value = 1.0
     nan_values = {"mac": math.nan, "targets_eval": {}}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        average: Literal["sets", "words"] = "sets",
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with MAC.
+    average: Average = "sets"
 
-        Parameters
-        ----------
-        query : Query
-            Any number of target and attribute sets.
-        model : WordEmbeddingModel
-            The model to be measured.
-        average : {'sets', 'words'}, default='sets'
-            What weighs the same when attribute sets differ in size; see :func:`mac`.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        sizes = [part.total if self.average == "words" else np.ones(1) for part in attributes]
+        # Sums over target words of their weighted mean distance: each (n_cases or 1,).
+        sums = sum(
+            words.sum(_distances(part, words)) * size
+            for words in targets
+            for part, size in zip(attributes, sizes, strict=True)
+        )
+        return np.asarray(sums / sum(sizes) / sum(words.total for words in targets))
 
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'mac' (both the score), and 'targets_eval': target set -> word
-            -> attribute set -> mean cosine distance, in [0, 2].
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If an option has no such value.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        check_choice("average", average, _AVERAGES)
-        return self._run(query, model, lookup, average=average)
-
-    def _compute(
-        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, average: str
-    ) -> Measurement:
-        attribute_vectors = [part.vectors for part in attributes]
-        score = mac([part.vectors for part in targets], attribute_vectors, average)
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        score = float(self._scores(targets, attributes)[0])
         names = [part.name for part in attributes]
-        targets_eval = {
-            part.name: {
-                word: dict(zip(names, row, strict=True))
-                for word, row in zip(
-                    part.words, mac_by_word(part.vectors, attribute_vectors).tolist(), strict=True
-                )
-            }
-            for part in targets
-        }
+        targets_eval = {}
+        for words in targets:
+            rows = np.stack([_distances(part, words)[0] for part in attributes], axis=1).tolist()
+            by_set = [dict(zip(names, row, strict=True)) for row in rows]
+            targets_eval[words.name] = dict(zip(words.words, by_set, strict=True))
         return Measurement({"result": score, "mac": score, "targets_eval": targets_eval})
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        t = np.concatenate([unit(part.name, part.vectors) for part in targets])
-        of_targets, of_attributes = counts[: len(targets)], counts[len(targets) :]
-        # Per case and target word: (n_cases or 1, n_words).
-        similarities = [
-            count.means(unit(part.name, part.vectors) @ t.T)
-            for part, count in zip(attributes, of_attributes, strict=True)
-        ]
-        sizes = [count.totals[:, None] for count in of_attributes]
-        if params["average"] == "sets":
-            sizes = [np.ones((1, 1))] * len(sizes)
-        weighed = [size * each for size, each in zip(sizes, similarities, strict=True)]
-        by_word = 1.0 - add(weighed) / add(sizes)
-        ends = np.cumsum([len(part) for part in targets])[:-1]
-        parts = np.split(by_word, ends, axis=1)
-        total = add([count.sums_by_case(p) for count, p in zip(of_targets, parts, strict=True)])
-        return np.asarray(total / add([count.totals for count in of_targets]))

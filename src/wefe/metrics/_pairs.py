@@ -3,57 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from wefe.embeddings import EmbeddedSet, UnanswerableError
+from wefe._wordset import WordSet
+from wefe.embeddings import UnanswerableError
 
 
-def too_few_tuples(sets: Sequence[EmbeddedSet], threshold: float) -> str | None:
+def too_few_tuples(sets: Sequence[WordSet], threshold: float) -> str | None:
     """Say why too many tuples lost a word: sets that lose different ones lose them together."""
-    _check_tuples(sets)
-    n_lost = sum(any(part.first_row[i] is None for part in sets) for i in range(sets[0].n_entries))
-    share = n_lost / sets[0].n_entries
-    if share <= threshold and share < 1:
-        return None
-    return f"{n_lost} of {sets[0].n_entries} pairs of target words lost a word"
-
-
-def _check_tuples(sets: Sequence[EmbeddedSet]) -> None:
     lengths = {part.name: part.n_entries for part in sets}
     if len(set(lengths.values())) > 1:
         stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
         raise UnanswerableError(
             f"the target sets are paired by position and need equal sizes; {stated}."
         )
+    n_lost = sum(None in rows for rows in zip(*(part.first_row for part in sets), strict=True))
+    share = n_lost / sets[0].n_entries
+    if share <= threshold and share < 1:
+        return None
+    return f"{n_lost} of {sets[0].n_entries} pairs of target words lost a word"
 
 
-def paired_vectors(sets: Sequence[EmbeddedSet]) -> tuple[list[tuple[str, ...]], list[Any]]:
-    """Return the tuples that aligned sets form by position, without those that lost a word.
+def check_same_size(first: WordSet, second: WordSet) -> None:
+    """Refuse sets that cannot be paired by position."""
+    if len(first) != len(second):
+        raise ValueError(
+            f"{first.name} and {second.name} are paired by position; they have {len(first)} and "
+            f"{len(second)} words."
+        )
 
-    Parameters
-    ----------
-    sets : sequence of EmbeddedSet
-        Sets of equal length in the query: entry i of each belongs together.
 
-    Returns
-    -------
-    tuples : list of tuple of str
-        The forms of each complete tuple.
-    arrays : list of ndarray of shape (n_tuples, dim)
-        The vectors, one array per set, row i of each belonging together.
+def paired(sets: Sequence[WordSet]) -> tuple[WordSet, ...]:
+    """Return sets of equal length without the tuples that lost a word: row i of each is tuple i."""
+    rows = [row for row in zip(*(part.first_row for part in sets), strict=True) if None not in row]
+    return tuple(part.take(own) for part, own in zip(sets, zip(*rows, strict=True), strict=True))
 
-    Raises
-    ------
-    UnanswerableError
-        If the sets have different lengths.
-    """
-    _check_tuples(sets)
-    positions = [
-        i for i in range(sets[0].n_entries) if all(part.first_row[i] is not None for part in sets)
-    ]
-    rows = [[row for i in positions if (row := part.first_row[i]) is not None] for part in sets]
-    tuples = [
-        tuple(part.words[row] for part, row in zip(sets, entry, strict=True))
-        for entry in zip(*rows, strict=True)
-    ]
-    return tuples, [part.vectors[picked] for part, picked in zip(sets, rows, strict=True)]
+
+def tuples_of(sets: Sequence[WordSet]) -> list[tuple[str, ...]]:
+    """Return the words of each tuple of paired sets."""
+    return list(zip(*(part.words for part in sets), strict=True))

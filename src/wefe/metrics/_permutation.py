@@ -9,7 +9,13 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, check_random_state, check_share
+from wefe._checks import (
+    check_array,
+    check_choice,
+    check_positive_int,
+    check_random_state,
+    check_share,
+)
 from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
@@ -335,27 +341,7 @@ def _wilson_interval(hits: int, n: int) -> tuple[float, float]:
 
 
 def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one association per word; its shape is "
-            f"{array.shape}. Compute s(w, A, B) of every word first, and do not pass vectors."
-        )
-    if array.size == 0:
-        raise ValueError(
-            f"{name} must hold at least one association; it is empty. Check that the words of this "
-            "target set are in the vocabulary of the model."
-        )
-    if array.dtype.kind not in "fiu":
-        raise TypeError(
-            f"{name} must hold real numbers; its dtype is {array.dtype}. Pass an array of floats."
-        )
-    array = array.astype(np.float64)
-    n_bad = int(np.count_nonzero(~np.isfinite(array)))
-    if n_bad or math.isinf(4.0 * array.size * float(np.abs(array).max())):
-        found = f"{n_bad} of {array.size} are NaN or infinite" if n_bad else "their sum is infinite"
-        raise ValueError(
-            f"{name} must hold finite associations; {found}. Look for zero vectors or NaN in the "
-            "model, and leave those words out."
-        )
+    array = check_array(name, values, "(n_words,)")
+    if math.isinf(4.0 * array.size * float(np.abs(array).max())):
+        raise ValueError(f"{name} must hold associations, from -2 to 2; their sum is infinite.")
     return array

@@ -5,29 +5,34 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Unpack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, check_sequence, check_word_set, found
-from wefe.embeddings import EmbeddedSet, Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement, case_of
-from wefe.metrics._direct_bias import _DIRECTIONS, _subspace
+from wefe._checks import (
+    check_array,
+    check_number,
+    check_positive_int,
+    check_sequence,
+    check_word_set,
+)
+from wefe._wordset import Vectors, WordSet, n_cases_of, unit
+from wefe.embeddings import Lookup, UnanswerableError
+from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._direct_bias import find_subspace
 from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
-from wefe.metrics._geometry import Vectors, unit
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
-from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._pairs import tuples_of
+from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts, n_cases_of
 from wefe.models._keyed_vectors import FloatArray
 from wefe.models._neighbors import _search, _Task, _whole_table
 from wefe.models._neighbors import _words as _words_of
 from wefe.models._passes import chunks, forms, word_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template
-from wefe.results import MetricResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,8 +252,8 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     >>> proximity_bias([[0.2, 0.01, -1.0, 0.06], [0.05, 0.0, 0.0, 0.0]])
     array([0.5, 0. ])
     """
-    betas = as_table("indirect", indirect)
-    n_biased = (betas > _check_theta(theta)).sum(axis=1)
+    betas = check_array("indirect", indirect, "(n_words, k)", missing=True)
+    n_biased = (betas > check_number("theta", theta)).sum(axis=1)
     return _shares_of_known(n_biased, (~np.isnan(betas)).sum(axis=1), betas.shape[1])
 
 
@@ -297,12 +302,7 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     >>> neighbor_group_shares([[[0.3, -0.3], [-0.1, 0.1], [0.0, 0.0], [-0.2, 0.2]]])
     array([[0.375, 0.625]])
     """
-    array = np.asarray(along, dtype=np.float64)
-    if array.ndim != 3 or not array.shape[1] or not array.shape[2]:
-        raise ValueError(
-            "along must have shape (n_words, k, n_groups), with a neighbour and a group at least; "
-            f"got {array.shape}."
-        )
+    array = check_array("along", along, "(n_words, k, n_groups)", missing=True)
     array = np.where(np.abs(array) <= ROUNDING, 0.0, array)
     known = ~np.isnan(array).any(axis=2, keepdims=True)
     largest = known & (array == array.max(axis=2, keepdims=True))
@@ -362,8 +362,9 @@ def gipe(
     >>> gipe([0, 1], [[1, 2], [3, 2]], [[0.2, 0.0], [0.0, 0.1]])
     (0.5, array([1., 2.]))
     """
-    words, neighbors = np.asarray(rows_of_words), np.asarray(neighbor_rows)
-    betas = as_table("indirect", indirect)
+    words = check_array("rows_of_words", rows_of_words, "(n_words,)", whole=True)
+    neighbors = check_array("neighbor_rows", neighbor_rows, "(n_words, k)", whole=True)
+    betas = check_array("indirect", indirect, "(n_words, k)", missing=True)
     if words.shape != betas.shape[:1] or neighbors.shape != betas.shape:
         raise ValueError(
             "rows_of_words must have shape (n_words,), neighbor_rows and indirect (n_words, k); "
@@ -408,48 +409,35 @@ class _NeighborMetric(BaseMetric):
     """What the metrics of neighbourhoods share; a subclass says what it makes of one."""
 
     metric_template: ClassVar[Template] = ("n", 1)
-    metric_template_minimum = (2, 1)
-    needs_vocabulary = True
-    takes_original = True
-
-    def _pairs_targets(self, **params: Any) -> bool:
-        return bool(params.get("direction", "pca") == "pca")
-
-    def _run_neighbors(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        lookup: Lookup,
-        *,
-        k: int,
-        n_components: int,
-        direction: str,
-        original: WordEmbeddingModel | None,
-        exclude: Sequence[str],
-        **params: Any,
-    ) -> MetricResult:
-        return self._run(
-            query,
-            model,
-            lookup,
-            k=check_positive_int("k", k),
-            n_components=check_positive_int("n_components", n_components),
-            direction=check_choice("direction", direction, _DIRECTIONS),
-            original=None if original is None else _same_space(model, original),
-            exclude=_words(exclude),
-            **params,
-        )
-
+    metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
+    needs_vocabulary: ClassVar[bool] = True
+    takes_original: ClassVar[bool] = True
     #: What has to be known of a neighbour.
-    _known_by = "indirect bias"
+    _known_by: ClassVar[str] = "indirect bias"
+
+    k: Count = DEFAULT_K
+    n_components: Count = 1
+    direction: Literal["pca", "means"] = "pca"
+    original: WordEmbeddingModel | None = None
+    exclude: Annotated[Sequence[str], _check_words] = ()
+
+    @property
+    def pairs_targets(self) -> bool:
+        """Word i of each target set belong together, for principal directions."""
+        return self.direction == "pca"
+
+    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> WordEmbeddingModel:
+        if self.original is not None:
+            _same_space(model, self.original)
+        return super()._bind(query, model, lookup)
 
     def _values(
-        self, near: Neighborhoods, groups: Sequence[str], **params: Any
+        self, near: Neighborhoods, groups: Sequence[str]
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the values of the result, and the words that are left out."""
         raise NotImplementedError
 
-    def _why_undefined(self, near: Neighborhoods) -> str | None:  # noqa: ARG002
+    def _why_unknown(self, near: Neighborhoods) -> str | None:
         """Say why there is no score, where one could be computed."""
         return None
 
@@ -468,23 +456,14 @@ class _NeighborMetric(BaseMetric):
             for word in words
         }
 
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        model: WordEmbeddingModel,
-        k: int,
-        exclude: Sequence[str],
-        **params: Any,
-    ) -> Measurement:
-        (words,) = attributes
-        near = _found(model, words.words, k, forms(model, exclude))
-        measured = self._measured(targets, near, model=model, **params)
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,), model = attributes, self.model
+        near = _found(model, words.words, self.k, forms(model, self.exclude))
+        measured = self._measured(targets, near)
         n_found = near.rows.shape[1]
-        if n_found < k:
-            logger.info("%s has %d neighbours for each word, not %d", model.name, n_found, k)
-        self._log(measured, (params["original"] or model).name)
+        if n_found < self.k:
+            logger.info("%s has %d neighbours for each word, not %d", model.name, n_found, self.k)
+        self._log(measured, (self.original or model).name)
         return measured
 
     def _log(self, measured: Measurement, space: str) -> None:
@@ -505,53 +484,37 @@ class _NeighborMetric(BaseMetric):
                 *(self.metric_short_name, len(left_out), len(near.words), _listed(left_out)),
             )
 
-    def _measured(
-        self,
-        targets: Sequence[EmbeddedSet],
-        found_near: _Neighbors,
-        *,
-        model: WordEmbeddingModel,
-        original: WordEmbeddingModel | None,
-        n_components: int,
-        direction: str,
-        **params: Any,
-    ) -> Measurement:
+    def _measured(self, targets: Sequence[WordSet], found_near: _Neighbors) -> Measurement:
         """Score words whose neighbours are known."""
-        space = model if original is None else original
-        if original is not None:
-            targets = [_in_model(part, original) for part in targets]
-        details, reason = _subspace(targets, n_components, direction)
-        if reason is not None:
-            return self._undefined(reason, details)
-        basis = details["subspace"].directions
-        own, groups = original is None, _towards(targets, basis)
-        near = _judged(found_near, space, basis, groups, own=own)
-        values, undefined = self._values(near, [part.name for part in targets], **params)
+        space = self.model if self.original is None else self.original
+        if self.original is not None:
+            targets = [_in_model(part, space) for part in targets]
+        details: dict[str, Any] = {"pairs": tuples_of(targets)} if self.pairs_targets else {}
+        subspace, reason = find_subspace(targets, self.n_components, self.direction)
+        if subspace is None:
+            return self._undefined(str(reason), details)
+        basis, own = subspace.directions, self.original is None
+        near = _judged(found_near, space, basis, _towards(targets, basis), own=own)
+        values, undefined = self._values(near, [part.name for part in targets])
         left_out = self._why_left_out(near, undefined, space)
         missing = tuple(word for word in undefined if word not in space)
-        details |= {"neighborhoods": near, "left_out": left_out, "not_in_original": missing}
+        details |= {"subspace": subspace, "neighborhoods": near, "left_out": left_out}
+        details["not_in_original"] = missing
         if math.isnan(values["result"]):
             return self._undefined(f"no word is left: {_listed(left_out)}", details)
-        reason = self._why_undefined(near)
+        reason = self._why_unknown(near)
         return self._undefined(reason, details) if reason else Measurement(values, None, details)
 
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: they are found once.
-        (words,), model = attributes, params["model"]
-        near = _found(model, words.words, params.pop("k"), forms(model, params.pop("exclude")))
-        scores = np.full(n_cases_of(counts), math.nan)
+        (words,) = attributes
+        near = _found(self.model, words.words, self.k, forms(self.model, self.exclude))
+        scores = np.full(n_cases_of((*targets, words)), math.nan)
         for case in range(len(scores)):
-            sets = [case_of(part, c, case) for part, c in zip(targets, counts, strict=False)]
-            of_words = counts[-1].row(min(case, counts[-1].n_cases - 1)).astype(int)
-            some = near.only(np.repeat(np.arange(len(words)), of_words))
+            some = near.only(np.repeat(np.arange(len(words)), words.weights.row(case).astype(int)))
             try:
-                scores[case] = self._measured(sets, some, **params).values["result"]
+                measured = self._measured([part.resample(case) for part in targets], some)
+                scores[case] = measured.values["result"]
             except UnanswerableError:
                 continue
         return scores
@@ -564,6 +527,36 @@ class ProximityBias(_NeighborMetric):
     The target sets define the bias direction, paired by position; the attribute set holds words
     that should be neutral to it, for example professions. Which share of the nearest neighbours of
     these words is near because of the bias direction, in [0, 1]? 0 means that none is.
+
+    Parameters
+    ----------
+    k : int, default=100
+        Nearest neighbours of each word; all other words, if the model has fewer. A word is
+        never its own neighbour.
+    theta : float, default=0.05
+        The indirect bias of a biased neighbour is larger than this.
+    n_components : int, default=1
+        Dimensions of the bias subspace.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs. 'means': the difference of the means
+        of two target sets, which need not be paired then; a single direction.
+    original : WordEmbeddingModel, optional
+        The model before mitigation. The bias direction and the indirect bias are computed
+        there, as in the paper, and only the neighbours are those of the model measured: a direction
+        that was removed from it could tell nothing about it. By default the model measured.
+    exclude : sequence of str, optional
+        Words that are nobody's neighbours. None by default; the target words count, too.
+
+    Notes
+    -----
+    The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
+    neighbours, in [0, 1]; neighbours that `original` lacks are left out. The score is the mean of
+    the words. Words are written as in the vocabulary, with its prefix. `details` has 'subspace',
+    'pairs', 'neighborhoods' (see :class:`Neighborhoods`; its `k` is the number used), 'left_out':
+    word -> why it has no value, for words of which fewer than half of the neighbours are known, and
+    'not_in_original': those of them that `original` lacks. It is NaN if there is no direction, no
+    word is left, or the model was opened for some words only. Vectors are always scaled to unit
+    length.
 
     References
     ----------
@@ -583,95 +576,27 @@ class ProximityBias(_NeighborMetric):
 
     metric_name = "Proximity Bias"
     metric_short_name = "Proximity Bias"
+    question = "which share of the neighbours of words is near because of the bias?"
+    meaning = (
+        "The share of the nearest neighbours of attribute words that are near because of the "
+        "bias direction, which the target words define."
+    )
+    reference = (
+        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
+        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
+    )
+    null_exchange = "words between the target sets"
     value_range = (0.0, 1.0)
     nan_values = {"proximity_bias": math.nan, "word_values": {}}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        k: int = DEFAULT_K,
-        theta: float = DEFAULT_THETA,
-        n_components: int = 1,
-        direction: Literal["pca", "means"] = "pca",
-        original: WordEmbeddingModel | None = None,
-        exclude: Sequence[str] = (),
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with proximity bias.
-
-        Parameters
-        ----------
-        query : Query
-            Two or more target sets of equal size, paired by position, and one set of words that
-            should be neutral.
-        model : WordEmbeddingModel
-            The model to be measured, with its whole vocabulary.
-        k : int, default=100
-            Nearest neighbours of each word; all other words, if the model has fewer. A word is
-            never its own neighbour.
-        theta : float, default=0.05
-            The indirect bias of a biased neighbour is larger than this.
-        n_components : int, default=1
-            Dimensions of the bias subspace.
-        direction : {'pca', 'means'}, default='pca'
-            'pca': principal directions of the centred pairs. 'means': the difference of the means
-            of two target sets, which need not be paired then; a single direction.
-        original : WordEmbeddingModel, optional
-            The model before mitigation. The bias direction and the indirect bias are computed
-            there, as in the paper, and only the neighbours are those of `model`: a direction that
-            was removed from `model` could tell nothing about it. By default `model` itself.
-        exclude : sequence of str, optional
-            Words that are nobody's neighbours. None by default; the target words count, too.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
-            scaled to unit length.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'proximity_bias', and 'word_values': word -> share of its
-            known neighbours, in [0, 1]; neighbours that `original` lacks are left out. The score is
-            the mean of the words. Words are written as in the vocabulary, with its prefix.
-            `details` has 'subspace', 'pairs', 'neighborhoods' (see :class:`Neighborhoods`; its `k`
-            is the number used), 'left_out': word -> why it has no value, for words of which fewer
-            than half of the neighbours are known, and 'not_in_original': those of them that
-            `original` lacks. NaN if there is no direction, no word is left, or `model` was opened
-            for some words only.
-
-        Raises
-        ------
-        TypeError
-            If `query` or a model is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two or more target sets and one attribute set, an option has no
-            such value, or `original` was opened for some words only.
-        UnanswerableError
-            If target sets have different sizes, the pairs span fewer directions than
-            `n_components`, `original` lacks a target word, or there is no neighbour at all.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        return self._run_neighbors(
-            query,
-            model,
-            lookup,
-            k=k,
-            theta=_check_theta(theta),
-            n_components=n_components,
-            direction=direction,
-            original=original,
-            exclude=exclude,
-        )
+    theta: float = DEFAULT_THETA
 
     def _values(
         self,
         near: Neighborhoods,
-        groups: Sequence[str],  # noqa: ARG002
-        **params: Any,
+        groups: Sequence[str],
     ) -> tuple[dict[str, Any], list[str]]:
-        by_word = proximity_bias(near.indirect_bias, params["theta"])
+        by_word = proximity_bias(near.indirect_bias, self.theta)
         score, known, undefined = _mean_of_known(near.words, by_word)
         return {"result": score, "proximity_bias": score, "word_values": known}, undefined
 
@@ -683,6 +608,30 @@ class GIPE(_NeighborMetric):
     The proximity bias of words, weighted: a word to which biased edges of the other words lead
     counts up to twice. In [0, 1]; 0 means that no bias was measured. Despite its name it is not
     bound to gender.
+
+    Parameters
+    ----------
+    k : int, default=100
+        Nearest neighbours of each word; all other words, if the model has fewer. A word is
+        never its own neighbour.
+    theta : float, default=0.05
+        The indirect bias of a biased neighbour is larger than this.
+    n_components : int, default=1
+        Dimensions of the bias subspace.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs. 'means': the difference of the means
+        of two target sets, which need not be paired then; a single direction.
+    original : WordEmbeddingModel, optional
+        The model before mitigation. The bias direction and the indirect bias are computed
+        there, as in the paper, and only the neighbours are those of the model measured: a direction
+        that was removed from it could tell nothing about it. By default the model measured.
+    exclude : sequence of str, optional
+        Words that are nobody's neighbours. None by default; the target words count, too.
+
+    Notes
+    -----
+    The result has 'gipe' (the score), 'word_values': word -> proximity bias, and 'weights': word ->
+    weight; everything else is as for :class:`ProximityBias`.
 
     References
     ----------
@@ -702,88 +651,27 @@ class GIPE(_NeighborMetric):
 
     metric_name = "Gender-based Illicit Proximity Estimate"
     metric_short_name = "GIPE"
+    question = "as proximity bias, weighted by how the words are near each other"
+    meaning = (
+        "The proximity bias of attribute words, in which a word counts for more if it is "
+        "itself such a neighbour of the others."
+    )
+    reference = (
+        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
+        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
+    )
+    null_exchange = "words between the target sets"
     value_range = (0.0, 1.0)
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        k: int = DEFAULT_K,
-        theta: float = DEFAULT_THETA,
-        n_components: int = 1,
-        direction: Literal["pca", "means"] = "pca",
-        original: WordEmbeddingModel | None = None,
-        exclude: Sequence[str] = (),
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with GIPE.
-
-        Parameters
-        ----------
-        query : Query
-            Two or more target sets of equal size, paired by position, and one set of words that
-            should be neutral.
-        model : WordEmbeddingModel
-            The model to be measured, with its whole vocabulary.
-        k : int, default=100
-            Nearest neighbours of each word; all other words, if the model has fewer. A word is
-            never its own neighbour.
-        theta : float, default=0.05
-            The indirect bias of a biased neighbour is larger than this.
-        n_components : int, default=1
-            Dimensions of the bias subspace.
-        direction : {'pca', 'means'}, default='pca'
-            'pca': principal directions of the centred pairs. 'means': the difference of the means
-            of two target sets, which need not be paired then; a single direction.
-        original : WordEmbeddingModel, optional
-            The model before mitigation, in which the bias direction and the indirect bias are
-            computed; see :meth:`ProximityBias.run_query`. By default `model` itself.
-        exclude : sequence of str, optional
-            Words that are nobody's neighbours. None by default; the target words count, too.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
-            scaled to unit length.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'gipe', 'word_values': word -> proximity bias, in [0, 1], and
-            'weights': word -> gamma, in [1, 2]. `details` as in :meth:`ProximityBias.run_query`.
-
-        Raises
-        ------
-        TypeError
-            If `query` or a model is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two or more target sets and one attribute set, an option has no
-            such value, or `original` was opened for some words only.
-        UnanswerableError
-            If target sets have different sizes, the pairs span fewer directions than
-            `n_components`, `original` lacks a target word, or there is no neighbour at all.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        return self._run_neighbors(
-            query,
-            model,
-            lookup,
-            k=k,
-            theta=_check_theta(theta),
-            n_components=n_components,
-            direction=direction,
-            original=original,
-            exclude=exclude,
-        )
+    theta: float = DEFAULT_THETA
 
     def _values(
         self,
         near: Neighborhoods,
-        groups: Sequence[str],  # noqa: ARG002
-        **params: Any,
+        groups: Sequence[str],
     ) -> tuple[dict[str, Any], list[str]]:
-        theta = params["theta"]
+        theta = self.theta
         score, weights = gipe(near.word_rows, near.rows, near.indirect_bias, theta)
         by_word = proximity_bias(near.indirect_bias, theta)
         _, known, undefined = _mean_of_known(near.words, by_word)
@@ -811,6 +699,32 @@ class NeighborPercentage(_NeighborMetric):
     In some models most words lean to one group, and so do neighbours: compare with other words, or
     with the model before mitigation, rather than with 50 alone.
 
+    Parameters
+    ----------
+    k : int, default=100
+        Nearest neighbours of each word; all other words, if the model has fewer. A word is
+        never its own neighbour.
+    n_components : int, default=1
+        Dimensions of the bias subspace.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs. 'means': the difference of the means
+        of two target sets, which need not be paired then; a single direction.
+    original : WordEmbeddingModel, optional
+        The model before mitigation. The bias direction and the indirect bias are computed
+        there, as in the paper, and only the neighbours are those of the model measured: a direction
+        that was removed from it could tell nothing about it. By default the model measured.
+    exclude : sequence of str, optional
+        Words that are nobody's neighbours. None by default; the target words count, too.
+
+    Notes
+    -----
+    The result has 'pmn' (the score), 'word_values': word -> percentage of its known neighbours that
+    lean to the first group, and 'group_values': group -> mean percentage of the words, that of the
+    first group being the score. The words of a balanced score may lean to one group each: look at
+    them. The first component tells where neighbours lean; others matter for their indirect bias in
+    `details` only, which is as for :class:`ProximityBias`. The score is NaN if nothing but rounding
+    lies along the direction, as where a mitigation removed it.
+
     References
     ----------
     Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in
@@ -832,87 +746,25 @@ class NeighborPercentage(_NeighborMetric):
     metric_template = (2, 1)
     metric_name = "Percentage of Neighbours"
     metric_short_name = "PMN"
+    question = "which percentage of the neighbours of words leans to the first group?"
+    meaning = (
+        "The percentage of the nearest neighbours of attribute words that lean to the first "
+        "target group; 50 if two groups are alike."
+    )
+    reference = (
+        "H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic "
+        "Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
+    )
+    null_exchange = "words between the target sets"
     value_range = (0.0, 100.0)
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
     _known_by = "leaning"
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        k: int = DEFAULT_K,
-        n_components: int = 1,
-        direction: Literal["pca", "means"] = "pca",
-        original: WordEmbeddingModel | None = None,
-        exclude: Sequence[str] = (),
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with the percentage of neighbours of the first group.
-
-        Parameters
-        ----------
-        query : Query
-            Two target sets of equal size, paired by position, and one set of words that should be
-            neutral.
-        model : WordEmbeddingModel
-            The model to be measured, with its whole vocabulary.
-        k : int, default=100
-            Nearest neighbours of each word; all other words, if the model has fewer. A word is
-            never its own neighbour.
-        n_components : int, default=1
-            Dimensions of the bias subspace. The first one tells where neighbours lean; others
-            matter for their indirect bias in `details` only.
-        direction : {'pca', 'means'}, default='pca'
-            'pca': principal directions of the centred pairs. 'means': the difference of the means
-            of two target sets, which need not be paired then; a single direction.
-        original : WordEmbeddingModel, optional
-            The model before mitigation, in which the bias direction and the leaning of neighbours
-            are computed; see :meth:`ProximityBias.run_query`. By default `model` itself.
-        exclude : sequence of str, optional
-            Words that are nobody's neighbours. None by default; the target words count, too.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`. Vectors are always
-            scaled to unit length.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'pmn', 'word_values': word -> percentage of its known neighbours
-            that lean to the first group, and 'group_values': group -> mean percentage of the words,
-            that of the first group being the score. The words of a balanced score may lean to one
-            group each: look at them. `details` as in :meth:`ProximityBias.run_query`. NaN if
-            nothing but rounding lies along the direction, as where a mitigation removed it.
-
-        Raises
-        ------
-        TypeError
-            If `query` or a model is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two target sets and one attribute set, an option has no such
-            value, or `original` was opened for some words only.
-        UnanswerableError
-            If target sets have different sizes, the pairs span fewer directions than
-            `n_components`, `original` lacks a target word, or there is no neighbour at all.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        return self._run_neighbors(
-            query,
-            model,
-            lookup,
-            k=k,
-            n_components=n_components,
-            direction=direction,
-            original=original,
-            exclude=exclude,
-        )
-
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         return np.asarray(~np.isnan(near.along).any(axis=2))
 
-    def _why_undefined(self, near: Neighborhoods) -> str | None:
+    def _why_unknown(self, near: Neighborhoods) -> str | None:
         if (np.abs(near.along) > ROUNDING).any():
             return None
         return (
@@ -939,7 +791,6 @@ class NeighborPercentage(_NeighborMetric):
         self,
         near: Neighborhoods,
         groups: Sequence[str],
-        **params: Any,  # noqa: ARG002
     ) -> tuple[dict[str, Any], list[str]]:
         percentages = 100 * neighbor_group_shares(near.along)
         score, known, undefined = _mean_of_known(near.words, percentages[:, 0])
@@ -971,17 +822,17 @@ def _listed(left_out: Mapping[str, str]) -> str:
     return ", ".join(shown) + more
 
 
-def _towards(targets: Sequence[EmbeddedSet], basis: Vectors) -> Vectors:
+def _towards(targets: Sequence[WordSet], basis: Vectors) -> Vectors:
     """Directions towards the groups that target sets are."""
     if len(targets) == 2:
         return np.stack([basis[0], -basis[0]])
     try:
-        return group_directions(paired_vectors(targets)[1])
+        return group_directions([part.vectors for part in targets])
     except ValueError as error:
         raise UnanswerableError(str(error)) from error
 
 
-def _in_model(part: EmbeddedSet, original: WordEmbeddingModel) -> EmbeddedSet:
+def _in_model(part: WordSet, original: WordEmbeddingModel) -> WordSet:
     """Return a set with the vectors that another model has for its words."""
     missing = [word for word in part.words if word not in original]
     if missing:
@@ -989,7 +840,7 @@ def _in_model(part: EmbeddedSet, original: WordEmbeddingModel) -> EmbeddedSet:
             f"{original.name} lacks words of {part.name!r} ({', '.join(missing)}), so it gives no "
             "bias direction."
         )
-    return replace(part, vectors=original.get_vectors(part.words).astype(np.float64))
+    return part.with_vectors(original.get_vectors(part.words).astype(np.float64))
 
 
 def _found(
@@ -1001,7 +852,9 @@ def _found(
     words = check_word_set("words", words)
     queries = model.get_vectors(words)
     rows_of_words = np.array([model.vocab.get(word, -1) for word in words], dtype=np.int64)
-    everywhere = {model.vocab[word] for word in _words(exclude) if word in model.vocab}
+    everywhere = {
+        model.vocab[word] for word in _check_words("exclude", exclude) if word in model.vocab
+    }
     excluded = [
         sorted(everywhere | {row} if row >= 0 else everywhere) for row in rows_of_words.tolist()
     ]
@@ -1095,26 +948,8 @@ def _parts(positions: npt.NDArray[np.intp], dim: int) -> Iterator[npt.NDArray[np
         yield positions[part]
 
 
-def as_table(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return float64 of shape (n_words, k) with a word and a neighbour at least; NaN may be in."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or not array.size:
-        raise ValueError(
-            f"{name} must have shape (n_words, k), with a word and a neighbour at least; "
-            f"got {array.shape}."
-        )
-    return array
-
-
-def _check_theta(theta: float) -> float:
-    number = isinstance(theta, int | float | np.number) and not isinstance(theta, bool)
-    if not (number and math.isfinite(theta)):
-        raise ValueError(f"theta must be a finite number; got {found(theta)}.")
-    return float(theta)
-
-
-def _words(exclude: Sequence[str]) -> tuple[str, ...]:
-    return check_word_set("exclude", exclude) if len(check_sequence("exclude", exclude)) else ()
+def _check_words(name: str, words: Any) -> tuple[str, ...]:
+    return check_word_set(name, words) if len(check_sequence(name, words)) else ()
 
 
 def _same_space(

@@ -17,8 +17,18 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, check_share, found
-from wefe.metrics._geometry import Vectors, as_vectors, association, pearson, unit
+from wefe._checks import (
+    as_seed,
+    check_array,
+    check_bool,
+    check_choice,
+    check_number,
+    check_positive_int,
+    check_share,
+    found,
+)
+from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
+from wefe.metrics._geometry import associations, pearson
 from wefe.models._neighbors import nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]
@@ -68,7 +78,10 @@ def bias_by_projection(
     >>> bias_by_projection([[3.0, 4.0], [1.0, 0.0]], first=[2.0, 0.0], second=[0.0, 1.0])
     array([-0.2,  1. ])
     """
-    return association(vectors, np.atleast_2d(first), np.atleast_2d(second))
+    words, a, b = word_sets(
+        vectors=vectors, first=as_rows("first", first), second=as_rows("second", second)
+    )
+    return np.asarray(associations(words, a, b)[0])
 
 
 def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
@@ -109,7 +122,7 @@ def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
     >>> cluster_alignment([[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]])
     1.0
     """
-    return float(in_own_cluster(groups, random_state).mean())
+    return float(in_own_cluster(groups, as_seed(random_state)).mean())
 
 
 def classification_accuracy(
@@ -407,15 +420,11 @@ def cluster_test(
     <RecoveryTest of clusters: 1.000 [0.610, 1.000], chance 0.700, p = 0.1; 6 words of 2 groups>
     """
     level, seed = _check_level(confidence_level), as_seed(random_state)
+    n_permutations = check_positive_int("n_permutations", n_permutations)
     labels, clusters = _clustered(groups, seed)
     n_groups = len(groups)
     chance, p_value = _by_chance(
-        labels,
-        clusters,
-        n_groups,
-        check_positive_int("n_permutations", n_permutations),
-        np.random.default_rng(seed),
-        best=True,
+        labels, clusters, n_groups, n_permutations, np.random.default_rng(seed), best=True
     )
     value = float((_best_reading(labels, clusters, n_groups) == labels).mean())
     low, high = _wilson(value, len(labels), level)
@@ -519,7 +528,7 @@ def classification_test(
     level, seed = _check_level(confidence_level), as_seed(random_state)
     n_permutations = check_positive_int("n_permutations", n_permutations)
     n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
-    sides = _units("groups", groups)
+    (sides,) = _units(groups=groups)
     divisions, shuffles = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     values, p_values = [], []
     for _ in range(n_repeats):
@@ -679,8 +688,8 @@ def projection_test(
     >>> projection_test([1.0, 2.0, 3.0, 5.0], [0.1, 0.2, 0.5, 0.4]).value
     0.8
     """
-    x, y = (np.asarray(part, dtype=np.float64) for part in (after, before))
-    if x.ndim != 1 or x.shape != y.shape:
+    x, y = check_array("after", after, "(n_words,)"), check_array("before", before, "(n_words,)")
+    if x.shape != y.shape:
         raise ValueError(
             "before and after must hold one number for each word, the same words in both; got "
             f"shapes {y.shape} and {x.shape}."
@@ -696,7 +705,7 @@ def projection_test(
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
     """Tell which words are in the cluster of their group, group by group."""
-    return np.asarray(clusters_of(groups, random_state) == _labels(_units("groups", groups)))
+    return np.asarray(clusters_of(groups, random_state) == _labels(*_units(groups=groups)))
 
 
 def clusters_of(groups: Groups, random_state: int) -> Labels:
@@ -716,7 +725,11 @@ def classified(
     """Return the groups of the words tested, as they are and as a classifier says."""
     from sklearn.svm import SVC
 
-    x, x_test = _units("train", train), _units("test", test)
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("scale", "auto"))
+    else:
+        check_number("gamma", gamma, at_least=0)
+    x, x_test = _units(train=train, test=test)
     if len(x) != len(x_test):
         raise ValueError(
             f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
@@ -771,14 +784,13 @@ def neighborhood_test(
     )
 
 
-def _units(name: str, groups: Groups) -> list[Vectors]:
-    sides = [unit(f"{name}[{i}]", part) for i, part in enumerate(groups)]
-    if len(sides) < 2 or len({part.shape[1] for part in sides}) != 1:
-        raise ValueError(
-            f"{name} must be two groups or more, arrays of shape (n_words, dim) with the same dim; "
-            f"got shapes {[part.shape for part in sides]}."
-        )
-    return sides
+def _units(**groups: Groups) -> list[list[Vectors]]:
+    """Return unit vectors of the words of each group, for each list of groups."""
+    lists = lists_of_word_sets(**groups)
+    for name, sets in zip(groups, lists, strict=True):
+        if len(sets) < 2:
+            raise ValueError(f"{name} must be two groups or more; got {len(sets)}.")
+    return [[part.unit for part in sets] for sets in lists]
 
 
 def _labels(sides: Sequence[Vectors]) -> Labels:
@@ -788,7 +800,7 @@ def _labels(sides: Sequence[Vectors]) -> Labels:
 def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
     from sklearn.cluster import KMeans
 
-    sides = _units("groups", groups)
+    (sides,) = _units(groups=groups)
     k_means = KMeans(n_clusters=len(sides), n_init=10, random_state=seed)
     return _labels(sides), np.asarray(k_means.fit_predict(np.concatenate(sides)), dtype=np.intp)
 
@@ -884,13 +896,19 @@ def _divided(
 def _neighborhood(
     vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int
 ) -> tuple[npt.NDArray[np.int64], Vectors, Labels]:
-    array, numbers = as_vectors("vectors", vectors), np.asarray(bias, dtype=np.float64)
-    if numbers.ndim not in (1, 2) or len(numbers) != len(array) or not np.isfinite(numbers).all():
+    array = as_vectors("vectors", vectors)
+    numbers = check_array("bias", bias, "(n_words,) or (n_words, n_groups)")
+    if len(numbers) != len(array):
         raise ValueError(
-            f"bias must hold a finite number for each of the {len(array)} vectors, or for each "
-            f"vector and group; got {found(bias)}, of shape {numbers.shape}."
+            f"bias must hold a number for each of the {len(array)} vectors, or for each vector and "
+            f"group; got shape {numbers.shape}."
         )
-    chosen = np.asarray(rows, dtype=np.intp)
+    chosen = check_array("rows", rows, "(n_rows,)", whole=True)
+    if chosen.min() < 0 or chosen.max() >= len(array):
+        raise IndexError(
+            f"rows must be from 0 to {len(array) - 1}, as there are {len(array)} vectors; got "
+            f"{chosen.min()} to {chosen.max()}."
+        )
     near, _ = nearest_neighbors(array, array[chosen], check_positive_int("k", k), exclude=chosen)
     return near, numbers, chosen
 

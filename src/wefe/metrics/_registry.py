@@ -12,7 +12,7 @@ from wefe.metrics._base import BaseMetric
 
 _OF_ENCODERS = ("seat", "ceat")
 #: Names in articles of what is registered under another one.
-_ALSO_CALLED = {"wefat": "scweat"}
+_ALSO_CALLED = {"weates": "weat", "wefat": "scweat"}
 _registry: dict[str, type[BaseMetric]] = {}
 
 MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
@@ -52,6 +52,8 @@ def register(metric: MetricClass) -> MetricClass:
     >>> register(ECT) is ECT is get_metric("ect")
     True
     """
+    if not (isinstance(metric, type) and issubclass(metric, BaseMetric)):
+        raise TypeError(f"register takes a subclass of BaseMetric; got {found(metric)}.")
     for fact in ("metric_template", "metric_name", "metric_short_name"):
         if not hasattr(metric, fact):
             raise TypeError(f"{metric.__name__} must declare {fact}.")
@@ -113,7 +115,7 @@ def get_metric(name: str) -> type[BaseMetric]:
     ----------
     name : str
         Name of the class or short name; case and punctuation do not matter. 'seat' and 'ceat' are
-        those of :mod:`wefe.contextual`, 'wefat' is SC-WEAT.
+        those of :mod:`wefe.contextual`, 'wefat' is SC-WEAT, 'weat-es' is WEAT.
 
     Returns
     -------
@@ -149,10 +151,33 @@ def get_metric(name: str) -> type[BaseMetric]:
     return known[plain] if plain in known else known[check_choice("metric", name, known)]
 
 
+def metric_names() -> dict[str, type[BaseMetric]]:
+    """Return all metrics by the names that the command line and study files have for them.
+
+    Returns
+    -------
+    dict of type
+        Short names in lower case; 'weat-es' is the effect size of WEAT, 'seat' and 'ceat' measure
+        encoders only.
+
+    Examples
+    --------
+    >>> sorted(metric_names())[-3:]
+    ['seat', 'weat', 'weat-es']
+    """
+    known = {
+        metric.metric_short_name.lower().replace(" ", "-"): metric for metric in list_metrics()
+    }
+    return known | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
+
+
 def as_metric(metric: object) -> BaseMetric:
     """Return a metric that was given as a class, an instance or a name."""
     if isinstance(metric, str):
-        return get_metric(metric)()
+        kind = get_metric(metric)
+        if _plain(metric) == "weates":
+            return kind(return_effect_size=True)  # type: ignore[call-arg]
+        return kind()
     if isinstance(metric, BaseMetric):
         return metric
     if isinstance(metric, type) and issubclass(metric, BaseMetric):

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
-from wefe.embeddings import EmbeddedSet, Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale
+from wefe._wordset import Vectors, WordSet, each_case, word_sets
+from wefe.embeddings import Lookup
+from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale
 from wefe.metrics._direction import bias_subspace
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, as_vectors, unit
-from wefe.metrics._pairs import paired_vectors
+from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts
-from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
 
-_RELATIONS = ("pairs", "pca")
+Relation: TypeAlias = Literal["pairs", "pca"]
 
 
 def ripa_by_pair(
-    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str = "pairs"
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
 ) -> Vectors:
     """Inner product of each attribute word with the relation vector of each pair.
 
@@ -68,21 +65,14 @@ def ripa_by_pair(
     array([[ 0.7071],
            [-0.7071]])
     """
-    check_choice("relation", relation, _RELATIONS)
-    words, first, second = as_vectors("a", a), as_vectors("t1", t1), as_vectors("t2", t2)
-    if first.shape != second.shape:
-        raise ValueError(
-            f"t1 and t2 are paired by position; their shapes are {first.shape} and {second.shape}."
-        )
-    if relation == "pca":
-        return words @ bias_subspace([first, second], normalize=False).directions.T
-    differences = first - second
-    lengths = np.linalg.norm(differences, axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(words @ (differences / lengths[:, None]).T)
+    *pairs, words = word_sets(t1=t1, t2=t2, a=a)
+    check_same_size(*pairs)
+    return words.vectors @ RIPA(relation=relation)._relations(pairs).T
 
 
-def ripa(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: str = "pairs") -> float:
+def ripa(
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
+) -> float:
     """Relational inner product association, averaged over pairs and attribute words.
 
     Parameters
@@ -133,7 +123,19 @@ class RIPA(BaseMetric):
 
     The score is the mean inner product of the attribute words with the unit differences of the
     pairs: positive towards the first target set, 0 if no bias was measured. The lengths of the
-    attribute words, and so their frequency, enter: compare models with ``normalize=True``.
+    attribute words, and so their frequency, enter: compare models with ``normalize=True``, which
+    keeps scores in [-1, 1].
+
+    Parameters
+    ----------
+    relation : {'pairs', 'pca'}, default='pairs'
+        One relation vector per pair, or the first principal component of all pairs.
+
+    Notes
+    -----
+    The result has 'ripa' (the score), and 'word_values': word -> 'mean' and (population) standard
+    deviation 'std' over the pairs. `details['pairs']` lists the pairs used. It is NaN if a pair is
+    of identical vectors; of 'pca' only if all are.
 
     References
     ----------
@@ -152,114 +154,71 @@ class RIPA(BaseMetric):
     metric_template = (2, 1)
     metric_name = "Relational Inner Product Association"
     metric_short_name = "RIPA"
+    if_unpaired = {}  # noqa: RUF012
+    question = "how far do attribute words reach along the line of a pair of target words?"
+    meaning = (
+        "How far attribute words reach along the line from one target word of a pair to the "
+        "other. Target words are pairs by position. The sign tells the direction."
+    )
+    reference = (
+        "K. Ethayarajh, D. Duvenaud and G. Hirst. Understanding Undesirable Word Embedding "
+        "Associations. ACL 2019."
+    )
+    null_exchange = "the two words of a pair"
+    audit_findings = SCORES_OF_MEANS
+    pairs_targets = True
     nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
-    _params_for_subsets = {"normalize": True}  # noqa: RUF012
+    subset_params = {"normalize": True}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        relation: Literal["pairs", "pca"] = "pairs",
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with RIPA.
+    relation: Relation = "pairs"
 
-        Parameters
-        ----------
-        query : Query
-            Two target sets of equal size, paired by position, and one attribute set.
-        model : WordEmbeddingModel
-            The model to be measured.
-        relation : {'pairs', 'pca'}, default='pairs'
-            One relation vector per pair, or the first principal component of all pairs.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'ripa' (both the score), and 'word_values': word -> 'mean' and
-            (population) standard deviation 'std' over the pairs. `details['pairs']` lists the pairs
-            used. NaN if a pair is of identical vectors; of 'pca' only if all are.
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two target sets and one attribute set, or an option has no such
-            value.
-        UnanswerableError
-            If the target sets have different sizes.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        check_choice("relation", relation, _RELATIONS)
-        return self._run(query, model, lookup, relation=relation)
-
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:  # noqa: ARG002
-        """Say how scores are to be read: within [-1, 1] for unit vectors.
-
-        Parameters
-        ----------
-        query : Query, optional
-            It does not matter.
-        **params
-            Parameters that `run_query` is called with; `normalize` matters.
-
-        Returns
-        -------
-        Scale
-            Label 'RIPA', unbounded, or in [-1, 1] with ``normalize=True``; 0 means that no bias was
-            measured.
-        """
-        limit = 1.0 if params.get("normalize") else math.inf
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
+        limit = 1.0 if lookup.get("normalize") else math.inf
         return Scale("RIPA", (-limit, limit), 0.0)
 
-    def _pairs_targets(self, **params: Any) -> bool:  # noqa: ARG002
-        return True
-
-    def _compute(
-        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, relation: str
-    ) -> Measurement:
-        (words,) = attributes
-        pairs, (t1, t2) = paired_vectors(targets)
+    def _relations(self, pairs: Sequence[WordSet]) -> Vectors:
+        """Unit relation vectors of sets without weights: (n_pairs or 1, dim); NaN without one."""
+        first, second = (part.vectors for part in pairs)
+        differences = first - second
+        lengths = np.linalg.norm(differences, axis=1, keepdims=True)
         # Up to rounding: normalisation makes parallel vectors identical but for that.
-        spans = np.linalg.norm(t1 - t2, axis=1) > ZERO_LENGTH * np.linalg.norm(t1, axis=1)
-        same = [pair for pair, spanned in zip(pairs, spans, strict=True) if not spanned]
+        spans = lengths > ZERO_LENGTH * np.linalg.norm(first, axis=1, keepdims=True)
+        if self.relation == "pairs":
+            return np.where(spans, differences, math.nan) / np.where(spans, lengths, 1)
         # The principal component needs no more than one pair that has a direction.
-        if same and (relation == "pairs" or not spans.any()):
+        if not spans.any():
+            return np.full((1, first.shape[1]), math.nan)
+        return bias_subspace([first, second], normalize=False).directions
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        (words,) = attributes
+        if self.relation == "pca":
+            mean = np.concatenate([self._relations(pairs) for pairs in each_case(targets)])
+        else:
+            # Pairs stay together, so both sets have the same weights.
+            pairs, relations = targets[0], self._relations(targets)
+            mean = pairs.average(np.nan_to_num(relations))
+            mean[pairs.weights.sums(np.isnan(relations[:, 0])) > 0] = math.nan
+        return np.asarray((mean * words.mean_vector()).sum(axis=1))
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,), pairs = attributes, tuples_of(targets)
+        relations = self._relations(targets)
+        same = [
+            pair for pair, missing in zip(pairs, np.isnan(relations[:, 0]), strict=False) if missing
+        ]
+        if same:
             return self._undefined(
-                f"the vectors of a pair are identical, so it has no direction: {same}",
+                "the vectors of a pair are identical, so it has no direction: "
+                f"{same if self.relation == 'pairs' else pairs}",
                 {"pairs": pairs},
             )
-        by_pair = ripa_by_pair(t1, t2, words.vectors, relation)
-        means = by_pair.mean(axis=1)
-        score = float(means.mean())
+        score = float(self._scores(targets, attributes)[0])
+        by_pair = words.vectors @ relations.T
         word_values = {
-            word: {"mean": mean, "std": std}
-            for word, mean, std in zip(
-                words.words, means.tolist(), by_pair.std(axis=1).tolist(), strict=True
-            )
+            word: {"mean": float(values.mean()), "std": float(values.std())}
+            for word, values in zip(words.words, by_pair, strict=True)
         }
         return Measurement(
             {"result": score, "ripa": score, "word_values": word_values}, None, {"pairs": pairs}
         )
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        (words,) = attributes
-        differences = targets[0].vectors - targets[1].vectors
-        lengths = np.linalg.norm(targets[0].vectors, axis=1)
-        identical = np.linalg.norm(differences, axis=1) <= ZERO_LENGTH * lengths
-        if params["relation"] != "pairs" or identical.any():
-            return super()._compute_cases(targets, attributes, counts, **params)
-        # Pairs stay together, so both sets have the same counts.
-        relations = counts[0].means(unit("pairs", differences))
-        return np.asarray((relations * counts[2].means(words.vectors)).sum(axis=1))

@@ -6,20 +6,19 @@ import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_random_state, found
+from wefe._checks import check_array, check_bool, check_random_state, found
 from wefe._progress import progress_bar
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe._wordset import Nested, Ones, Vectors, Weights, WordSet, n_cases_of, word_sets
+from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import Vectors, as_vectors
 from wefe.metrics._logistic import LogisticFits, sigmoid
+from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import Nested, Once, WordCounts, n_cases_of
-from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
 
@@ -72,10 +71,10 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     >>> rnsb([0.2, 0.3, 0.4, 0.1])
     0.106440
     """
-    p = np.asarray(negative_probabilities, dtype=np.float64)
-    if p.ndim != 1 or len(p) == 0 or not ((p >= 0) & (p <= 1)).all():
+    p = check_array("negative_probabilities", negative_probabilities, "(n_words,)")
+    if not ((p >= 0) & (p <= 1)).all():
         raise ValueError(
-            "negative_probabilities must be a non-empty list of numbers between 0 and 1; got "
+            "negative_probabilities must be numbers between 0 and 1; got "
             f"{found(negative_probabilities)}."
         )
     total = p.sum()
@@ -141,10 +140,14 @@ def negative_sentiment_probabilities(
     True
     """
     (seed,) = _seeds(check_random_state(random_state), 1)
+    check_bool("holdout", holdout)
     classifier = _make_classifier(estimator, estimator_params, seed)
-    x, y = _training_data(positive, negative)
+    measured, *classes = (
+        part.vectors for part in word_sets(words=words, positive=positive, negative=negative)
+    )
+    x, y = _training_data(*classes)
     fitted, _, _ = _fit(classifier, x, y, holdout=holdout, random_state=seed)
-    return _predict_negative(fitted, as_vectors("words", words))
+    return _predict_negative(fitted, measured)
 
 
 class _Fit(NamedTuple):
@@ -166,6 +169,36 @@ class RNSB(BaseMetric):
 
     With a hold-out, the default as documented, the score depends on which words are held out: give
     a `random_state` and several `n_iterations`, or ``holdout=False``.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier class or instance, optional
+        It must have `predict_proba`. By default LogisticRegression.
+    estimator_params : mapping, optional
+        Parameters of the classifier. By default, for LogisticRegression,
+        ``{"solver": "liblinear", "max_iter": 10000}``, which what is given replaces as a whole.
+    n_iterations : int, default=1
+        Train this many times, each time with a seed of its own derived from `random_state`,
+        and average scores and probabilities. Meaningful with `holdout`.
+    random_state : int, Generator or None, default=None
+        Makes hold-out and classifier reproducible. A `random_state` that the estimator has
+        already stays.
+    holdout : bool, default=True
+        Train on a stratified 80 % of the attribute words and keep 20 % to evaluate the
+        classifier. False trains on all: with the default classifier there is no randomness.
+    print_model_evaluation : bool, default=False
+        Print scikit-learn's classification report on the words held out.
+
+    Notes
+    -----
+    The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
+    'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
+    twice, though the dictionaries can name it only once. With several iterations 'rnsb' is the mean
+    of the scores, not the score of the mean probabilities. `details` has 'words' (set and word),
+    'probabilities' (iteration x word), 'scores', 'train_accuracy' and 'test_accuracy' (one per
+    iteration, in [0, 1]; of the words held out NaN without a hold-out). The score is NaN if too few
+    words are left for a hold-out (2 per attribute set, 6 in all). `warnings` says if the score
+    depends on one random hold-out.
 
     References
     ----------
@@ -189,159 +222,110 @@ class RNSB(BaseMetric):
     metric_template_minimum = (2, 2)
     metric_name = "Relative Negative Sentiment Bias"
     metric_short_name = "RNSB"
+    question = "how unevenly is negative sentiment spread over the target words?"
+    meaning = (
+        "A classifier learns positive and negative words; how unevenly the probability of "
+        "being negative is spread over the target words (Kullback-Leibler divergence from "
+        "even)."
+    )
+    reference = (
+        "C. Sweeney and M. Najafian. A Transparent Framework for Evaluating Unintended "
+        "Demographic Bias in Word Embeddings. ACL 2019."
+    )
+    null_exchange = "attribute words between the two sets, with the classifier trained again"
+    audit_findings = frozenset({"small-attribute-difference", "common-lean"})
     value_range = (0.0, math.inf)
     nan_values = {  # noqa: RUF012
         "rnsb": math.nan,
         "negative_sentiment_probabilities": {},
         "negative_sentiment_distribution": {},
     }
+    subset_params = {"holdout": False}  # noqa: RUF012
 
-    _params_for_subsets = {"holdout": False}  # noqa: RUF012
+    estimator: Any = None
+    estimator_params: Mapping[str, Any] | None = None
+    n_iterations: Count = 1
+    random_state: RandomState = None
+    holdout: bool = True
+    print_model_evaluation: bool = False
 
-    # What the fits of the latest training data are kept under, and these by seed.
-    _latest: tuple[tuple[bytes, bool], dict[int, _Fit]] | None = None
+    # Fits of the latest training data, by their seeds; copies of a metric share them.
+    _kept: ClassVar[Any] = None
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        estimator: Any = None,
-        estimator_params: Mapping[str, Any] | None = None,
-        n_iterations: int = 1,
-        random_state: int | np.random.Generator | None = None,
-        holdout: bool = True,
-        print_model_evaluation: bool = False,
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with RNSB.
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vars(self).setdefault("_kept", {})
 
-        Parameters
-        ----------
-        query : Query
-            Two or more target sets, and two attribute sets: first the positive words, then the
-            negative ones.
-        model : WordEmbeddingModel
-            The model to be measured.
-        estimator : scikit-learn classifier class or instance, optional
-            It must have `predict_proba`. By default LogisticRegression.
-        estimator_params : mapping, optional
-            Parameters of the classifier. By default, for LogisticRegression,
-            ``{"solver": "liblinear", "max_iter": 10000}``, which what is given replaces as a whole.
-        n_iterations : int, default=1
-            Train this many times, each time with a seed of its own derived from `random_state`,
-            and average scores and probabilities. Meaningful with `holdout`.
-        random_state : int, Generator or None, default=None
-            Makes hold-out and classifier reproducible. A `random_state` that the estimator has
-            already stays.
-        holdout : bool, default=True
-            Train on a stratified 80 % of the attribute words and keep 20 % to evaluate the
-            classifier. False trains on all: with the default classifier there is no randomness.
-        print_model_evaluation : bool, default=False
-            Print scikit-learn's classification report on the words held out.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
+        sizes = None if query is None else distinct_sizes(query.target_sets, lookup)
+        return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
 
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'rnsb', 'negative_sentiment_probabilities' (word ->
-            probability) and 'negative_sentiment_distribution' (the same, normalised). A word in
-            two target sets counts twice, though the dictionaries can name it only once. With
-            several iterations 'rnsb' is the mean of the scores, not the score of the mean
-            probabilities. `details` has 'words' (set and word), 'probabilities' (iteration x
-            word), 'scores', 'train_accuracy' and 'test_accuracy' (one per iteration, in [0, 1]; of
-            the words held out NaN without a hold-out). 'rnsb' is NaN if too few words are left for
-            a hold-out (2 per attribute set, 6 in all). `warnings` says if the score depends on one
-            random hold-out.
+    def report_params(
+        self, own: Mapping[str, Any], random_state: int, p_value_test_type: str
+    ) -> dict[str, Any]:
+        # Of one training, a part of the words left out at random would only be noise.
+        return {"holdout": own.get("n_iterations", 1) != 1, "random_state": random_state}
 
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, an option is unknown or of a wrong type, or
-            `estimator` is no classifier with `predict_proba`.
-        ValueError
-            If the query has not two or more target sets and two attribute sets, or an option has no
-            such value.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        return self._run(
-            query,
-            model,
-            lookup,
-            estimator=estimator,
-            estimator_params=estimator_params,
-            n_iterations=check_positive_int("n_iterations", n_iterations),
-            random_state=check_random_state(random_state),
-            holdout=check_bool("holdout", holdout),
-            print_model_evaluation=check_bool("print_model_evaluation", print_model_evaluation),
-        )
-
-    def _fits_of(self, x: Vectors, y: Vectors, holdout: bool) -> dict[int, _Fit]:
+    def _fits_of(self, x: Vectors, y: Vectors) -> dict[int, _Fit]:
         """Return the fits by seed that were made of this training data, if it was the latest."""
         content = hashlib.blake2b(x.tobytes(), digest_size=16)
         content.update(y.tobytes())
-        key = (content.digest(), holdout)
-        if self._latest is None or self._latest[0] != key:
-            self._latest = (key, {})
-        return self._latest[1]
+        key = (content.digest(), self.holdout)
+        kept: dict[Any, dict[int, _Fit]] = vars(self)["_kept"]
+        if key not in kept:
+            kept.clear()
+            kept[key] = {}
+        return kept[key]
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: at most ln m for m target words.
+    @property
+    def _is_default(self) -> bool:
+        return self.estimator is None and self.estimator_params is None
 
-        Parameters
-        ----------
-        query : Query, optional
-            The number of its target words, m, bounds the score; a word in two sets counts twice.
-        **params
-            Parameters that `run_query` is called with; `strategy` matters.
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        if not self._is_default or self.holdout:
+            return super()._scores(targets, attributes)
+        vectors = np.concatenate([part.vectors for part in targets])
+        probabilities = _probabilities_by_case(vectors, attributes)
+        ends = np.cumsum([len(part) for part in targets])[:-1]
+        parts = np.split(probabilities, ends, axis=1)
+        by_set = list(zip(targets, parts, strict=True))
+        mass = sum(part.sum(p) for part, p in by_set)
+        entropy = sum(part.sum(p * np.log(np.where(p == 0, 1, p))) for part, p in by_set)
+        n_words = sum(part.total for part in targets)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # sum(s ln(s n)) with s = p / mass.
+            scores = entropy / mass - np.log(mass) + np.log(n_words)
+        return np.where(np.isfinite(scores), np.maximum(scores, 0.0), math.nan)
 
-        Returns
-        -------
-        Scale
-            Label 'RNSB', in [0, ln m], without a query unbounded above; 0 means that no bias was
-            measured.
-        """
-        sizes = None if query is None else distinct_sizes(query.target_sets, params)
-        return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
-
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        estimator: Any,
-        estimator_params: Mapping[str, Any] | None,
-        n_iterations: int,
-        random_state: int | np.random.Generator | None,
-        holdout: bool,
-        print_model_evaluation: bool,
-    ) -> Measurement:
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        random_state = self.random_state
         words = [(part.name, word) for part in targets for word in part.words]
         vectors = np.concatenate([part.vectors for part in targets])
         x, y = _training_data(*(part.vectors for part in attributes))
-        too_few = _too_few_to_hold_out(y) if holdout else None
+        too_few = _too_few_to_hold_out(y) if self.holdout else None
         if too_few is not None:
             return self._undefined(too_few)
-        probabilities = np.empty((n_iterations, len(words)))
+        probabilities = np.empty((self.n_iterations, len(words)))
         train_accuracy, test_accuracy = [], []
         # The documented classifier is the same for every query with these attribute words, and it
         # is small; others may hold all their training data.
-        default = estimator is None and estimator_params is None
-        if default and not holdout and random_state is None:
+        default = self._is_default
+        if default and not self.holdout and random_state is None:
             random_state = 0  # liblinear's optimum depends on no seed
         # Fresh seeds never come again: keeping their fits would only fill the memory.
-        keep = default and isinstance(random_state, int) and not print_model_evaluation
-        fits = self._fits_of(x, y, holdout) if keep else {}
-        with progress_bar(n_iterations, "RNSB", "fit", show=n_iterations > 1) as bar:
-            for iteration, seed in enumerate(_seeds(random_state, n_iterations)):
+        keep = default and isinstance(random_state, int) and not self.print_model_evaluation
+        fits = self._fits_of(x, y) if keep else {}
+        with progress_bar(self.n_iterations, "RNSB", "fit", show=self.n_iterations > 1) as bar:
+            for iteration, seed in enumerate(_seeds(random_state, self.n_iterations)):
                 fit = fits.get(seed)
                 if fit is None:
-                    classifier = _make_classifier(estimator, estimator_params, seed)
-                    fitted, train, test = _fit(classifier, x, y, holdout=holdout, random_state=seed)
+                    classifier = _make_classifier(self.estimator, self.estimator_params, seed)
+                    fitted, train, test = _fit(
+                        classifier, x, y, holdout=self.holdout, random_state=seed
+                    )
                     accuracy = math.nan if test is None else float(fitted.score(*test))
                     fits[seed] = fit = _Fit(fitted, float(fitted.score(*train)), accuracy)
-                    if print_model_evaluation:
+                    if self.print_model_evaluation:
                         _print_evaluation(fitted, test)
                 train_accuracy.append(fit.train_accuracy)
                 test_accuracy.append(fit.test_accuracy)
@@ -371,42 +355,8 @@ class RNSB(BaseMetric):
                 "train_accuracy": train_accuracy,
                 "test_accuracy": test_accuracy,
             },
-            (_ONE_HOLDOUT,) if holdout and n_iterations == 1 else (),
+            (_ONE_HOLDOUT,) if self.holdout and self.n_iterations == 1 else (),
         )
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        """Score many variants of a query at once; see `BaseMetric._compute_cases`.
-
-        The default classifier without a hold-out is fitted for all cases together, and to the
-        optimum. liblinear, which `run_query` uses, stops before it at its default tolerance. That
-        shows in the third digit after the point with thousands of words. To compare subsets with
-        the full lists, score these here as well: one `Once` for each set gives one case. Another
-        classifier, or a hold-out, means one training per case and iteration.
-        """
-        other = ("estimator", "estimator_params", "holdout", "print_model_evaluation")
-        if any(params[name] not in (None, False) for name in other):
-            return super()._compute_cases(targets, attributes, counts, **params)
-        of_targets, of_attributes = counts[: len(targets)], counts[len(targets) :]
-        vectors = np.concatenate([part.vectors for part in targets])
-        probabilities = _probabilities_by_case(vectors, attributes, of_attributes)
-        ends = np.cumsum([len(part) for part in targets])[:-1]
-        sums, entropies, totals = [], [], []
-        for p, count in zip(np.split(probabilities, ends, axis=1), of_targets, strict=True):
-            sums.append(count.sums_by_case(p))
-            entropies.append(count.sums_by_case(p * np.log(np.where(p == 0, 1, p))))
-            totals.append(count.totals)
-        mass, n_words = sum(sums), sum(totals)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # sum(s ln(s n)) with s = p / mass.
-            scores = sum(entropies) / mass - np.log(mass) + np.log(n_words)
-        scores = np.where(np.isfinite(scores), np.maximum(scores, 0.0), math.nan)
-        return np.broadcast_to(scores, n_cases_of(counts)).copy()
 
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
@@ -568,10 +518,9 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
     return classifier.set_params(**dict.fromkeys(unseeded, seed)) if unseeded else classifier
 
 
-def _training_data(positive: npt.ArrayLike, negative: npt.ArrayLike) -> tuple[Vectors, Vectors]:
-    first, second = as_vectors("positive", positive), as_vectors("negative", negative)
-    x = np.concatenate([first, second])
-    return x, np.concatenate([np.ones(len(first)), -np.ones(len(second))])
+def _training_data(positive: Vectors, negative: Vectors) -> tuple[Vectors, Vectors]:
+    labels = np.repeat([1.0, -1.0], [len(positive), len(negative)])
+    return np.concatenate([positive, negative]), labels
 
 
 def _too_few_to_hold_out(y: Vectors) -> str | None:
@@ -606,44 +555,43 @@ def _predict_negative(classifier: Any, vectors: Vectors) -> Vectors:
     return np.asarray(classifier.predict_proba(vectors)[:, column], dtype=np.float64)
 
 
-def _probabilities_by_case(
-    vectors: Vectors, attributes: Sequence[EmbeddedSet], counts: Sequence[WordCounts]
-) -> Vectors:
+def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
     """Negative sentiment of words in each case: (n_cases, n_words); NaN where a class is empty."""
     fits = LogisticFits(*_training_data(*(part.vectors for part in attributes)))
     words = np.column_stack([vectors, np.ones(len(vectors))])
-    n_cases = n_cases_of(counts)
+    weights = [part.weights for part in attributes]
+    n_cases = n_cases_of(attributes)
     result = np.empty((n_cases, len(words)))
-    shapes = {(each.n_runs, len(each.sizes)) for each in counts if isinstance(each, Nested)}
-    if len(shapes) == 1 and all(isinstance(each, Nested | Once) for each in counts):
+    shapes = {(each.n_runs, len(each.sizes)) for each in weights if isinstance(each, Nested)}
+    if len(shapes) == 1 and all(isinstance(each, Nested | Ones) for each in weights):
         ((n_runs, n_steps),) = shapes
-        entries = np.concatenate([_entries(each, n_runs) for each in counts], axis=1)
+        entries = np.concatenate([_entries(each, n_runs) for each in weights], axis=1)
         by_step = result.reshape(n_runs, n_steps, len(words))
-        for runs, steps, weights in fits.fit_growing(entries, n_steps):
-            by_step[runs, steps] = sigmoid(-weights @ words.T)
+        for runs, steps, coefficients in fits.fit_growing(entries, n_steps):
+            by_step[runs, steps] = sigmoid(-coefficients @ words.T)
         return result
 
     def numbers(cases: slice) -> Vectors:
         shape = (cases.stop - cases.start, 1)
         parts = [
             each.matrix(cases) if each.n_cases > 1 else np.tile(each.matrix(), shape)
-            for each in counts
+            for each in weights
         ]
         return np.concatenate(parts, axis=1)
 
-    for cases, weights in fits.fit_each(numbers, n_cases):
-        result[cases] = sigmoid(-weights @ words.T)
-    empty = np.minimum(*(each.totals for each in counts)) == 0
+    for cases, coefficients in fits.fit_each(numbers, n_cases):
+        result[cases] = sigmoid(-coefficients @ words.T)
+    empty = np.minimum(*(each.totals for each in weights)) == 0
     result[np.broadcast_to(empty, n_cases)] = math.nan
     return result
 
 
-def _entries(counts: WordCounts, n_runs: int) -> npt.NDArray[np.intp]:
+def _entries(weights: Weights, n_runs: int) -> npt.NDArray[np.intp]:
     """Step in which each run gets each word: (n_runs, n_words)."""
-    if not isinstance(counts, Nested):
-        return np.zeros((n_runs, counts.n_words), dtype=np.intp)
-    places = np.argsort(counts.orders, axis=1)
-    return np.searchsorted(counts.sizes, places, side="right")
+    if not isinstance(weights, Nested):
+        return np.zeros((n_runs, weights.n_words), dtype=np.intp)
+    places = np.argsort(weights.orders, axis=1)
+    return np.searchsorted(weights.sizes, places, side="right")
 
 
 def _print_evaluation(classifier: Any, test: tuple[Vectors, Vectors] | None) -> None:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
+from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, mean_unit, unit, unit_rows
+from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts
-from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
 
-_COMBINATIONS = ("sum", "projection")
+Combine: TypeAlias = Literal["sum", "projection"]
 
 
 def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.ArrayLike) -> Vectors:
@@ -58,16 +55,14 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
     >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
     array([ 0.70710678, -0.70710678])
     """
-    difference = mean_unit("group_1", group_1) - mean_unit("group_2", group_2)
-    length = np.linalg.norm(difference)
-    vectors = unit("words", words)
-    if length < ZERO_LENGTH:
-        return np.full(len(vectors), math.nan)
-    return np.asarray(vectors @ (difference / length))
+    of_words, *groups = word_sets(words=words, group_1=group_1, group_2=group_2)
+    return _signed(of_words, *groups)
 
 
 def same_by_word(
-    words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "sum"
+    words: npt.ArrayLike,
+    groups: Sequence[npt.ArrayLike],
+    combine: Combine = "sum",
 ) -> Vectors:
     """SAME of each word with respect to two or more groups.
 
@@ -112,39 +107,48 @@ def same_by_word(
     >>> same_by_word([[1.0, 0.0], [1.0, 1.0]], [he, she, they], combine="projection")
     array([1., 1.])
     """
-    check_choice("combine", combine, _COMBINATIONS)
-    directions, lengths = _directions(groups)
-    vectors = unit("words", words)
-    if len(directions) == 0:
-        return np.full(len(vectors), math.nan)
-    cosines = np.abs(vectors @ directions.T)
-    if combine == "projection":
-        return np.asarray(np.minimum(np.linalg.norm(cosines, axis=1), 1.0))
-    # As released: the first direction is not weighted by its length, the others are.
-    weights = np.concatenate([[1.0], lengths[1:]])
-    return np.asarray(cosines @ weights)
+    (of_words,), sets = lists_of_word_sets(words=[words], groups=groups)
+    if len(sets) < 2:
+        raise ValueError(f"SAME needs two or more groups; got {len(sets)}.")
+    return np.asarray(SAME(combine=combine)._by_word(sets, of_words)[0])
 
 
-def _directions(groups: Sequence[npt.ArrayLike]) -> tuple[Vectors, Vectors]:
-    """Gram-Schmidt of the differences of group means; what vanishes is dropped."""
-    if len(groups) < 2:
-        raise ValueError(f"SAME needs two or more groups; got {len(groups)}.")
-    means = [mean_unit(f"groups[{i}]", group) for i, group in enumerate(groups)]
+def _directions(groups: Sequence[WordSet]) -> tuple[list[Vectors], list[Vectors]]:
+    """Gram-Schmidt of the differences of group means, in each case of the weights.
+
+    Returns
+    -------
+    basis : list of ndarray of shape (n_cases, dim)
+        Orthonormal directions; zero where one vanishes.
+    lengths : list of ndarray of shape (n_cases, 1)
+        What was left of each difference; 0 where it vanishes.
+    """
+    first, *others = (group.mean_unit() for group in groups)
     basis: list[Vectors] = []
-    lengths: list[float] = []
-    for mean in means[1:]:
-        rest = means[0] - mean
+    lengths: list[Vectors] = []
+    for mean in others:
+        rest = first - mean
         # Twice: after one pass what is left may still lean to the earlier directions.
         for direction in basis * 2:
-            rest = rest - (rest @ direction) * direction
-        length = float(np.linalg.norm(rest))
-        if length >= ZERO_LENGTH:
-            basis.append(rest / length)
-            lengths.append(length)
-    return np.array(basis), np.array(lengths)
+            rest = rest - (rest * direction).sum(axis=1, keepdims=True) * direction
+        length = np.linalg.norm(rest, axis=1, keepdims=True)
+        there = length >= ZERO_LENGTH
+        basis.append(np.where(there, rest, 0) / np.where(there, length, 1))
+        lengths.append(np.where(there, length, 0))
+    return basis, lengths
 
 
-def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: str = "sum") -> float:
+def _signed(words: WordSet, *pair: WordSet) -> Vectors:
+    """Cosine of each word with the direction from the second to the first group: (n_words,)."""
+    (direction,), (length,) = _directions(pair)
+    return np.where(length[0] > 0, words.unit @ direction[0], math.nan)
+
+
+def same(
+    words: npt.ArrayLike,
+    groups: Sequence[npt.ArrayLike],
+    combine: Combine = "sum",
+) -> float:
     """SAME: mean association of words with one of several groups, on a comparable scale.
 
     Parameters
@@ -191,6 +195,21 @@ class SAME(BaseMetric):
     The target sets are the groups, the attribute set holds the words whose bias is measured. 0
     means that no bias was measured; two groups give at most 1, which does not depend on the model.
 
+    Parameters
+    ----------
+    combine : {'sum', 'projection'}, default='sum'
+        How three or more groups are combined; see :func:`same_by_word`.
+
+    Notes
+    -----
+    The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
+    signed values: a direction that all words share) and 'stereotype' (their population standard
+    deviation); 'word_values': word -> 'same' and the signed value of every pair of groups, positive
+    towards the first. `details['n_directions']` is smaller than the number of groups less one if a
+    group adds no direction of its own. It is NaN if all groups have the same mean.
+
+    Scores of n > 2 groups are in [0, 1 + 2 (n - 2)] for 'sum'.
+
     References
     ----------
     Schröder, Schulz, Hinder and Hammer, "The SAME score: Improved cosine based bias score for word
@@ -210,122 +229,67 @@ class SAME(BaseMetric):
     metric_template_minimum = (2, 1)
     metric_name = "SAME"
     metric_short_name = "SAME"
+    question = "how far do attribute words lean to one of the target groups?"
+    meaning = (
+        "How far attribute words lean to one of the target groups, without the sign, as a "
+        "share of what the distance of the groups allows."
+    )
+    reference = (
+        "S. Schröder, A. Schulz, F. Hinder and B. Hammer. The SAME score: Improved cosine "
+        "based bias score for word embeddings. 2022."
+    )
+    null_exchange = "words between the target sets"
+    audit_findings = frozenset()
     value_range = (0.0, math.inf)
     nan_values = {"same": math.nan, "pairwise": {}, "word_values": {}}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        *,
-        combine: Literal["sum", "projection"] = "sum",
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with SAME.
+    combine: Combine = "sum"
 
-        Parameters
-        ----------
-        query : Query
-            Two or more target sets (the groups) and one attribute set (the words measured).
-        model : WordEmbeddingModel
-            The model to be measured.
-        combine : {'sum', 'projection'}, default='sum'
-            How three or more groups are combined; see :func:`same_by_word`.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
-
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'same' (both the score); 'pairwise': 'group - other group' ->
-            'skew' (mean of the signed values: a direction that all words share) and 'stereotype'
-            (their population standard deviation); 'word_values': word -> 'same' and the signed
-            value of every pair of groups, positive towards the first. `details['n_directions']` is
-            smaller than the number of groups less one if a group adds no direction of its own. NaN
-            if all groups have the same mean.
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two or more target sets and one attribute set, or an option has no
-            such value.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        check_choice("combine", combine, _COMBINATIONS)
-        return self._run(query, model, lookup, combine=combine)
-
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: bounded by 1 for two groups and for 'projection'.
-
-        Parameters
-        ----------
-        query : Query, optional
-            Its number of target sets, n, bounds the score.
-        **params
-            Parameters that `run_query` is called with; `combine` matters.
-
-        Returns
-        -------
-        Scale
-            Label 'SAME', in [0, 1], or [0, 1 + 2 (n - 2)] for the sum of more than two groups,
-            without a query unbounded above; 0 means that no bias was measured.
-        """
-        if params.get("combine") == "projection" or (query and query.template[0] == 2):
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
+        if self.combine == "projection" or (query and query.template[0] == 2):
             return Scale("SAME", (0.0, 1.0), 0.0)
         # Every further direction adds at most its length, which is at most 2.
         bound = math.inf if query is None else 1.0 + 2.0 * (query.template[0] - 2)
         return Scale("SAME", (0.0, bound), 0.0)
 
-    def _compute(
-        self, targets: Sequence[EmbeddedSet], attributes: Sequence[EmbeddedSet], *, combine: str
-    ) -> Measurement:
+    def _by_word(self, groups: Sequence[WordSet], words: WordSet) -> Vectors:
+        """Bias of each word in each case: (n_cases, n_words)."""
+        basis, lengths = _directions(groups)
+        cosines = [np.abs(direction @ words.unit.T) for direction in basis]
+        known = np.cumsum([length > 0 for length in lengths], axis=0)
+        if self.combine == "projection":
+            by_word: Any = np.minimum(np.sqrt(sum(cosine**2 for cosine in cosines)), 1.0)
+        else:
+            # As released: the first direction is not weighted by its length, the others are.
+            weights = [np.where(n > 1, length, 1) for n, length in zip(known, lengths, strict=True)]
+            by_word = sum(w * cosine for w, cosine in zip(weights, cosines, strict=True))
+        return np.where(known[-1] > 0, by_word, math.nan)
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        groups = [part.vectors for part in targets]
-        by_word = same_by_word(words.vectors, groups, combine)
-        if math.isnan(by_word[0]):
+        return words.mean(self._by_word(targets, words))
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,) = attributes
+        by_word = self._by_word(targets, words)[0]
+        score = float(words.mean(by_word[None])[0])
+        if math.isnan(score):
             return self._undefined("all target sets have the same mean")
         signed = {
-            f"{one.name} - {other.name}": same_signed(words.vectors, one.vectors, other.vectors)
+            f"{one.name} - {other.name}": _signed(words, one, other)
             for one, other in itertools.combinations(targets, 2)
         }
-        score = float(by_word.mean())
+        pairwise = {
+            pair: {"skew": float(values.mean()), "stereotype": float(values.std())}
+            for pair, values in signed.items()
+        }
+        columns = {"same": by_word, **signed}
+        word_values = {
+            word: {name: float(values[row]) for name, values in columns.items()}
+            for row, word in enumerate(words.words)
+        }
+        n_directions = sum(int(length[0, 0] > 0) for length in _directions(targets)[1])
         return Measurement(
-            {
-                "result": score,
-                "same": score,
-                "pairwise": {
-                    pair: {"skew": float(values.mean()), "stereotype": float(values.std())}
-                    for pair, values in signed.items()
-                },
-                "word_values": {
-                    word: {
-                        "same": float(by_word[row]),
-                        **{pair: float(values[row]) for pair, values in signed.items()},
-                    }
-                    for row, word in enumerate(words.words)
-                },
-            },
-            details={"n_directions": len(_directions(groups)[0])},
+            {"result": score, "same": score, "pairwise": pairwise, "word_values": word_values},
+            details={"n_directions": n_directions},
         )
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        if len(targets) > 2:
-            return super()._compute_cases(targets, attributes, counts, **params)
-        (words,) = attributes
-        first, second = (
-            count.means(unit(part.name, part.vectors))
-            for part, count in zip(targets, counts[:2], strict=True)
-        )
-        difference = first - second
-        difference[np.linalg.norm(difference, axis=1) < ZERO_LENGTH] = 0
-        by_word = np.abs(unit_rows(difference) @ unit(words.name, words.vectors).T)
-        return np.asarray(counts[2].sums_by_case(by_word) / counts[2].totals)

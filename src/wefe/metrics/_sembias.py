@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe._checks import check_bool, check_sequence, check_share, check_word_set, found
-from wefe.embeddings import DEFAULT_THRESHOLD, _embed_sets
+from wefe.embeddings import DEFAULT_THRESHOLD, _Embedder
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._recovery import _wilson
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.words import Preprocessors, check_preprocessors
+from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,14 +247,8 @@ def sembias(
     n_subset = _check_subset(n_subset, len(asked))
 
     words = [*pair, *(word for question in asked for each in question for word in each)]
-    (part,) = _embed_sets(
-        model,
-        ["questions"],
-        [words],
-        check_preprocessors(preprocessors),
-        "first",
-        normalize=normalize,
-    )
+    embedder = _Embedder(model, preprocessors, normalize=normalize)
+    (part,) = embedder.embed([("questions", tuple(words))])
     rows = np.array([-1 if row is None else row for row in part.first_row])
     of_questions = rows[2:].reshape(len(asked), len(_LABELS), 2)
     if (rows[:2] < 0).any():

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int
-from wefe.embeddings import EmbeddedSet, Lookup
+from wefe._wordset import Vectors, WordSet, word_sets
+from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import Vectors, association, unit
-from wefe.metrics._permutation import PermutationTest, permutation_test
+from wefe.metrics._geometry import associations
+from wefe.metrics._parameters import Count, RandomState
+from wefe.metrics._permutation import Alternative, PermutationTest, permutation_test
 from wefe.metrics._registry import register
-from wefe.metrics._word_counts import WordCounts
-from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import OPPOSITE, MetricResult
+from wefe.results import OPPOSITE
 
 logger = logging.getLogger(__name__)
 
-_ALTERNATIVES: dict[str, Literal["less", "greater", "two-sided"]] = {
+TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
+Method: TypeAlias = Literal["approximate", "exact"]
+Ddof: TypeAlias = Literal[0, 1]
+
+_ALTERNATIVES: dict[str, Alternative] = {
     "left-sided": "less",
     "right-sided": "greater",
     "two-sided": "two-sided",
 }
-
-# Share of the mean square below which a variance is recomputed without cancellation.
-_TOO_LITTLE_LEFT = 1e-6
-
-_P_VALUE_DEFAULTS = ("approximate", "right-sided")
-
-# Of each one-sided test where the two-sided one has 0.05.
+# Share of splits in one tail of a two-sided test at level 0.05.
 _TAIL = 0.025
+_FINDINGS_OF_EFFECT_SIZES = {
+    "undefined-effect-size",
+    "separation-missed",
+    "effect-without-separation",
+    "large-effect-tiny-biases",
+    "large-but-not-significant",
+}
 
 
 def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -76,11 +80,12 @@ def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike)
     >>> weat([he], [she], [he], [she])
     2.0
     """
-    return float(association(x, a, b).sum() - association(y, a, b).sum())
+    *targets, first, second = word_sets(x=x, y=y, a=a, b=b)
+    return float(WEAT()._scores(targets, [first, second])[0])
 
 
 def weat_effect_size(
-    x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: int = 0
+    x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof = 0
 ) -> float:
     """WEAT effect size: the difference of mean associations in standard deviations.
 
@@ -127,28 +132,166 @@ def weat_effect_size(
     >>> weat_effect_size([he], [she], [he], [she])
     2.0
     """
-    return _effect_size(association(x, a, b), association(y, a, b), ddof)
+    *targets, first, second = word_sets(x=x, y=y, a=a, b=b)
+    return float(WEAT(return_effect_size=True, ddof=ddof)._scores(targets, [first, second])[0])
 
 
-def _effect_size(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
-    if ddof not in (0, 1):
-        raise ValueError(f"ddof must be 0 (population) or 1 (sample); got {ddof!r}.")
-    pooled = np.concatenate([s_x, s_y])
-    spread = float(pooled.std(ddof=ddof))
+def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -> Vectors:
+    """Difference of means in deviations of both sets, in each case of the weights: (n_cases,).
+
+    `s_x` and `s_y` are values of the words, of shape (n_cases or 1, n_words). NaN where all are
+    equal.
+    """
+    n = x.total + y.total
+    sum_x, sum_y = x.sum(s_x), y.sum(s_y)
+    center = ((sum_x + sum_y) / n)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (x.sum((s_x - center) ** 2) + y.sum((s_y - center) ** 2)) / (n - ddof)
+    deviation = np.sqrt(variance)
     # Equal values leave rounding noise where the deviation should be exactly 0.
-    if spread <= 1e-14 * max(1.0, float(np.abs(pooled).max())):
-        return math.nan
-    return float(s_x.mean() - s_y.mean()) / spread
+    largest = max(1.0, float(np.abs(s_x).max()), float(np.abs(s_y).max()))
+    deviation = np.where(deviation > 1e-14 * largest, deviation, math.nan)
+    return np.asarray((sum_x / x.total - sum_y / y.total) / deviation)
+
+
+def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
+    """Effect size of two lists of values."""
+    sets = (WordSet("x", (), s_x[:, None]), WordSet("y", (), s_y[:, None]))
+    return float(effect_size(*sets, s_x[None], s_y[None], ddof)[0])
+
+
+def largest_effect_size(sets: Sequence[Sequence[Any]], lookup: Lookup, ddof: int) -> float:
+    """Largest effect size of two sets; infinite where their sizes are not known."""
+    sizes = distinct_sizes(sets, lookup)
+    if sizes is None:
+        return math.inf
+    n = sum(sizes)
+    # Reached where all words of a set have one value.
+    return n / math.sqrt(math.prod(sizes)) * (math.sqrt((n - 1) / n) if ddof == 1 else 1.0)
+
+
+class PermutedMetric(BaseMetric):
+    """What metrics with a permutation test share: its options, and how it is run."""
+
+    calculate_p_value: bool = False
+    p_value_test_type: TestType = "right-sided"
+    p_value_method: Method = "approximate"
+    p_value_iterations: Count = 10_000
+    p_value_verbose: bool = False
+    ddof: Ddof = 0
+    random_state: RandomState = None
+
+    def report_params(
+        self, own: Mapping[str, Any], random_state: int, p_value_test_type: TestType
+    ) -> dict[str, Any]:
+        return {
+            "calculate_p_value": True,
+            "p_value_method": "exact",
+            "p_value_test_type": p_value_test_type,
+            "random_state": random_state,  # for sets so large that random splits are drawn
+        }
+
+    def _test(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, random_state: Any = None
+    ) -> tuple[PermutationTest, bool] | None:
+        """Run the test, if it is asked for, and say whether it misses a strong opposite effect."""
+        asked = self.p_value_method, self.p_value_test_type
+        if not self.calculate_p_value:
+            if asked != (type(self).p_value_method, type(self).p_value_test_type):
+                logger.warning("no p-value is calculated: that needs calculate_p_value=True")
+            return None
+        run = partial(
+            permutation_test,
+            x,
+            y,
+            method=self.p_value_method,
+            n_iterations=self.p_value_iterations,
+            random_state=self.random_state if random_state is None else random_state,
+        )
+        alternative = _ALTERNATIVES[self.p_value_test_type]
+        test = run(alternative=alternative)
+        self._log_if_not_as_asked(test)
+        if self.p_value_verbose:
+            logger.info("%s", test)
+        if alternative == "two-sided" or test.p_value < 1 - _TAIL:
+            return test, False
+        # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
+        other = run(alternative="less" if alternative == "greater" else "greater")
+        return test, other.p_value <= _TAIL
+
+    def _p_value(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, details: dict[str, Any]
+    ) -> tuple[float, tuple[str, ...]]:
+        """Return the p-value, NaN if it is not asked for, and warnings; add the test to details."""
+        tested = self._test(x, y)
+        if tested is None:
+            return math.nan, ()
+        test, is_opposite = tested
+        details["permutation_test"] = test
+        missed = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
+        return test.p_value, (missed,) if is_opposite else ()
+
+    def _log_if_not_as_asked(self, test: PermutationTest) -> None:
+        lower, upper = test.p_value_bounds
+        if self.p_value_method != "exact":
+            return
+        if test.method == "approximate":
+            logger.warning(
+                "too many words for an exact p-value; %d random splits were drawn instead",
+                test.n_splits,
+            )
+        elif upper - lower > 0.01 * upper:
+            logger.warning(
+                "the exact p-value is known to lie between %.3g and %.3g; the upper one is "
+                "returned",
+                lower,
+                upper,
+            )
 
 
 @register
-class WEAT(BaseMetric):
+class WEAT(PermutedMetric):
     """Word Embedding Association Test, its effect size and its permutation test.
 
     Does the first target set lean to the first attribute set more than the second one does?
     Positive if so, 0 if no bias was measured; both may lean the same way. The effect size is the
     gap in deviations of the words themselves, not an amount. :func:`weat` and
     :func:`weat_effect_size` hold the mathematics.
+
+    Parameters
+    ----------
+    return_effect_size : bool, default=False
+        Put the effect size under 'result' instead of the statistic.
+    ddof : {0, 1}, default=0
+        Deviation in the effect size: population (0) or sample (1).
+    calculate_p_value : bool, default=False
+        Run the permutation test: the words of both target sets are split anew into sets of the same
+        sizes.
+    p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
+        Count splits whose difference is at least as large as, at most as large as, or at least as
+        large in magnitude as the observed one. Ties count.
+    p_value_method : {'approximate', 'exact'}, default='approximate'
+        'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
+        'exact' counts all splits, or encloses their share between guaranteed bounds and returns
+        the upper one. For sets as large as the published ones they are less than 1 % apart;
+        where they are wider, the log says so. `details['permutation_test']` has both.
+    p_value_iterations : int, default=10000
+        Number of random splits.
+    p_value_verbose : bool, default=False
+        Log the outcome of the test at level INFO.
+    random_state : int, Generator or None, default=None
+        Makes the random splits reproducible.
+
+    Notes
+    -----
+    The result has 'weat' (the statistic), 'effect_size' and 'p_value' (in (0, 1]; NaN unless asked
+    for). `details['associations']` has s(w, A, B) for every target word,
+    `details['permutation_test']` the test (if asked for), a :class:`PermutationTest`, and
+    `details['nan_reasons']` says why the effect size is undefined (if it is). `warnings` says if a
+    one-sided test misses an effect that is strong in the opposite direction.
+
+    For target sets of n_x and n_y words, n in all, the statistic is at most 2 n in magnitude, and
+    the effect size at most n / sqrt(n_x n_y), for ``ddof=1`` that times sqrt((n - 1) / n).
 
     References
     ----------
@@ -172,244 +315,94 @@ class WEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Word Embedding Association Test"
     metric_short_name = "WEAT"
+    reference = (
+        "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from "
+        "language corpora contain human-like biases. Science 356, 2017."
+    )
+    null_exchange = "words between the target sets"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
-    _params_for_subsets = {"return_effect_size": True}  # noqa: RUF012
+    subset_params = {"return_effect_size": True}  # noqa: RUF012
 
-    def run_query(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        return_effect_size: bool = False,
-        calculate_p_value: bool = False,
-        p_value_test_type: Literal["left-sided", "right-sided", "two-sided"] = "right-sided",
-        p_value_method: Literal["approximate", "exact"] = "approximate",
-        p_value_iterations: int = 10_000,
-        p_value_verbose: bool = False,
-        *,
-        ddof: Literal[0, 1] = 0,
-        random_state: int | np.random.Generator | None = None,
-        **lookup: Unpack[Lookup],
-    ) -> MetricResult:
-        """Measure a model with WEAT.
+    return_effect_size: bool = False
 
-        Parameters
-        ----------
-        query : Query
-            Two target sets and two attribute sets.
-        model : WordEmbeddingModel
-            The model to be measured.
-        return_effect_size : bool, default=False
-            Put the effect size under 'result' instead of the statistic.
-        calculate_p_value : bool, default=False
-            Run the permutation test: the words of both target sets are split anew into sets of
-            the same sizes.
-        p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
-            Count splits whose statistic is at least as large as, at most as large as, or at least
-            as large in magnitude as the observed one. Ties count.
-        p_value_method : {'approximate', 'exact'}, default='approximate'
-            'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
-            'exact' counts all splits, or encloses their share between guaranteed bounds and returns
-            the upper one. For sets as large as the published ones they are less than 1 % apart;
-            where they are wider, the log says so. `details['permutation_test']` has both.
-        p_value_iterations : int, default=10000
-            Number of random splits.
-        p_value_verbose : bool, default=False
-            Log the outcome of the test at level INFO.
-        ddof : {0, 1}, default=0
-            Deviation in the effect size: population (0) or sample (1).
-        random_state : int, Generator or None, default=None
-            Makes the random splits reproducible.
-        **lookup
-            How words are looked up, see :class:`wefe.embeddings.Lookup`.
+    @property
+    def question(self) -> str:
+        """What it asks, in a line."""
+        if self.return_effect_size:
+            return "how far apart are the target sets, in deviations of their words' associations?"
+        return "how much closer is each target set to its attribute words, added up over words?"
 
-        Returns
-        -------
-        MetricResult
-            'query_name', 'result', 'weat' (the statistic), 'effect_size', 'p_value' (in (0, 1];
-            NaN unless asked for).
-            `details['associations']` has s(w, A, B) for every target word,
-            `details['permutation_test']` the test (if asked for), a :class:`PermutationTest`, and
-            `details['nan_reasons']` says why the effect size is undefined (if it is). `warnings`
-            says if a one-sided test misses a strong effect in the opposite direction: the other
-            one-sided p-value is at most 0.025.
-
-        Raises
-        ------
-        TypeError
-            If `query` or `model` is something else, or an option is unknown or of a wrong type.
-        ValueError
-            If the query has not two target sets and two attribute sets, or an option has no such
-            value.
-        UnusableVectorError
-            If a word of the query has a zero or non-finite vector.
-        """
-        if not calculate_p_value and (p_value_method, p_value_test_type) != _P_VALUE_DEFAULTS:
-            logger.warning("no p-value is calculated: that needs calculate_p_value=True")
-        return self._run(
-            query,
-            model,
-            lookup,
-            return_effect_size=check_bool("return_effect_size", return_effect_size),
-            calculate_p_value=check_bool("calculate_p_value", calculate_p_value),
-            alternative=_ALTERNATIVES[
-                check_choice("p_value_test_type", p_value_test_type, _ALTERNATIVES)
-            ],
-            p_value_method=check_choice("p_value_method", p_value_method, ("approximate", "exact")),
-            p_value_iterations=check_positive_int("p_value_iterations", p_value_iterations),
-            p_value_verbose=check_bool("p_value_verbose", p_value_verbose),
-            ddof=ddof,
-            random_state=random_state,
+    @property
+    def meaning(self) -> str:
+        """What a score means, in a sentence or two."""
+        if self.return_effect_size:
+            return (
+                "The effect size of WEAT: the difference of the mean associations of both "
+                "target sets, in standard deviations of the words themselves. It does not "
+                "tell how large the associations are. The sign tells the direction."
+            )
+        return (
+            "How much closer, by cosine, the first target words are to the first "
+            "attribute words than to the second, less the same of the second target "
+            "words; summed over words. The sign tells the direction."
         )
 
-    def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read; with ``return_effect_size`` those of the effect size.
+    @property
+    def audit_findings(self) -> frozenset[str]:
+        """Kinds of audit warnings that concern its score."""
+        of_both = {"cancelling-biases", "common-lean", "few-words"}
+        if not self.return_effect_size:
+            return frozenset(of_both | {"small-attribute-difference"})
+        # An effect size is a share of the deviation; it does not grow with the attribute sets.
+        return frozenset(of_both | _FINDINGS_OF_EFFECT_SIZES)
 
-        Parameters
-        ----------
-        query : Query, optional
-            The sizes of its target sets, n_x and n_y, bound the score.
-        **params
-            Parameters that `run_query` is called with; `return_effect_size`, `ddof` and `strategy`
-            matter.
+    def report_params(
+        self, own: Mapping[str, Any], random_state: int, p_value_test_type: TestType
+    ) -> dict[str, Any]:
+        params = super().report_params(own, random_state, p_value_test_type)
+        return {"return_effect_size": self.return_effect_size, **params}
 
-        Returns
-        -------
-        Scale
-            With n = n_x + n_y: label 'WEAT' and at most 2 n in magnitude, or for the effect size
-            'WEAT-ES' and at most n / sqrt(n_x n_y), for ``ddof=1`` that times sqrt((n - 1) / n).
-            Without a query unbounded. 0 means that no bias was measured.
-        """
-        sizes = None if query is None else distinct_sizes(query.target_sets, params)
-        if not params.get("return_effect_size"):
-            # Each association is at most 2, so the sets' sizes bound the sum.
-            bound = math.inf if sizes is None else 2.0 * sum(sizes)
-            return Scale("WEAT", (-bound, bound), 0.0)
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        if sizes is not None:
-            n = sum(sizes)
-            bound = n / math.sqrt(math.prod(sizes))
-            if params.get("ddof", 0) == 1:
-                bound *= math.sqrt((n - 1) / n)
-        return Scale("WEAT-ES", (-bound, bound), 0.0)
+        if query is not None and self.return_effect_size:
+            bound = largest_effect_size(query.target_sets, lookup, self.ddof)
+        elif query is not None:
+            # Each association is at most 2, so the sets' sizes bound the sum.
+            sizes = distinct_sizes(query.target_sets, lookup)
+            bound = math.inf if sizes is None else 2.0 * sum(sizes)
+        return Scale("WEAT-ES" if self.return_effect_size else "WEAT", (-bound, bound), 0.0)
 
-    def _compute(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        *,
-        return_effect_size: bool,
-        calculate_p_value: bool,
-        alternative: Literal["less", "greater", "two-sided"],
-        p_value_method: Literal["approximate", "exact"],
-        p_value_iterations: int,
-        p_value_verbose: bool,
-        ddof: int,
-        random_state: int | np.random.Generator | None,
-    ) -> Measurement:
-        a, b = (part.vectors for part in attributes)
-        s_x, s_y = (association(part.vectors, a, b) for part in targets)
-        statistic = float(s_x.sum() - s_y.sum())
-        effect_size = _effect_size(s_x, s_y, ddof)
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        x, y = targets
+        s_x, s_y = (associations(part, *attributes) for part in targets)
+        if self.return_effect_size:
+            return effect_size(x, y, s_x, s_y, self.ddof)
+        return np.asarray(x.sum(s_x) - y.sum(s_y))
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        x, y = targets
+        s_x, s_y = (associations(part, *attributes) for part in targets)
+        statistic = float((x.sum(s_x) - y.sum(s_y))[0])
+        effect = float(effect_size(x, y, s_x, s_y, self.ddof)[0])
         details: dict[str, Any] = {
             "associations": {
-                part.name: dict(zip(part.words, s.tolist(), strict=True))
+                part.name: dict(zip(part.words, s[0].tolist(), strict=True))
                 for part, s in zip(targets, (s_x, s_y), strict=True)
             }
         }
-        p_value = math.nan
-        warnings: tuple[str, ...] = ()
-        if calculate_p_value:
-            run_test = partial(
-                permutation_test,
-                s_x,
-                s_y,
-                method=p_value_method,
-                n_iterations=p_value_iterations,
-                random_state=random_state,
-            )
-            details["permutation_test"] = test = run_test(alternative=alternative)
-            p_value = test.p_value
-            warnings = _warn_if_opposite(test, run_test)
-            _log_if_not_as_asked(test, p_value_method)
-            if p_value_verbose:
-                logger.info("%s", test)
+        p_value, warnings = self._p_value(s_x[0], s_y[0], details)
         undefined = None
-        if math.isnan(effect_size):
+        if math.isnan(effect):
             undefined = "all target words have the same association, so the deviation is 0"
             details["nan_reasons"] = {"effect_size": undefined}
         return Measurement(
             {
-                "result": effect_size if return_effect_size else statistic,
+                "result": effect if self.return_effect_size else statistic,
                 "weat": statistic,
-                "effect_size": effect_size,
+                "effect_size": effect,
                 "p_value": p_value,
             },
-            undefined if return_effect_size else None,
+            undefined if self.return_effect_size else None,
             details,
             warnings,
-        )
-
-    def _compute_cases(
-        self,
-        targets: Sequence[EmbeddedSet],
-        attributes: Sequence[EmbeddedSet],
-        counts: Sequence[WordCounts],
-        **params: Any,
-    ) -> Vectors:
-        x, y, a, b = (unit(part.name, part.vectors) for part in (*targets, *attributes))
-        count_x, count_y, count_a, count_b = counts
-        both = np.concatenate([x, y])
-        # Similarities once; in each case, a mean of them per target word: (n_cases or 1, n_words).
-        s = count_a.means(a @ both.T) - count_b.means(b @ both.T)
-        s_x, s_y = s[:, : len(x)], s[:, len(x) :]
-        if not params["return_effect_size"]:
-            return np.asarray(count_x.sums_by_case(s_x) - count_y.sums_by_case(s_y))
-        # An effect size does not depend on where zero is, and near the mean less cancels.
-        zero = s.mean(axis=1, keepdims=True)
-        s_x, s_y = s_x - zero, s_y - zero
-        sum_x, sum_y = count_x.sums_by_case(s_x), count_y.sums_by_case(s_y)
-        squares = count_x.sums_by_case(s_x**2) + count_y.sums_by_case(s_y**2)
-        n = count_x.totals + count_y.totals
-        variance = squares / n - ((sum_x + sum_y) / n) ** 2
-        difference = sum_x / count_x.totals - sum_y / count_y.totals
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scores = difference / np.sqrt(variance * n / (n - params["ddof"]))
-        # What is left of the variance after subtractions may be nothing but noise.
-        noise = _TOO_LITTLE_LEFT * np.maximum(squares / n, _TOO_LITTLE_LEFT * (zero**2).max())
-        for case in np.flatnonzero(~(variance > noise)):
-            scores[case] = self._compute_case(targets, attributes, counts, int(case), **params)
-        return np.asarray(scores)
-
-
-def _is_opposite(test: PermutationTest, run_test: Callable[..., PermutationTest]) -> bool:
-    """Tell whether a one-sided test misses an effect that is significant on the other side."""
-    if test.alternative == "two-sided" or test.p_value < 1 - _TAIL:
-        return False
-    # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
-    other = run_test(alternative="less" if test.alternative == "greater" else "greater")
-    return other.p_value <= _TAIL
-
-
-def _warn_if_opposite(
-    test: PermutationTest, run_test: Callable[..., PermutationTest]
-) -> tuple[str, ...]:
-    if not _is_opposite(test, run_test):
-        return ()
-    return (f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'",)
-
-
-def _log_if_not_as_asked(test: PermutationTest, asked: str) -> None:
-    lower, upper = test.p_value_bounds
-    if asked != "exact":
-        return
-    if test.method == "approximate":
-        logger.warning(
-            "too many words for an exact p-value; %d random splits were drawn instead",
-            test.n_splits,
-        )
-    elif upper - lower > 0.01 * upper:
-        logger.warning(
-            "the exact p-value is known to lie between %.3g and %.3g; the upper one is returned",
-            lower,
-            upper,
         )

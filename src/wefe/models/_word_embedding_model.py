@@ -241,8 +241,9 @@ class WordEmbeddingModel:
         KeyError
             If the model lacks a word; the error names it.
         """
+        row_of = self.vocab
         try:
-            rows = [self.vocab[word] for word in words]
+            rows = [row_of[word] for word in words]
         except KeyError:
             return np.array([self[word] for word in words], dtype=self.dtype)
         if not rows:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wefe.metrics._registry import as_metric
 from wefe.report import _methods
 
 if TYPE_CHECKING:
@@ -69,9 +70,7 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
             {
                 "label": metric.label,
                 "title": metric.title,
-                "asks": _methods.QUESTIONS.get(metric.metric, ""),
-                "meaning": _methods.METRICS.get(metric.metric, unknown).meaning,
-                "reference": _methods.METRICS.get(metric.metric, unknown).reference,
+                **_facts(metric.metric),
                 "range": _range(*_bounds(results, metric)),
                 "no_bias_value": metric.scale.no_bias_value,
                 "params": {
@@ -203,3 +202,12 @@ def _said(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_said(part) for part in value]
     return value
+
+
+def _facts(name: str) -> dict[str, str]:
+    """Return what a metric asks and means, and its publication; nothing of one that is unknown."""
+    try:
+        metric = as_metric(name)
+    except ValueError:  # of another package, which is not installed here
+        return {"asks": "", "meaning": "", "reference": ""}
+    return {"asks": metric.question, "meaning": metric.meaning, "reference": metric.reference}

@@ -19,11 +19,11 @@ from wefe._bootstrap import (
 from wefe._checks import check_share, found
 from wefe._evaluation import Evaluation
 from wefe._progress import progress_bar
+from wefe._wordset import Weights
 from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
-from wefe.metrics._word_counts import WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.silhouette._silhouette import Silhouette
@@ -206,8 +206,8 @@ def bootstrap_interval(
     with progress_bar(n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
 
         def score_all(
-            score: Callable[[Sequence[WordCounts]], Vectors],
-            resamples: Iterator[Sequence[WordCounts]],
+            score: Callable[[Sequence[Weights]], Vectors],
+            resamples: Iterator[Sequence[Weights]],
         ) -> Iterable[Vectors]:
             import joblib
 

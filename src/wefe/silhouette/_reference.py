@@ -517,7 +517,7 @@ def _with_params(asked: Any) -> tuple[BaseMetric, dict[str, Any]]:
         raise TypeError(f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}.")
     instance = as_metric(metric)
     # RNSB's hold-out is random.
-    steady = {"holdout": False} if "holdout" in instance._params_for_subsets else {}
+    steady = {"holdout": False} if "holdout" in instance.subset_params else {}
     return instance, {**steady, **params}
 
 
@@ -526,7 +526,7 @@ def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
     if there.sum() < 2:
         return math.nan
     # Distances that differ by rounding are equal: a flat curve has no order.
-    return pearson(average_ranks(dial[there]), average_ranks(distances[there], 1e-9))
+    return pearson(average_ranks(dial[there]), average_ranks(distances[there], tolerance=1e-9))
 
 
 def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:

@@ -17,11 +17,11 @@ from wefe._checks import as_seed, check_choice, check_positive_int, check_sequen
 from wefe._evaluation import Evaluation, check_range, finite_range
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
+from wefe._wordset import Nested, Ones, Weights
 from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
-from wefe.metrics._word_counts import Nested, Once, WordCounts
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._growth import Sizes, UnequalLists, growth_sizes, run_orders
@@ -744,13 +744,13 @@ def _score_blocks(
 
 def _curves(evaluation: Evaluation, vary: Vary, sizes: Sizes, orders: Sequence[Sizes]) -> Vectors:
     """Return the curves of some runs: shape (n_runs, n_steps)."""
-    growing: list[WordCounts] = [
+    growing: list[Weights] = [
         Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)
     ]
     fixed = evaluation.attributes if vary == "targets" else evaluation.targets
-    whole: list[WordCounts] = [Once(len(part)) for part in fixed]
-    counts = growing + whole if vary == "targets" else whole + growing
-    return evaluation.scores(counts).reshape(-1, len(sizes))
+    whole: list[Weights] = [Ones(len(part)) for part in fixed]
+    weights = growing + whole if vary == "targets" else whole + growing
+    return evaluation.scores(weights).reshape(-1, len(sizes))
 
 
 def _check_within(curves: Vectors, scale: Scale) -> None:

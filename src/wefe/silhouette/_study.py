@@ -733,7 +733,7 @@ def _check_metrics(
     ranges = _by_metric("scales", scales, instances)
     checked: list[tuple[str, BaseMetric, dict[str, Any]]] = []
     for metric, own, scale in zip(instances, params, ranges, strict=True):
-        known = metric.scale(**{**metric._params_for_subsets, **own})
+        known = metric.scale(**{**metric.subset_params, **own})
         label = known.label
         _check_scale(label, scale, known.value_range)
         if any(label == other for other, _, _ in checked):

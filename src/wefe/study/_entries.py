@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from wefe.datasets._opened import open_query_set
-from wefe.metrics._usual import usual_params
+from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
 from wefe.study._parts import (
     Name,
@@ -31,7 +31,6 @@ from wefe.study._parts import (
     check_title,
     existing_file,
     metric_name,
-    metric_names,
     names_model,
     repeated,
 )
@@ -429,8 +428,8 @@ class MetricEntry(Part):
     """
 
     metric: str = Field(
-        description="weat, weat-es (its effect size), rnd, rnsb, mac, ect, ripa, direct-bias, same "
-        "or gweat; for encoders also seat and ceat"
+        description=f"{', '.join(metric_names())}; weat-es is the effect size of weat, seat and "
+        "ceat are for encoders"
     )
     label: Name = Field(
         default="",
@@ -478,7 +477,8 @@ class MetricEntry(Part):
         # SC-WEAT has one p-value per word, and results of studies have one per score.
         if self.metric == "sc-weat" and not self.params.get("calculate_p_value"):
             return dict(self.params)
-        return {**usual_params(self.metric, self.params, random_state), **self.params}
+        metric = as_metric(self.metric)
+        return {**metric.report_params(self.params, random_state, "right-sided"), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
         """Return where the sentences are; None for metrics that need none.

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from wefe.metrics._usual import usual_params
+from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
 from wefe.study._parts import (
     Name,
@@ -31,7 +31,6 @@ from wefe.study._parts import (
     check_plain,
     existing_file,
     metric_name,
-    metric_names,
     no_such,
     repeated,
 )
@@ -304,7 +303,7 @@ class SilhouetteEntry(Part):
         """Return the parameters for `bias_silhouette(metric_params=...)`."""
         defaults = {"return_effect_size": True} if self.metric == "weat-es" else {}
         if self.metric == "rnsb":
-            defaults = usual_params("rnsb", self.params, random_state)
+            defaults = as_metric("rnsb").report_params(self.params, random_state, "right-sided")
         return {**defaults, **self.params}
 
     def overlaps(self, other: SilhouetteEntry) -> bool:

@@ -17,6 +17,7 @@ from pydantic import (
 
 from wefe._checks import nearest
 from wefe._visible import HIDDEN
+from wefe.metrics._registry import metric_names
 from wefe.study._toml_errors import (
     Location,
     PlacedError,
@@ -25,24 +26,7 @@ from wefe.study._toml_errors import (
 )
 
 if TYPE_CHECKING:
-    from wefe.metrics import BaseMetric
-
-
-def metric_names() -> dict[str, type[BaseMetric]]:
-    """Return every metric by the name that study files and the command line have for it.
-
-    Examples
-    --------
-    >>> sorted(metric_names())[-3:]
-    ['seat', 'weat', 'weat-es']
-    """
-    from wefe.metrics import get_metric, list_metrics
-
-    known = {
-        metric.metric_short_name.lower().replace(" ", "-"): metric for metric in list_metrics()
-    }
-    known["weat-es"] = known["weat"]
-    return known | {name: get_metric(name) for name in ("seat", "ceat")}
+    pass
 
 
 def check_title(name: str) -> str:
@@ -154,7 +138,7 @@ def blaming(table: str, label: str | None, key: str, position: int | None = None
 
 # What no file can say, or what another key says.
 _NOT_OF_METRICS = {
-    *("self", "query", "model", "contexts", "estimator", "print_model_evaluation"),
+    *("contexts", "estimator", "print_model_evaluation"),
     *("p_value_verbose", "warn_not_found_words", "preprocessors"),
 }
 
@@ -178,6 +162,7 @@ def plain_name(text: str) -> str:
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
     from wefe.embeddings import Lookup as Options
+    from wefe.metrics._parameters import plain_hints_of
 
     if metric.startswith("weat") and "return_effect_size" in params:
         text = "is chosen by the metric: 'weat' or 'weat-es'"
@@ -186,7 +171,8 @@ def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
         text = "is the same for all metrics; write it into [lookup]"
         raise PlacedError([(("params", "preprocessors"), text)])
     kind = metric_names()[metric]
-    check_params(params, [kind.run_query], get_type_hints(Options), _NOT_OF_METRICS, metric)
+    hints = {**plain_hints_of(kind), **get_type_hints(Options)}
+    check_params(params, [], hints, _NOT_OF_METRICS, metric)
     check_plain(params)
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wefe.datasets import list_query_sets
-from wefe.metrics._usual import unpaired_params
+from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry, ModelEntry
 from wefe.study._extras import SilhouetteEntry
 from wefe.study._fingerprint import source_identity
-from wefe.study._parts import metric_names
 from wefe.study._plan import (
     Plan,
     PlannedMetric,
@@ -255,7 +254,7 @@ class Planner:
             (part["paired_targets"] for part in list_query_sets() if part["name"] == published),
             None,
         )
-        return unpaired_params(entry.metric, entry.params, query_set, paired)
+        return as_metric(entry.metric).params_for_unpaired(entry.params, query_set, paired)
 
     def _pages(self, model: PlannedModel) -> Iterator[Task]:
         explore = self._declaration.explore

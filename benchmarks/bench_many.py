@@ -1,0 +1,125 @@
+"""Many queries and many models: what measuring costs beside its arithmetic.
+
+    python benchmarks/bench_many.py
+
+Ten WEAT queries are compared with what no implementation can avoid: one gather of the vectors and
+one matrix product per query. Then 25 queries are run on 1,000 models in memory, with five metrics.
+Each of these models has the vectors of one random matrix in an order of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from _table import parser, report
+from _timing import best_time, in_turn
+
+from wefe import Query, WordEmbeddingModel, load_test_model, run_queries
+from wefe.datasets import load_query_set
+from wefe.metrics import WEAT, get_metric
+from wefe.models._keyed_vectors import IndexedVectors
+
+METRICS = {
+    "WEAT": ("weat", {}),
+    "WEAT effect size": ("weat", {"return_effect_size": True}),
+    "RND": ("rnd", {}),
+    "MAC": ("mac", {}),
+    "ECT": ("ect", {}),
+}
+VOCABULARY, DIM, N_QUERIES = 10_000, 300, 25
+
+
+def gather_and_multiply(model: WordEmbeddingModel, sides: list[tuple[list[str], list[str]]]):
+    """The mean cosines of target and attribute words, without names, checks and results."""
+    means = []
+    for targets, attributes in sides:
+        rows = [model.vocab[word] for word in targets + attributes]
+        vectors = model.vectors[rows].astype(np.float64)
+        vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+        means.append((vectors[: len(targets)] @ vectors[len(targets) :].T).mean())
+    return means
+
+
+def ten_queries(repeats: int) -> None:
+    model, queries = load_test_model(), load_query_set("weat")
+    sides = [
+        (
+            [w for part in q.target_sets for w in part],
+            [w for part in q.attribute_sets for w in part],
+        )
+        for q in queries
+    ]
+    times = in_turn(
+        {
+            "here": lambda: [WEAT().run_query(query, model) for query in queries],
+            "bare": lambda: gather_and_multiply(model, sides),
+        },
+        repeats,
+    )
+    here, bare = times["here"].seconds, times["bare"].seconds
+    against = "one gather and one matrix product per query"
+    report("ten WEAT queries on an open model", here, against=against, their_seconds=bare)
+    print(
+        f"ten WEAT queries: {1e3 * here:.2f} ms, {here / bare:.1f} times as long as {against} "
+        f"({1e3 * bare:.2f} ms)"
+    )
+
+
+def shuffled_models(words: list[str], n_models: int) -> list[WordEmbeddingModel]:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((VOCABULARY, DIM), dtype=np.float32)
+    orders = (rng.permutation(VOCABULARY).tolist() for _ in range(n_models))
+    return [
+        WordEmbeddingModel(IndexedVectors(dict(zip(words, order, strict=True)), vectors), f"{i}")
+        for i, order in enumerate(orders)
+    ]
+
+
+def gather_all(models: list[WordEmbeddingModel], queries: list[Query]) -> None:
+    """What every metric has to do: look all words up, and gather their vectors."""
+    words = [[word for part in q.target_sets + q.attribute_sets for word in part] for q in queries]
+    for model in models:
+        vocab, vectors = model.vocab, model.vectors
+        for own in words:
+            vectors[[vocab[word] for word in own]].astype(np.float64)
+
+
+def many_models(n_models: int) -> None:
+    asked = (load_query_set("weat") + load_query_set("case_study", offline=True))[:N_QUERIES]
+    used = {w: 0 for q in asked for part in q.target_sets + q.attribute_sets for w in part}
+    words = list(dict.fromkeys([*used, *load_test_model().vocab]))[:VOCABULARY]
+    models = shuffled_models(words, n_models)
+    title = f"{N_QUERIES} queries on {n_models:,} models in memory"
+    total = total_bare = 0.0
+    for name, (metric, params) in METRICS.items():
+        # Smaller templates: the first subquery of each query.
+        queries = [get_metric(metric)().subqueries(query)[0] for query in asked]
+        bare, _ = best_time(lambda queries=queries: gather_all(models, queries), 1)
+        seconds, table = best_time(
+            lambda queries=queries, metric=metric, params=params: run_queries(
+                metric, queries, models, metric_params=params, progress=False
+            ),
+            1,
+        )
+        assert table.notna().all(axis=None)
+        total, total_bare = total + seconds, total_bare + bare
+        print(
+            f"{title}, {name}: {seconds:.2f} s, {1e6 * seconds / table.size:.0f} microseconds per "
+            f"score; the gathers alone take {bare:.2f} s"
+        )
+    report(
+        f"{title}, {len(METRICS)} metrics",
+        total,
+        against="the gathers alone",
+        their_seconds=total_bare,
+    )
+    print(f"{title}, all {len(METRICS)} metrics: {total:.1f} s; gathers {total_bare:.1f} s")
+
+
+def main() -> None:
+    quick = parser(__doc__).parse_args().quick
+    ten_queries(20 if quick else 200)
+    many_models(20 if quick else 1000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,436 @@
+"""Weighted word sets: what every metric is a function of.
+
+A score is the formula of a metric with all weights 1. Other weights give everything else: numbers
+of draws with replacement give the bootstrap, growing subsets a silhouette, and a zero the score
+without a word.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_array, check_sequence
+
+Vectors: TypeAlias = npt.NDArray[np.float64]
+
+# Numbers of a matrix of weights that is made at once.
+_BLOCK_NUMBERS = 1 << 21
+
+
+def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return `values` as float64 of shape (n_words, dim); refuse what is empty or not finite."""
+    return check_array(name, values, "(n_words, dim)")
+
+
+def as_rows(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return one vector, or several, as float64 of shape (n_vectors, dim); as `as_vectors`."""
+    return np.atleast_2d(check_array(name, values, "(dim,) or (n_vectors, dim)"))
+
+
+def lengths_of(name: str, array: Vectors) -> Vectors:
+    """Return the lengths of rows; refuse rows without a direction."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
+    if not lengths.all():
+        row = int(np.flatnonzero(lengths == 0)[0])
+        raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
+    if not np.isfinite(lengths).all():
+        row = int(np.flatnonzero(np.isinf(lengths))[0])
+        raise ValueError(f"{name}: row {row} is so long that its length overflows.")
+    return np.asarray(lengths)
+
+
+def unit(name: str, values: npt.ArrayLike) -> Vectors:
+    """Return `values` with rows of unit length; refuse rows without a direction."""
+    array = as_vectors(name, values)
+    return np.asarray(array / lengths_of(name, array)[:, None])
+
+
+class Weights:
+    """How often each word of a set counts in each of several cases.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_cases, n_words)
+        For example the numbers of draws with replacement; in each case at least one word counts.
+
+    Attributes
+    ----------
+    n_cases, n_words : int
+        Number of cases, and of words. One case stands for any number of equal ones.
+    totals : ndarray of shape (n_cases,)
+        Number of words in each case, repetitions included.
+    """
+
+    n_cases: int
+    n_words: int
+    totals: Vectors
+
+    def __init__(self, matrix: npt.ArrayLike) -> None:
+        self._matrix = np.asarray(matrix, dtype=np.float64)
+        self.n_cases, self.n_words = self._matrix.shape
+        self.totals = self._matrix.sum(axis=1)
+
+    def sums(self, values: npt.ArrayLike) -> Vectors:
+        """Sum values of the words: (n_words,) to (n_cases,), or (n_words, k) to (n_cases, k)."""
+        return np.asarray(self._matrix @ np.asarray(values, dtype=np.float64))
+
+    def matrix(self, cases: slice = slice(None)) -> Vectors:
+        """Return the weights of some cases: shape (n_cases, n_words)."""
+        return np.asarray(self._matrix[cases])
+
+    def row(self, case: int) -> npt.NDArray[Any]:
+        """Return the weights of one case: shape (n_words,); booleans where no word repeats."""
+        case = min(case, self.n_cases - 1)
+        return np.asarray(self.matrix(slice(case, case + 1))[0])
+
+    def sums_by_case(self, values: Vectors) -> Vectors:
+        """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
+        if len(values) == 1:
+            return self.sums(values[0])
+        if self.n_cases == 1:
+            sums: Vectors = values @ self.matrix()[0]
+            return sums
+        return np.concatenate(
+            [np.einsum("ij,ij->i", self.matrix(part), values[part]) for part in self._blocks()]
+        )
+
+    def _blocks(self) -> Iterator[slice]:
+        size = max(1, _BLOCK_NUMBERS // max(self.n_words, 1))
+        for start in range(0, self.n_cases, size):
+            yield slice(start, min(start + size, self.n_cases))
+
+
+class Ones(Weights):
+    """Every word once: a set that is the same in all cases."""
+
+    def __init__(self, n_words: int) -> None:
+        self._matrix = np.ones((1, n_words))
+        self._matrix.flags.writeable = False
+        self.n_cases, self.n_words = 1, n_words
+        self.totals = np.array([float(n_words)])
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:  # noqa: ARG002
+        return np.ones(self.n_words, dtype=bool)
+
+
+# Sets have few sizes, and what stands for them never changes.
+_ones = functools.lru_cache(Ones)
+
+
+class Nested(Weights):
+    """Growing subsets: in each run the first words of an order, ever more of them.
+
+    Cases are the steps of the first run, then those of the second one, and so on.
+
+    Parameters
+    ----------
+    orders : array-like of int, shape (n_runs, n_words)
+        The order of the words in each run.
+    sizes : array-like of int, shape (n_steps,)
+        Number of words in each step, not falling, at least 1.
+    """
+
+    def __init__(self, orders: npt.ArrayLike, sizes: npt.ArrayLike) -> None:
+        self.orders = np.atleast_2d(np.asarray(orders, dtype=np.intp))
+        self.sizes = np.asarray(sizes, dtype=np.intp)
+        self.n_runs, self.n_words = self.orders.shape
+        self.n_cases = self.n_runs * len(self.sizes)
+        self.totals = np.tile(self.sizes.astype(np.float64), self.n_runs)
+        self._places = np.argsort(self.orders, axis=1)
+
+    def sums(self, values: npt.ArrayLike) -> Vectors:
+        array = np.asarray(values, dtype=np.float64)
+        last = self.sizes[-1]
+        grown = [np.cumsum(array[order[:last]], axis=0)[self.sizes - 1] for order in self.orders]
+        return np.concatenate(grown)
+
+    def matrix(self, cases: slice = slice(None)) -> Vectors:
+        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self.sizes))
+        return np.asarray(self._places[runs] < self.sizes[steps, None], dtype=np.float64)
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:
+        run, step = divmod(case, len(self.sizes))
+        return np.asarray(self._places[run] < self.sizes[step])
+
+
+@dataclass(frozen=True, eq=False)
+class WordSet:
+    """One word set: the vectors of the words found, and how often each of them counts.
+
+    The methods work on all cases of the weights at once. Without weights there is one case, in
+    which every word counts once.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    words : tuple of str
+        The forms found in the vocabulary, all different: one per row of `vectors`.
+    vectors : ndarray of shape (n_words, dim)
+        Their vectors, float64.
+    lost : tuple of str
+        Out-of-vocabulary words: those, as the query has them, of which no variant was found.
+    first_row : tuple of (int or None)
+        For each entry of the set, in order, the row of its first variant found; None if it is out
+        of vocabulary. This keeps paired sets aligned.
+    weights : Weights
+        How often each word counts in each case.
+
+    See Also
+    --------
+    wefe.embeddings.embed_query : Look up all sets of a query.
+
+    Examples
+    --------
+    Entry 2 repeats entry 0, so they share a row; entry 1 was lost.
+
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> from wefe.embeddings import embed_query
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
+    >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
+    >>> women.words, women.vectors.shape, women.first_row
+    (('she',), (1, 3), (0, None, 0))
+    >>> women.lost, women.n_entries, round(women.lost_share, 2)
+    (('her',), 3, 0.33)
+    """
+
+    name: str
+    words: tuple[str, ...]
+    vectors: Vectors = field(repr=False)
+    lost: tuple[str, ...] = ()
+    first_row: tuple[int | None, ...] = field(default=(), repr=False)
+    weights: Weights = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        vars(self)["weights"] = _ones(len(self.vectors))
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries of the set in the query, repetitions included."""
+        return len(self.first_row)
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the entries that are out of vocabulary, between 0 and 1."""
+        return self.first_row.count(None) / self.n_entries
+
+    @functools.cached_property
+    def lengths(self) -> Vectors:
+        """Lengths of the vectors, none of them 0: shape (n_words,)."""
+        return lengths_of(self.name, as_vectors(self.name, self.vectors))
+
+    @functools.cached_property
+    def unit(self) -> Vectors:
+        """The vectors at unit length: shape (n_words, dim)."""
+        return np.asarray(self.vectors / self.lengths[:, None])
+
+    @property
+    def total(self) -> Vectors:
+        """Number of words in each case, repetitions included: shape (n_cases,)."""
+        return self.weights.totals
+
+    def average(self, rows: Vectors) -> Vectors:
+        """Average one row per word in each case.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_words, k)
+            One row per word.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, k)
+            Their means.
+        """
+        return self.weights.sums(rows) / self.total[:, None]
+
+    def mean_vector(self) -> Vectors:
+        """Average the vectors in each case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, dim)
+            Their means.
+        """
+        return self.average(self.vectors)
+
+    def mean_unit(self) -> Vectors:
+        """Average the unit vectors in each case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, dim)
+            Their means, which are not of unit length.
+        """
+        return self._mean_unit
+
+    @functools.cached_property
+    def _mean_unit(self) -> Vectors:
+        if self.weights.n_cases == 1:
+            return self.weights.matrix() / self.lengths @ self.vectors / self.total[:, None]
+        return self.average(self.unit)
+
+    def mean_cosine(self, other: WordSet) -> Vectors:
+        """Average the cosines of each word of another set with the words of this set.
+
+        Parameters
+        ----------
+        other : WordSet
+            The other set; its weights play no part.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, n_words)
+            One mean cosine per word of the other set, in [-1, 1].
+        """
+        if self.weights.n_cases == 1:
+            return np.asarray(self.mean_unit() @ other.vectors.T / other.lengths)
+        return self.average(self.unit @ other.unit.T)
+
+    def sum(self, values: Vectors) -> Vectors:
+        """Sum values of the words in each case.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_cases or 1, n_words)
+            The values of the words; one row if they are the same in all cases.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+            Their sums.
+        """
+        return self.weights.sums_by_case(values)
+
+    def mean(self, values: Vectors) -> Vectors:
+        """Average values of the words in each case.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_cases or 1, n_words)
+            The values of the words; one row if they are the same in all cases.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+            Their means.
+        """
+        return self.sum(values) / self.total
+
+    def weighted(self, weights: Weights) -> WordSet:
+        """Change how often each word counts.
+
+        Parameters
+        ----------
+        weights : Weights
+            The new weights.
+
+        Returns
+        -------
+        WordSet
+            The same words with these weights.
+        """
+        other = copy.copy(self)
+        vars(other)["weights"] = weights
+        vars(other).pop("_mean_unit", None)
+        return other
+
+    def take(self, rows: npt.ArrayLike) -> WordSet:
+        """Select words.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Rows of `vectors`; a row may occur several times.
+
+        Returns
+        -------
+        WordSet
+            Their words, in that order, without weights.
+        """
+        chosen = np.asarray(rows, dtype=np.intp)
+        words = tuple(self.words[row] for row in chosen) if self.words else ()
+        return WordSet(self.name, words, self.vectors[chosen], (), tuple(range(len(chosen))))
+
+    def resample(self, case: int) -> WordSet:
+        """Repeat each word as often as it counts in one case.
+
+        Parameters
+        ----------
+        case : int
+            Index of the case; a set with a single case is the same in all of them.
+
+        Returns
+        -------
+        WordSet
+            The words of that case, without weights.
+        """
+        numbers = self.weights.row(case).astype(int)
+        return self.take(np.repeat(np.arange(len(self)), numbers))
+
+    def with_vectors(self, vectors: Vectors) -> WordSet:
+        """Replace the vectors of the words.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_words, dim)
+            The new vectors.
+
+        Returns
+        -------
+        WordSet
+            The same words with these vectors, without weights.
+        """
+        return replace(self, vectors=vectors)
+
+
+def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
+    """Return arrays of vectors as word sets, checked; they must have the same dimension."""
+    sets = [WordSet(name, (), as_vectors(name, values)) for name, values in arrays.items()]
+    dims = {part.name: part.vectors.shape[1] for part in sets}
+    if len(set(dims.values())) > 1:
+        stated = ", ".join(f"{name} has {dim}" for name, dim in dims.items())
+        raise ValueError(f"all words must have the same number of dimensions; {stated}.")
+    return sets
+
+
+def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
+    """Return lists of arrays as lists of word sets; see :func:`word_sets`."""
+    for name, arrays in lists.items():
+        if len(check_sequence(name, arrays)) == 0:
+            raise ValueError(f"{name} is empty; expected one array of vectors or more.")
+    flat = {f"{name}[{i}]": a for name, arrays in lists.items() for i, a in enumerate(arrays)}
+    sets = iter(word_sets(**flat))
+    return [[next(sets) for _ in arrays] for arrays in lists.values()]
+
+
+def n_cases_of(sets: Iterable[WordSet]) -> int:
+    """Number of cases of several sets: those of the sets that vary, which must agree.
+
+    Raises
+    ------
+    ValueError
+        If two sets have different numbers of cases, neither of them 1.
+    """
+    numbers = {part.weights.n_cases for part in sets} - {1}
+    if len(numbers) > 1:
+        raise ValueError(f"the word sets have different numbers of cases: {sorted(numbers)}.")
+    return numbers.pop() if numbers else 1
+
+
+def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:
+    """Yield sets as they are in each case, each word as often as it counts."""
+    for case in range(n_cases_of(sets)):
+        yield [part.resample(case) for part in sets]

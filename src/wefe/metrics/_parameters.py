@@ -1,0 +1,91 @@
+"""Parameters of a metric: declared once, as annotated fields of its class, and checked by that.
+
+A field's annotation says what it takes: ``bool``, ``int``, ``float``, ``str``, a ``Literal``, or
+``Annotated[type, check]`` with a function ``check(name, value)`` that returns the value or raises.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_number,
+    check_positive_int,
+    check_random_state,
+    found,
+)
+
+#: A whole number of at least 1.
+Count: TypeAlias = Annotated[int, check_positive_int]
+#: The seed or source of what is random; None for fresh entropy.
+RandomState: TypeAlias = Annotated[
+    int | np.random.Generator | None, lambda _, value: check_random_state(value)
+]
+
+
+def _as_it_is(name: str, value: Any) -> Any:  # noqa: ARG001
+    return value
+
+
+def _check_type(kind: type, name: str, value: Any) -> Any:
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
+
+
+def _check_of(hint: Any) -> Callable[[str, Any], Any]:
+    if hint in (bool, float):
+        return check_bool if hint is bool else check_number
+    if hint in (int, str):
+        return functools.partial(_check_type, hint)
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        return lambda name, value: _check_literal(name, value, choices)
+    checks = [each for each in getattr(hint, "__metadata__", ()) if callable(each)]
+    return checks[0] if checks else _as_it_is
+
+
+def _check_literal(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    if all(isinstance(choice, str) for choice in choices):
+        return check_choice(name, value, choices)
+    if np.isscalar(value) and value in choices and not isinstance(value, bool):
+        return value
+    stated = " or ".join(map(repr, choices))
+    raise ValueError(f"{name} must be {stated}; got {value!r}.")
+
+
+def hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric class, and what each of them takes."""
+    return _hints_of(metric)
+
+
+@functools.cache
+def _hints_of(metric: Any) -> dict[str, Any]:
+    names = [each.name for each in dataclasses.fields(metric)]
+    hints = get_type_hints(metric, include_extras=True) if names else {}
+    return {name: hints[name] for name in names}
+
+
+def plain_hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric, and their types without what else is checked."""
+    hints = get_type_hints(metric) if hints_of(metric) else {}
+    return {name: hints[name] for name in hints_of(metric)}
+
+
+@functools.cache
+def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
+    return {name: _check_of(hint) for name, hint in hints_of(metric).items()}
+
+
+def check_parameters(metric: Any) -> None:
+    """Check the fields of a metric, and keep what the checks return."""
+    own, kind = vars(metric), metric.__class__
+    for name, check in _checks_of(kind).items():
+        own[name] = check(name, getattr(metric, name))

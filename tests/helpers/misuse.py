@@ -1,0 +1,97 @@
+"""Wrong values for any parameter, and whether a call answers them with an error of ours."""
+
+import linecache
+import math
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+import wefe
+
+_PACKAGE = str(Path(wefe.__file__).parent)
+
+#: Wrong for nearly everything.
+ANYTHING = {
+    "None": None,
+    "object": object(),
+    "text": "text",
+    "bytes": b"text",
+    "bool": True,
+    "float": 2.5,
+    "negative": -1,
+    "zero": 0,
+    "huge": 1e300,
+    "NaN": math.nan,
+    "infinity": math.inf,
+    "complex": 1j,
+    "empty list": [],
+    "empty dict": {},
+    "set": {1.0, 2.0},
+    "dict": {"text": 1},
+    "class": int,
+    "function": len,
+    "iterator": iter([1.0, 2.0]),
+    "numbers": [1.0, 2.0],
+    "texts": ["text", "texts"],
+    "nothing in nothing": [[]],
+    "ragged": [[1.0, 2.0], [3.0]],
+    "too deep": np.ones((2, 2, 2, 2, 2)),
+    "an array without axes": np.array(1.0),
+}
+
+
+def spoilt(value):
+    """Give copies of a good value, each with one thing wrong, by what is wrong with it."""
+    if isinstance(value, np.ndarray):
+        yield from _spoilt_array(value)
+    elif isinstance(value, list) and value and isinstance(value[0], np.ndarray | list):
+        for wrong, part in spoilt(value[0]):
+            yield f"first has {wrong}", [part, *value[1:]]
+        yield "first is None", [None, *value[1:]]
+        yield "first is text", ["text", *value[1:]]
+        yield "first is a number", [1.0, *value[1:]]
+        yield "only one", value[:1]
+    elif isinstance(value, list | tuple) and value and isinstance(value[0], str):
+        yield "a number", [*value[1:], 3]
+        yield "None inside", [*value[1:], None]
+
+
+def _spoilt_array(value):
+    for name, number in (("NaN", math.nan), ("infinity", math.inf)):
+        array = value.astype(float)
+        array[(0,) * array.ndim] = number
+        yield name, array
+    yield "None inside", np.where(np.arange(value.size).reshape(value.shape), value, None)
+    yield "texts of numbers", value.astype(str)
+    yield "complex numbers", value + 1j
+    yield "dates", value.astype("datetime64[s]")
+    yield "no rows", value[:0]
+    yield "an axis more", value[None]
+    yield "an axis less", value[0]
+    if value.ndim > 1:
+        yield "a column more", np.concatenate([value, value[:, :1]], axis=1)
+        yield "no columns", value[:, :0]
+
+
+def complaint(call):
+    """Say what is wrong with the outcome of a call with a wrong value; None if it is refused well.
+
+    Returns 'accepted' if the call returns.
+    """
+    try:
+        call()
+    except (TypeError, ValueError, LookupError, OSError) as error:
+        if isinstance(error, LookupError) and not _is_ours(error):
+            return f"{type(error).__name__}: {error}"
+        return None if _is_ours(error) else f"not ours: {type(error).__name__}: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "accepted"
+
+
+def _is_ours(error):
+    """Whether a `raise` of the package made it, not an operation within."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    line = linecache.getline(last.filename, last.lineno)
+    return last.filename.startswith(_PACKAGE) and line.lstrip().startswith("raise")

@@ -1,0 +1,49 @@
+"""Facts about metrics stand on their classes: every registered metric declares all of them."""
+
+import inspect
+
+import pytest
+
+from wefe.metrics import BaseMetric
+from wefe.metrics._registry import as_metric, metric_names
+from wefe.report._methods import WARNINGS
+
+NAMES = sorted(metric_names())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_says_what_it_asks_and_where_it_is_from(name):
+    metric = as_metric(name)
+    assert metric.question.endswith("?") or metric.question.startswith("as ")
+    assert metric.meaning.endswith(".")
+    assert metric.meaning != BaseMetric.meaning
+    assert metric.reference.endswith(".")
+    assert any(year in metric.reference for year in map(str, range(2010, 2030)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_range_holds_the_value_that_means_no_bias(name):
+    scale = as_metric(name).scale()
+    low, high = scale.value_range
+    assert low <= scale.no_bias_value <= high
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_findings_of_audits_are_known(name):
+    assert set(WARNINGS) >= as_metric(name).audit_findings
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_is_documented_on_the_class(name):
+    metric = as_metric(name)
+    text = inspect.getdoc(type(metric))
+    for parameter in metric.parameters():
+        assert f"\n{parameter} : " in text
+
+
+def test_the_effect_size_of_weat_is_a_metric_of_its_own_name():
+    weat, effect_size = as_metric("weat"), as_metric("weat-es")
+    assert type(weat) is type(effect_size)
+    assert effect_size.scale().label == "WEAT-ES"
+    assert weat.question != effect_size.question
+    assert repr(effect_size) == "WEAT(return_effect_size=True)"

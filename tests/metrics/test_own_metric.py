@@ -1,0 +1,154 @@
+"""A metric is one class: what else there is to have of a metric comes from its declaration."""
+
+import json
+import math
+from typing import Literal
+
+import numpy as np
+import pytest
+from command_line import wefe
+
+from wefe import Query, WordEmbeddingModel, run_queries
+from wefe.metrics import BaseMetric, get_metric, list_metrics, register
+from wefe.metrics._registry import _registry
+from wefe.silhouette import bias_silhouette, bootstrap_interval, word_influence
+from wefe.study._parts import PlacedError, check_metric_params
+
+
+class Nearness(BaseMetric):
+    """How much nearer the first target set is to the attribute words."""
+
+    metric_template = (2, 1)
+    metric_name = "Nearness"
+    metric_short_name = "NEAR"
+    value_range = (-2.0, 2.0)
+    question = "which target set is nearer to the attribute words?"
+
+    of: Literal["words", "means"] = "words"
+    offset: float = 0.0
+
+    def _scores(self, targets, attributes):
+        (x, y), (a,) = targets, attributes
+        if self.of == "means":
+            a = a.mean_unit()
+            gap = (x.mean_unit() * a).sum(axis=1) - (y.mean_unit() * a).sum(axis=1)
+        else:
+            gap = x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y))
+        return gap + self.offset
+
+
+class Literally(BaseMetric):
+    """The same, for one case and word by word."""
+
+    metric_template = (2, 1)
+    metric_name = "Nearness, literally"
+    metric_short_name = "LIT"
+    value_range = (-2.0, 2.0)
+
+    offset: float = 0.0
+
+    def _compute(self, targets, attributes):
+        return by_hand(*(part.vectors for part in (*targets, *attributes))) + self.offset
+
+
+def by_hand(x, y, a):
+    def cosine(u, v):
+        return u @ v / math.sqrt((u @ u) * (v @ v))
+
+    nearness = [np.mean([cosine(u, v) for u in words for v in a]) for words in (x, y)]
+    return float(nearness[0] - nearness[1])
+
+
+SETS = [["f0", "f1", "f2", "f3"], ["m0", "m1", "m2", "m3", "m4"], ["a0", "a1", "a2"]]
+QUERY = Query(SETS[:2], SETS[2:], ["F", "M"], ["A"])
+PARAMS = {"offset": 0.5}
+
+
+def model_of(seed):
+    words = [word for part in SETS for word in part]
+    vectors = np.random.default_rng(seed).normal(0.3, 1, (len(words), 6))
+    return WordEmbeddingModel((words, vectors), f"model {seed}")
+
+
+def expected(model, sets=SETS):
+    return by_hand(*(model.get_vectors(part) for part in sets))
+
+
+def test_score_is_that_of_the_definition_for_any_parameters():
+    model = model_of(0)
+    score = expected(model)
+    assert Nearness().run_query(QUERY, model)["near"] == pytest.approx(score)
+    assert Nearness(of="means").run_query(QUERY, model)["result"] == pytest.approx(score)
+    assert Nearness().run_query(QUERY, model, offset=2)["result"] == pytest.approx(score + 2)
+    assert Nearness.parameters() == ["of", "offset"]
+    for wrong in ({"of": "word"}, {"offset": "1"}, {"of": None}, {"offset": math.nan}):
+        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(wrong))} must be "):
+            Nearness(**wrong)
+        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(wrong))} must be "):
+            Nearness().run_query(QUERY, model, **wrong)
+
+
+def test_many_queries_and_models_make_a_table():
+    models = [model_of(seed) for seed in range(2)]
+    swapped = Query(SETS[1::-1], SETS[2:], ["M", "F"], ["A"])
+    table = run_queries(Nearness, [QUERY, swapped], models, metric_params=PARAMS)
+    scores = np.array([expected(model) for model in models])
+    np.testing.assert_allclose(table.to_numpy(), np.stack([0.5 + scores, 0.5 - scores], axis=1))
+
+
+def test_interval_is_that_of_literal_resamples():
+    model = model_of(0)
+    interval, literal = (
+        bootstrap_interval(metric, QUERY, model, 100, random_state=1, metric_params=PARAMS)
+        for metric in (Nearness, Literally)
+    )
+    assert interval.score == pytest.approx(expected(model) + 0.5)
+    assert interval.lower < interval.score < interval.upper
+    ends = (literal.lower, literal.upper)
+    assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-9)
+
+
+@pytest.mark.parametrize("vary", ["targets", "attributes"])
+def test_silhouette_is_that_of_literal_subsets(vary):
+    options = {"n_runs": 5, "step": 1, "k_min": 1, "metric_params": PARAMS}
+    silhouette, literal = (
+        bias_silhouette(metric, QUERY, model_of(0), vary, **options)
+        for metric in (Nearness, Literally)
+    )
+    assert silhouette.curves.shape == literal.curves.shape
+    np.testing.assert_allclose(silhouette.curves, literal.curves, rtol=1e-9)
+    assert 0 < silhouette.robustness < 1
+
+
+def test_influence_of_a_word_is_the_score_without_it():
+    model = model_of(0)
+    table = word_influence(Nearness, QUERY, model).set_index("word")
+    assert set(table.index) == {word for part in SETS for word in part}
+    for word, score in table["score"].items():
+        without = [[each for each in part if each != word] for part in SETS]
+        assert score == pytest.approx(expected(model, without))
+
+
+@pytest.fixture
+def registered():
+    list_metrics()
+    before = dict(_registry)
+    yield register(Nearness)
+    _registry.clear()
+    _registry.update(before)
+
+
+def test_registered_metric_is_one_of_studies_and_of_the_command_line(registered):
+    assert get_metric("near") is registered
+    check_metric_params("near", {"of": "means", "offset": 1})
+    for params in ({"offset": "far"}, {"offsets": 1}):
+        with pytest.raises(PlacedError, match="offset"):
+            check_metric_params("near", params)
+    options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
+    results = [
+        json.loads(wefe("measure", *options, "--metric", "near", *more).stdout)["results"]
+        for more in ([], ["--param", "near.offset=1"])
+    ]
+    plain, moved = ([row["score"] for row in rows] for rows in results)
+    assert len(plain) > 0
+    assert moved == pytest.approx([score + 1 for score in plain])

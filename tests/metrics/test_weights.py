@@ -1,0 +1,220 @@
+"""Scores with weights are those of queries in which words are repeated and left out."""
+
+import math
+
+import numpy as np
+import pytest
+
+from wefe import Query, WordEmbeddingModel
+from wefe._evaluation import Evaluation
+from wefe._wordset import Nested, Ones, Weights, WordSet
+from wefe.embeddings import UnanswerableError
+from wefe.metrics import (
+    ECT,
+    EQT,
+    GIPE,
+    MAC,
+    RIPA,
+    RND,
+    RNSB,
+    SAME,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    DirectBias,
+    GeneralizedWEAT,
+    NeighborPercentage,
+    ProximityBias,
+    list_metrics,
+    weat_effect_size,
+)
+
+# Metric, numbers of target and attribute sets, parameters.
+VARIANTS = [
+    *[(WEAT, (2, 2), {"return_effect_size": True, "ddof": ddof}) for ddof in (0, 1)],
+    (WEAT, (2, 2), {}),
+    *[
+        (SCWEAT, (1, 2), {"reduce": reduce, "ddof": ddof})
+        for reduce, ddof in (("mean", 0), ("mean_abs", 0), ("mean", 1))
+    ],
+    (ECT, (2, 1), {}),
+    (MAC, (2, 3), {"average": "sets"}),
+    (MAC, (2, 3), {"average": "words"}),
+    (MAC, (3, 1), {"average": "words"}),
+    *[
+        (RND, (2, 1), {"distance": distance, "reduce": reduce})
+        for distance in ("norm", "cos", "cos_distance")
+        for reduce in ("mean", "sum")
+    ],
+    (SAME, (2, 1), {"combine": "sum"}),
+    (SAME, (3, 1), {"combine": "projection"}),
+    (GeneralizedWEAT, (2, 2), {}),
+    (GeneralizedWEAT, (3, 3), {}),
+    (RIPA, (2, 1), {"relation": "pairs"}),
+    (RIPA, (2, 1), {"relation": "pca"}),
+    (DirectBias, (2, 1), {}),
+    (DirectBias, (2, 1), {"c": 0.5, "direction": "means"}),
+    (DirectBias, (3, 1), {"c": 2.0, "n_components": 2}),
+    (RNSB, (3, 2), {"holdout": False}),
+    (EQT, (2, 1), {"both_directions": True}),
+    (EQT, (2, 1), {"k": 2, "candidates": ["o1", "o2", "o3", "x4"]}),
+    (ProximityBias, (2, 1), {"k": 5}),
+    (ProximityBias, (2, 1), {"k": 5, "direction": "means"}),
+    (GIPE, (3, 1), {"k": 5}),
+    (NeighborPercentage, (2, 1), {"k": 5}),
+]
+SIZES = {"a": 7, "b": 7, "c": 7, "x": 8, "y": 9, "z": 10}
+# Both stop short of the optimum.
+TOLERANCE = {RNSB: 2e-3}
+
+each_variant = pytest.mark.parametrize(
+    ("metric", "shape", "params"), VARIANTS, ids=[each[0].__name__ for each in VARIANTS]
+)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def model_of():
+    words = [f"{letter}{i}" for letter, size in SIZES.items() for i in range(size)]
+    words += [f"o{i}" for i in range(20)]
+    return WordEmbeddingModel((words, rng().normal(0.2, 1, (len(words), 12))), "drawn")
+
+
+def evaluation_of(metric, shape, params):
+    words = [[f"{letter}{i}" for i in range(size)] for letter, size in SIZES.items()]
+    query = Query(words[: shape[0]], words[3 : 3 + shape[1]])
+    return Evaluation(metric(), query, model_of(), params, subset_defaults=False)
+
+
+def drawn(n_words, seed):
+    return Weights(rng(seed).multinomial(n_words, np.full(n_words, 1 / n_words), size=4))
+
+
+def left_out(n_words, seed):
+    return Weights(1 - np.eye(n_words)[rng(seed).permutation(n_words)[:4]])
+
+
+def grown(n_words, seed):
+    orders = [rng([seed, run]).permutation(n_words) for run in range(2)]
+    return Nested(orders, [4, n_words])
+
+
+KINDS = {"drawn": drawn, "left out": left_out, "grown": grown}
+
+
+def weights_of(evaluation, kind, some="all"):
+    """Weights of the kind for targets, attributes or all; pairs come and go together."""
+    n_targets = len(evaluation.targets)
+    return [
+        KINDS[kind](len(part), 0 if evaluation.paired and i < n_targets else i)
+        if some in ("all", "targets" if i < n_targets else "attributes")
+        else Ones(len(part))
+        for i, part in enumerate(evaluation.sets)
+    ]
+
+
+def literally(evaluation, weights, params):
+    """Score each case as a query of its own; what comes again gets a name of its own."""
+    model, metric, n_targets = model_of(), type(evaluation.metric), len(evaluation.targets)
+    copies = {f"{word}/{i}": word for word in model for i in range(1, 10)}
+    vectors = np.concatenate([model.vectors, model.get_vectors([*copies.values()])])
+    if not metric.needs_vocabulary:
+        model = WordEmbeddingModel(([*model, *copies], vectors), "with copies")
+    scores = []
+    for case in range(max(each.n_cases for each in weights)):
+        sets = []
+        for part, each in zip(evaluation.sets, weights, strict=True):
+            counts = each.row(case).astype(int).tolist()
+            numbered = [
+                (i, word)
+                for word, count in zip(part.words, counts, strict=True)
+                for i in range(count)
+            ]
+            sets.append([f"{word}/{i}" if i else word for i, word in numbered])
+        try:
+            query = Query(sets[:n_targets], sets[n_targets:])
+            scores.append(metric().run_query(query, model, **params)["result"])
+        except UnanswerableError:
+            scores.append(math.nan)
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("metric", "shape", "params", "kind"),
+    [
+        pytest.param(*variant, kind, id=f"{variant[0].__name__}-{kind}")
+        for variant in VARIANTS
+        for kind in KINDS
+        # Copies of words would be neighbours, and answers.
+        if not (variant[0].needs_vocabulary and kind == "drawn")
+    ],
+)
+def test_weights_score_what_queries_of_their_own_do(metric, shape, params, kind):
+    evaluation = evaluation_of(metric, shape, params)
+    weights = weights_of(evaluation, kind)
+    expected = literally(evaluation, weights, params)
+    assert np.isfinite(expected).any()
+    tolerance = TOLERANCE.get(metric, 1e-9)
+    scores = evaluation.scores(weights)
+    np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("some", ["targets", "attributes", "all"])
+@each_variant
+def test_cases_together_score_what_they_do_one_by_one(metric, shape, params, some):
+    evaluation = evaluation_of(metric, shape, params)
+    weights = weights_of(evaluation, "drawn", some)
+    sets = [part.weighted(each) for part, each in zip(evaluation.sets, weights, strict=True)]
+    expected = BaseMetric._scores(evaluation.metric, sets[: shape[0]], sets[shape[0] :])
+    assert np.isfinite(expected).any()
+    tolerance = TOLERANCE.get(metric, 1e-9)
+    scores = evaluation.scores(weights)
+    np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
+    assert evaluation.of_all_words() == pytest.approx(evaluation.value, rel=tolerance)
+
+
+def test_every_metric_is_there():
+    known = {metric for metric in list_metrics() if metric.__module__.startswith("wefe.")}
+    assert {metric for metric, _, _ in VARIANTS} == known
+
+
+def set_of(name, vectors, weights=None):
+    part = WordSet(name, tuple(f"{name}{i}" for i in range(len(vectors))), vectors)
+    return part if weights is None else part.weighted(weights)
+
+
+A, B = (set_of(name, rng(seed).normal(size=(7, 12))) for seed, name in enumerate("ab"))
+X, Y = (set_of(name, rng(seed).normal(size=(8, 12))) for seed, name in enumerate("xy", 2))
+
+
+def test_cases_without_a_score_are_nan():
+    # Words of one association have no deviation.
+    same = A.take([0, 0, 0])
+    assert np.isnan(WEAT(return_effect_size=True)._scores([same, same], [X, Y])).all()
+    # One word cannot be ranked.
+    growing = X.weighted(Nested([np.arange(8)], [1, 2, 3]))
+    assert np.isnan(ECT()._scores([A, B], [growing])).tolist() == [True, False, False]
+    # Groups of the same mean have no direction, nor have pairs of the same words.
+    assert np.isnan(SAME()._scores([A, A], [X])).all()
+    assert np.isnan(RIPA()._scores([A, A], [X])).all()
+
+
+def test_tied_words_share_their_rank():
+    ties = X.take([0, 1, 2, 2, 3, 4, 4]).weighted(Nested([rng().permutation(7)], np.arange(3, 8)))
+    expected = BaseMetric._scores(ECT(), [A, B], [ties])
+    np.testing.assert_allclose(ECT()._scores([A, B], [ties]), expected, atol=1e-12)
+
+
+def test_words_of_nearly_one_direction_do_not_lose_their_deviation_to_rounding():
+    base = rng(9).normal(size=12)
+    near = base + 1e-7 * rng(3).normal(size=(6, 12))
+    weights = [drawn(6, 1), drawn(6, 2)]
+    sets = [set_of("n", near, weights[0]), set_of("m", near[::-1] + 1e-7, weights[1])]
+    expected = [
+        weat_effect_size(*(part.resample(case).vectors for part in sets), X.vectors, Y.vectors)
+        for case in range(4)
+    ]
+    scores = WEAT(return_effect_size=True)._scores(sets, [X, Y])
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)

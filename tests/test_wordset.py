@@ -1,0 +1,118 @@
+"""Weighted word sets: sums and means in all cases at once are those of repeated rows."""
+
+import numpy as np
+import pytest
+
+from wefe import Query, WordEmbeddingModel
+from wefe._wordset import Nested, Ones, Weights, WordSet, each_case, n_cases_of, word_sets
+from wefe.embeddings import embed_query
+from wefe.metrics._geometry import distances, unit_rows
+from wefe.metrics._pairs import paired
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def words_of(n_words, seed=0):
+    words = tuple(f"w{i}" for i in range(n_words))
+    return WordSet("words", words, rng(seed).normal(size=(n_words, 4)), (), tuple(range(n_words)))
+
+
+def orders():
+    return np.stack([rng(run).permutation(9) for run in range(3)])
+
+
+FORMS = [
+    Ones(9),
+    Weights(rng(3).multinomial(9, np.full(9, 1 / 9), size=5)),
+    Weights(1 - np.eye(9)),
+    Nested(orders(), [2, 5, 9]),
+]
+each_form = pytest.mark.parametrize("weights", FORMS, ids=["ones", "drawn", "left out", "nested"])
+
+
+@each_form
+def test_methods_of_a_weighted_set_are_those_of_repeated_words(weights):
+    part, other = words_of(9).weighted(weights), words_of(3, seed=1)
+    values = rng(2).normal(size=(weights.n_cases, 9))
+    for case, repeated in enumerate(part.resample(case) for case in range(weights.n_cases)):
+        rows = np.repeat(np.arange(9), weights.matrix()[case].astype(int))
+        assert repeated.words == tuple(f"w{row}" for row in rows)
+        assert repeated.vectors.tolist() == part.vectors[rows].tolist()
+        assert part.total[case] == len(repeated) == repeated.n_entries
+        for name in ("mean_vector", "mean_unit"):
+            expected = getattr(repeated, name)()[0]
+            np.testing.assert_allclose(getattr(part, name)()[case], expected, atol=1e-14)
+        expected = repeated.mean_cosine(other)[0]
+        np.testing.assert_allclose(part.mean_cosine(other)[case], expected, atol=1e-14)
+        np.testing.assert_allclose(part.sum(values)[case], values[case, rows].sum(), atol=1e-13)
+        np.testing.assert_allclose(part.mean(values)[case], values[case, rows].mean(), atol=1e-13)
+        np.testing.assert_allclose(part.sum(values[:1])[case], values[0, rows].sum(), atol=1e-13)
+
+
+@each_form
+def test_large_matrices_of_weights_are_made_in_blocks(weights, monkeypatch):
+    values = rng().normal(size=(weights.n_cases, 9))
+    whole = weights.sums_by_case(values)
+    monkeypatch.setattr("wefe._wordset._BLOCK_NUMBERS", 20)
+    np.testing.assert_allclose(weights.sums_by_case(values), whole, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(9,), (9, 3)])
+def test_sums_of_nested_subsets(shape):
+    values, nested = rng().normal(size=shape), Nested(orders(), [2, 5, 9])
+    by_hand = [values[order[:size]].sum(axis=0) for order in nested.orders for size in (2, 5, 9)]
+    np.testing.assert_allclose(nested.sums(values), by_hand, atol=1e-14)
+    assert nested.n_cases == 9
+    assert nested.totals.tolist() == [2, 5, 9] * 3
+
+
+def test_numbers_of_cases_must_agree():
+    part, four, three = words_of(3), Weights(np.ones((4, 3))), Weights(np.ones((3, 3)))
+    assert n_cases_of([part, part.weighted(four)]) == 4
+    assert n_cases_of([part, part]) == 1
+    with pytest.raises(ValueError, match=r"different numbers of cases: \[3, 4\]"):
+        n_cases_of([part.weighted(three), part.weighted(four)])
+
+
+def test_sets_that_do_not_vary_are_the_same_in_each_case():
+    drawn = words_of(3).weighted(Weights([[2, 0, 1], [0, 1, 0]]))
+    cases = list(each_case([words_of(2), drawn]))
+    assert [[part.words for part in sets] for sets in cases] == [
+        [("w0", "w1"), ("w0", "w0", "w2")],
+        [("w0", "w1"), ("w1",)],
+    ]
+
+
+def test_taking_words_leaves_weights_and_losses_behind():
+    part = words_of(3).weighted(Weights([[2, 0, 1]])).take([2, 0, 2])
+    assert part.words == ("w2", "w0", "w2")
+    assert part.first_row == (0, 1, 2)
+    assert part.total.tolist() == [3.0]
+    assert part.lost == ()
+
+
+def test_a_pair_that_lost_a_word_is_left_out():
+    model = WordEmbeddingModel((["she", "he", "queen"], np.eye(3)), "few")
+    query = Query([["she", "queen"], ["he", "king"]], [["she"]])
+    targets = embed_query(model, query, lost_vocabulary_threshold=0.5).targets
+    assert [part.words for part in targets] == [("she", "queen"), ("he",)]
+    assert [part.words for part in paired(targets)] == [("she",), ("he",)]
+
+
+def test_dimensions_must_agree():
+    with pytest.raises(ValueError, match="same number of dimensions; x has 2, y has 3"):
+        word_sets(x=np.ones((1, 2)), y=np.ones((1, 3)))
+
+
+def test_distances_do_not_cancel():
+    words = rng().normal(size=(20, 50)) + 100
+    points = np.concatenate([words[:3], words[:3] + 1e-7, rng(1).normal(size=(4, 50))])
+    expected = np.linalg.norm(points[:, None] - words[None], axis=2)
+    np.testing.assert_allclose(distances(points, words), expected, rtol=1e-10, atol=1e-15)
+
+
+def test_no_direction_is_nan():
+    assert np.isnan(unit_rows(np.zeros((1, 3)))).all()
+    assert unit_rows(np.array([[3.0, 4.0]])).tolist() == [[0.6, 0.8]]
