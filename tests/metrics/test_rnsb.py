@@ -12,13 +12,14 @@ from scipy import stats
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from wefe import Query, WordEmbeddingModel, run_queries
+from wefe import Query, WordEmbeddingModel
 from wefe.metrics import (
     ECT,
     RNSB,
@@ -28,7 +29,7 @@ from wefe.metrics import (
     negative_sentiment_probabilities,
     rnsb,
 )
-from wefe.running import tidy_results
+from wefe.running import measure
 
 T1, T2, POSITIVE, NEGATIVE = "she woman", "he man", "home kids tree", "boss job pilot"
 
@@ -449,18 +450,81 @@ def test_classifier_is_the_one_that_was_asked_for(sentiment):
     assert list(result["negative_sentiment_probabilities"].values()) == pytest.approx(p)
 
 
-def test_default_classifier_is_logistic_regression_with_liblinear(sentiment):
+EXACT = {"solver": "liblinear", "tol": 1e-12, "max_iter": 100_000}
+
+
+@pytest.mark.parametrize("holdout", [False, True])
+def test_default_is_the_optimum_of_the_problem_of_liblinear(holdout, sentiment):
     query, model = sentiment
-    default = RNSB().run_query(query, model, holdout=False)
-    for options in [
+    options = {"holdout": holdout, "n_iterations": 4, "random_state": 2}
+    default = RNSB().run_query(query, model, **options)
+    exact = RNSB().run_query(query, model, **options, estimator_params=EXACT)
+    np.testing.assert_allclose(
+        default.details["probabilities"], exact.details["probabilities"], atol=1e-7
+    )
+    assert default["rnsb"] == pytest.approx(exact["rnsb"], abs=1e-7)
+    for share in ("train_accuracy", "test_accuracy"):
+        assert default.details[share] == pytest.approx(exact.details[share], nan_ok=True)
+    assert default.warnings == exact.warnings
+    # scikit-learn's tolerance is looser.
+    documented = RNSB().run_query(query, model, **options, estimator_params=LIBLINEAR)
+    assert default["rnsb"] == pytest.approx(documented["rnsb"], rel=2e-3)
+    other = RNSB().run_query(query, model, **options, estimator_params=LBFGS)
+    assert abs(other["rnsb"] - default["rnsb"]) > 1e-6
+
+
+@pytest.mark.parametrize("holdout", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
         {"estimator": LogisticRegression},
         {"estimator": LogisticRegression, "estimator_params": LIBLINEAR},
         {"estimator": LogisticRegression(**LIBLINEAR)},
         {"estimator_params": LIBLINEAR},
-    ]:
-        assert RNSB().run_query(query, model, holdout=False, **options) == default
-    other = RNSB().run_query(query, model, holdout=False, estimator_params=LBFGS)
-    assert abs(other["rnsb"] - default["rnsb"]) > 1e-6
+    ],
+)
+def test_an_estimator_gives_its_own_numbers_to_the_digit(options, holdout, sentiment):
+    query, model = sentiment
+    result = RNSB().run_query(query, model, holdout=holdout, random_state=3, **options)
+    x = model.get_vectors(query.attribute_sets[0] + query.attribute_sets[1])
+    y = np.repeat([1.0, -1.0], 15)
+    test = None
+    if holdout:
+        x, test, y, y_test = train_test_split(
+            x, y, test_size=0.2, stratify=y, shuffle=True, random_state=3
+        )
+    trained = LogisticRegression(**LIBLINEAR, random_state=3).fit(x, y)
+    words = query.target_sets[0] + query.target_sets[1]
+    p = trained.predict_proba(model.get_vectors(words))[:, 0]
+    assert list(result["negative_sentiment_probabilities"].values()) == p.tolist()
+    assert result["rnsb"] == rnsb(p)
+    assert result.details["train_accuracy"] == [trained.score(x, y)]
+    if holdout:
+        assert result.details["test_accuracy"] == [trained.score(test, y_test)]
+
+
+def test_the_words_held_out_are_those_of_scikit_learn(sentiment):
+    query, model = sentiment
+    y = np.repeat([1.0, -1.0], 15)
+    for seed in range(5):
+        train, test = train_test_split(
+            np.arange(30), test_size=0.2, stratify=y, shuffle=True, random_state=seed
+        )
+        x = model.get_vectors(query.attribute_sets[0] + query.attribute_sets[1])
+        whole = RNSB().run_query(query, model, random_state=seed)
+        p = negative_sentiment_probabilities(
+            model.get_vectors(query.target_sets[0] + query.target_sets[1]),
+            x[train[y[train] > 0]],
+            x[train[y[train] < 0]],
+        )
+        assert list(whole["negative_sentiment_probabilities"].values()) == pytest.approx(
+            p, abs=1e-7
+        )
+        correct = negative_sentiment_probabilities(
+            x[test], x[train[y[train] > 0]], x[train[y[train] < 0]]
+        )
+        right = (correct < 0.5) == (y[test] > 0)
+        assert whole.details["test_accuracy"] == [pytest.approx(right.mean())]
 
 
 def test_instance_is_neither_fitted_nor_seeded(sentiment):
@@ -529,9 +593,8 @@ def test_a_single_random_holdout_is_warned_about(sentiment):
     assert "holdout=False" in warning
     assert not RNSB().run_query(query, model, n_iterations=3).warnings
     assert not RNSB().run_query(query, model, holdout=False).warnings
-    table = run_queries(RNSB, [query], [model])
-    assert tidy_results(table).loc[0, "warnings"] == warning
-    audited = tidy_results(run_queries(RNSB, [query], [model], audit=True)).loc[0, "warnings"]
+    assert measure(RNSB, [query], [model]).loc[0, "warnings"] == warning
+    audited = measure(RNSB, [query], [model], audit=True).loc[0, "warnings"]
     assert audited.startswith(warning)
 
 
@@ -557,6 +620,20 @@ def test_too_few_words_for_a_holdout_are_nan_with_the_way_out(
     assert math.isnan(result["rnsb"])
     assert result.nan_reason.endswith(f"{found}. Use holdout=False.")
     assert RNSB().run_query(query, toy_model, holdout=False)["rnsb"] >= 0
+
+
+@pytest.mark.parametrize("length", [1e8, 1e20, 1e150])
+def test_vectors_too_long_to_train_on_are_nan_with_the_way_out(length, sentiment):
+    """Products in single precision would overflow."""
+    query, model = sentiment
+    long = WordEmbeddingModel((list(model.vocab), length * model.wv.vectors), "long")
+    result = RNSB().run_query(query, long, holdout=False)
+    assert math.isnan(result["rnsb"])
+    assert "Scale the vectors, for example with normalize=True" in result.nan_reason
+    assert RNSB().run_query(query, long, holdout=False, normalize=True)["rnsb"] > 0
+    positive, negative = (long.get_vectors(words) for words in query.attribute_sets)
+    with pytest.raises(ValueError, match="values of at most 1e"):
+        negative_sentiment_probabilities(positive, positive, negative)
 
 
 def test_model_evaluation_is_printed_on_request_only(sentiment, capsys):
@@ -686,24 +763,30 @@ def test_scale_is_bounded_by_the_number_of_target_words(query):
     assert RNSB().scale().value_range == (0.0, math.inf)
 
 
-def test_queries_with_the_same_attributes_are_trained_for_once(query_of, toy_model, monkeypatch):
-    from sklearn.linear_model import LogisticRegression
-
+@pytest.mark.parametrize("holdout", [False, True])
+def test_queries_with_the_same_attributes_are_trained_for_once(
+    holdout, query_of, toy_model, monkeypatch
+):
     fits = []
-    fit = LogisticRegression.fit
+    fit = _rnsb.fit_cases
     monkeypatch.setattr(
-        LogisticRegression, "fit", lambda self, x, y: fits.append(len(y)) or fit(self, x, y)
+        _rnsb, "fit_cases", lambda x, y, of, n_cases: fits.append(n_cases) or fit(x, y, of, n_cases)
     )
     attributes = ("home kids tree", "boss job pilot")
     queries = [query_of([T1, T2], attributes), query_of([T2, "they folk"], attributes)]
     shared = RNSB()
-    options = {"n_iterations": 3, "random_state": 1}
+    options = {"n_iterations": 3, "random_state": 1, "holdout": holdout}
     together = [shared.run_query(query, toy_model, **options) for query in queries]
-    assert len(fits) == 3
+    assert fits == [3 if holdout else 1]
     apart = [RNSB().run_query(query, toy_model, **options) for query in queries]
     assert together == apart
     for ours, fresh in zip(together, apart, strict=True):
-        assert ours.details["test_accuracy"] == fresh.details["test_accuracy"]
+        np.testing.assert_equal(ours.details["test_accuracy"], fresh.details["test_accuracy"])
+    n_fits = len(fits)
+    shared.run_query(query_of([T1, T2], ("home kids", "tree boss job pilot")), toy_model, **options)
+    shared.run_query(queries[0], toy_model, **{**options, "holdout": not holdout})
+    shared.run_query(queries[0], toy_model, **{**options, "random_state": 2, "holdout": True})
+    assert len(fits) == n_fits + 3
 
 
 def test_changed_vectors_are_trained_for_anew(query_of, toy_model):
@@ -716,9 +799,9 @@ def test_changed_vectors_are_trained_for_anew(query_of, toy_model):
     assert after == RNSB().run_query(query, toy_model, holdout=False)["rnsb"]
 
 
-def test_fits_of_fresh_seeds_are_not_kept(query_of, toy_model):
-    """They never come again, so keeping them would only fill the memory."""
+def test_only_the_latest_fits_are_kept(query_of, toy_model):
     query = query_of([T1, T2], ("home kids tree", "boss job pilot"))
     metric = RNSB()
-    metric.run_query(query, toy_model, n_iterations=5)
-    assert not vars(metric)["_kept"]
+    scores = {metric.run_query(query, toy_model, n_iterations=5)["rnsb"] for _ in range(3)}
+    assert len(scores) > 1
+    assert len(vars(metric)["_latest"]) == 1

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, check_bool, check_random_state, found
+from wefe._checks import check_array, found
 from wefe._progress import progress_bar
-from wefe._wordset import Nested, Ones, Vectors, Weights, WordSet, n_cases_of, word_sets
-from wefe.embeddings import Lookup
+from wefe._wordset import Vectors, WordSet, n_cases_of, word_sets
+from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._logistic import LogisticFits, sigmoid
+from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
 from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._registry import register
 from wefe.query import Query
@@ -25,9 +24,12 @@ from wefe.results import MetricResult
 if TYPE_CHECKING:
     import pandas as pd
 
-logger = logging.getLogger(__name__)
+Rows: TypeAlias = npt.NDArray[np.intp]
+# Coefficients or probabilities, predicted classes and held-out words: one row per iteration.
+_Iterations: TypeAlias = tuple[Vectors, Vectors, npt.NDArray[np.bool_]]
 
-# liblinear, as documented: it penalises the intercept, so lbfgs gives other digits.
+# liblinear, as documented: it penalises the intercept, so lbfgs gives other digits. Without any
+# parameters its problem is solved in wefe.metrics._logistic, to the optimum.
 _DEFAULT_PARAMS = {"solver": "liblinear", "max_iter": 10_000}
 _TEST_SHARE = 0.2
 _ONE_HOLDOUT = (
@@ -101,7 +103,8 @@ def negative_sentiment_probabilities(
     words, positive, negative : array-like of shape (n_words, dim)
         Target words; first and second attribute set, as they are: lengths matter.
     estimator : scikit-learn classifier class or instance, optional
-        It must have `predict_proba`. By default LogisticRegression.
+        It must have `predict_proba`. By default the optimum of the problem that
+        LogisticRegression solves with liblinear, which penalises the intercept.
     estimator_params : mapping, optional
         Parameters of the classifier. By default, for LogisticRegression,
         ``{"solver": "liblinear", "max_iter": 10000}``.
@@ -121,8 +124,8 @@ def negative_sentiment_probabilities(
     TypeError
         If `estimator` is no classifier with `predict_proba`, or `estimator_params` no mapping.
     ValueError
-        If an array is empty or not finite, the dimensions do not fit, or there are too few words
-        for a hold-out.
+        If an array is empty or not finite, the dimensions do not fit, there are too few words for
+        a hold-out, or the default classifier gets values above 1e7.
 
     See Also
     --------
@@ -139,23 +142,15 @@ def negative_sentiment_probabilities(
     >>> bool(p[0] < 0.5 < p[1])
     True
     """
-    (seed,) = _seeds(check_random_state(random_state), 1)
-    check_bool("holdout", holdout)
-    classifier = _make_classifier(estimator, estimator_params, seed)
-    measured, *classes = (
-        part.vectors for part in word_sets(words=words, positive=positive, negative=negative)
+    metric = RNSB(
+        estimator=estimator,
+        estimator_params=estimator_params,
+        holdout=holdout,
+        random_state=random_state,
     )
-    x, y = _training_data(*classes)
-    fitted, _, _ = _fit(classifier, x, y, holdout=holdout, random_state=seed)
-    return _predict_negative(fitted, measured)
-
-
-class _Fit(NamedTuple):
-    """A trained classifier and how well it does."""
-
-    classifier: Any
-    train_accuracy: float
-    test_accuracy: float
+    measured, *classes = word_sets(words=words, positive=positive, negative=negative)
+    x, y = _training_data(classes)
+    return np.asarray(metric._train(x, y, measured.vectors)[0][0])
 
 
 @register
@@ -173,7 +168,8 @@ class RNSB(BaseMetric):
     Parameters
     ----------
     estimator : scikit-learn classifier class or instance, optional
-        It must have `predict_proba`. By default LogisticRegression.
+        It must have `predict_proba`. By default the optimum of the problem that
+        LogisticRegression solves with liblinear, which penalises the intercept.
     estimator_params : mapping, optional
         Parameters of the classifier. By default, for LogisticRegression,
         ``{"solver": "liblinear", "max_iter": 10000}``, which what is given replaces as a whole.
@@ -197,8 +193,9 @@ class RNSB(BaseMetric):
     of the scores, not the score of the mean probabilities. `details` has 'words' (set and word),
     'probabilities' (iteration x word), 'scores', 'train_accuracy' and 'test_accuracy' (one per
     iteration, in [0, 1]; of the words held out NaN without a hold-out). The score is NaN if too few
-    words are left for a hold-out (2 per attribute set, 6 in all). `warnings` says if the score
-    depends on one random hold-out.
+    words are left for a hold-out (2 per attribute set, 6 in all), or if vectors have values above
+    1e7, which the default classifier cannot use. `warnings` says if the score depends on one random
+    hold-out.
 
     References
     ----------
@@ -249,12 +246,12 @@ class RNSB(BaseMetric):
     holdout: bool = True
     print_model_evaluation: bool = False
 
-    # Fits of the latest training data, by their seeds; copies of a metric share them.
-    _kept: ClassVar[Any] = None
+    # The fits of the latest training data, which many queries share, as copies of a metric do.
+    _latest: ClassVar[Any] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vars(self).setdefault("_kept", {})
+        vars(self).setdefault("_latest", {})
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         sizes = None if query is None else distinct_sizes(query.target_sets, lookup)
@@ -265,17 +262,6 @@ class RNSB(BaseMetric):
     ) -> dict[str, Any]:
         # Of one training, a part of the words left out at random would only be noise.
         return {"holdout": own.get("n_iterations", 1) != 1, "random_state": random_state}
-
-    def _fits_of(self, x: Vectors, y: Vectors) -> dict[int, _Fit]:
-        """Return the fits by seed that were made of this training data, if it was the latest."""
-        content = hashlib.blake2b(x.tobytes(), digest_size=16)
-        content.update(y.tobytes())
-        key = (content.digest(), self.holdout)
-        kept: dict[Any, dict[int, _Fit]] = vars(self)["_kept"]
-        if key not in kept:
-            kept.clear()
-            kept[key] = {}
-        return kept[key]
 
     @property
     def _is_default(self) -> bool:
@@ -298,65 +284,86 @@ class RNSB(BaseMetric):
         return np.where(np.isfinite(scores), np.maximum(scores, 0.0), math.nan)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        random_state = self.random_state
         words = [(part.name, word) for part in targets for word in part.words]
         vectors = np.concatenate([part.vectors for part in targets])
-        x, y = _training_data(*(part.vectors for part in attributes))
-        too_few = _too_few_to_hold_out(y) if self.holdout else None
-        if too_few is not None:
-            return self._undefined(too_few)
-        probabilities = np.empty((self.n_iterations, len(words)))
-        train_accuracy, test_accuracy = [], []
-        # The documented classifier is the same for every query with these attribute words, and it
-        # is small; others may hold all their training data.
-        default = self._is_default
-        if default and not self.holdout and random_state is None:
-            random_state = 0  # liblinear's optimum depends on no seed
-        # Fresh seeds never come again: keeping their fits would only fill the memory.
-        keep = default and isinstance(random_state, int) and not self.print_model_evaluation
-        fits = self._fits_of(x, y) if keep else {}
-        with progress_bar(self.n_iterations, "RNSB", "fit", show=self.n_iterations > 1) as bar:
-            for iteration, seed in enumerate(_seeds(random_state, self.n_iterations)):
-                fit = fits.get(seed)
-                if fit is None:
-                    classifier = _make_classifier(self.estimator, self.estimator_params, seed)
-                    fitted, train, test = _fit(
-                        classifier, x, y, holdout=self.holdout, random_state=seed
-                    )
-                    accuracy = math.nan if test is None else float(fitted.score(*test))
-                    fits[seed] = fit = _Fit(fitted, float(fitted.score(*train)), accuracy)
-                    if self.print_model_evaluation:
-                        _print_evaluation(fitted, test)
-                train_accuracy.append(fit.train_accuracy)
-                test_accuracy.append(fit.test_accuracy)
-                probabilities[iteration] = _predict_negative(fit.classifier, vectors)
-                bar.update()
+        x, y = _training_data(attributes)
+        try:
+            probabilities, predicted, held_out = self._train(x, y, vectors)
+        except UnanswerableError as error:
+            return self._undefined(str(error))
+        if self.print_model_evaluation:
+            for labels, test in zip(predicted, held_out, strict=True):
+                _print_evaluation(y[test], labels[test])
         scores = [rnsb(row) for row in probabilities]
         score = float(np.mean(scores))
         mean = probabilities.mean(axis=0)
         distribution = mean / mean.sum() if mean.sum() > 0 else np.full(len(mean), math.nan)
-        named = [word for _, word in words]
+        by_word, shares = (
+            {word: value for (_, word), value in zip(words, values.tolist(), strict=True)}
+            for values in (mean, distribution)
+        )
         return Measurement(
             {
                 "result": score,
                 "rnsb": score,
-                "negative_sentiment_probabilities": dict(zip(named, mean.tolist(), strict=True)),
-                "negative_sentiment_distribution": dict(
-                    zip(named, distribution.tolist(), strict=True)
-                ),
+                "negative_sentiment_probabilities": by_word,
+                "negative_sentiment_distribution": shares,
             },
-            "the classifier gives every target word a probability of 0"
-            if math.isnan(score)
-            else None,
+            None,
             {
                 "words": words,
                 "probabilities": probabilities,
                 "scores": scores,
-                "train_accuracy": train_accuracy,
-                "test_accuracy": test_accuracy,
+                "train_accuracy": _accuracies(predicted == y, ~held_out),
+                "test_accuracy": _accuracies(predicted == y, held_out),
             },
             (_ONE_HOLDOUT,) if self.holdout and self.n_iterations == 1 else (),
         )
+
+    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+        return "the classifier gives every target word a probability of 0"
+
+    def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
+        """Train a classifier in each iteration, and ask it about all words."""
+        if self.holdout:
+            _check_enough_to_hold_out(y)
+        seeds = _seeds(self.random_state, self.n_iterations)
+        if self._is_default:
+            coefficients, predicted, held_out = self._fits(x, y, seeds)
+            return _negative_probabilities(coefficients, vectors), predicted, held_out
+        probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
+        held_out = np.zeros(predicted.shape, dtype=bool)
+        with progress_bar(len(seeds), "RNSB", "fit", show=len(seeds) > 1) as bar:
+            for row, seed in enumerate(seeds):
+                classifier = _make_classifier(self.estimator, self.estimator_params, seed)
+                train, test = _split(y, seed, self.holdout)
+                classifier.fit(x[train], y[train])
+                held_out[row, test] = True
+                predicted[row] = classifier.predict(x)
+                negative = list(classifier.classes_).index(-1.0)
+                probabilities[row] = classifier.predict_proba(vectors)[:, negative]
+                bar.update()
+        return probabilities, predicted, held_out
+
+    def _fits(self, x: Vectors, y: Vectors, seeds: Sequence[int]) -> _Iterations:
+        """Fit the default classifier, unless the query before had the same training data."""
+        # Without a hold-out all iterations are alike, whatever their seeds.
+        varying = tuple(seeds) if self.holdout else len(seeds)
+        key = hashlib.sha256(x.data).digest(), y.tobytes(), varying
+        latest: dict[Any, _Iterations] = vars(self)["_latest"]
+        if key not in latest:
+            held_out = np.zeros((len(seeds), len(y)), dtype=bool)
+            for row, seed in zip(held_out, seeds, strict=True):
+                row[_split(y, seed, self.holdout)[1]] = True
+            different = held_out if self.holdout else held_out[:1]
+            weights = (~different).astype(np.float64)
+            fits = fit_cases(x, y, lambda cases: weights[cases], len(weights))
+            coefficients = np.broadcast_to(fits, (len(seeds), fits.shape[1]))
+            with one_blas_thread():
+                predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
+            latest.clear()
+            latest[key] = coefficients, predicted, held_out
+        return latest[key]
 
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
@@ -484,121 +491,94 @@ def _seeds(random_state: int | np.random.Generator | None, n_iterations: int) ->
 
 
 def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int) -> Any:
-    if estimator is None:
-        from sklearn.linear_model import LogisticRegression
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression
 
-        estimator = LogisticRegression
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"estimator_params must be a dict of parameters; got {found(params)}.")
-    if isinstance(estimator, type):
-        if params is None:
-            is_default = estimator.__name__ == "LogisticRegression"
-            params = _DEFAULT_PARAMS if is_default else {}
-        classifier = estimator(**params)
-    elif not hasattr(estimator, "get_params"):
-        raise TypeError(
-            "estimator must be a scikit-learn classifier, a class or an instance; got "
-            f"{found(estimator)}."
-        )
-    else:
-        from sklearn.base import clone
-
-        classifier = clone(estimator).set_params(**(params or {}))
-    if not hasattr(classifier, "fit") or not hasattr(classifier, "predict_proba"):
+    if estimator is None:
+        estimator = LogisticRegression
+    if params is None:
+        params = _DEFAULT_PARAMS if estimator is LogisticRegression else {}
+    classifier = estimator(**params) if isinstance(estimator, type) else estimator
+    if not all(hasattr(classifier, name) for name in ("fit", "predict_proba", "get_params")):
         raise TypeError(
             "estimator must be a scikit-learn classifier with predict_proba (wrap others: "
             f"CalibratedClassifierCV(LinearSVC())); got {found(estimator)}."
         )
+    classifier = clone(classifier).set_params(**params)
     # The parts of a pipeline have seeds too: 'svc__random_state'.
     unseeded = [
         name
-        for name, value in getattr(classifier, "get_params", dict)().items()
+        for name, value in classifier.get_params().items()
         if name.split("__")[-1] == "random_state" and value is None
     ]
-    return classifier.set_params(**dict.fromkeys(unseeded, seed)) if unseeded else classifier
+    return classifier.set_params(**dict.fromkeys(unseeded, seed))
 
 
-def _training_data(positive: Vectors, negative: Vectors) -> tuple[Vectors, Vectors]:
-    labels = np.repeat([1.0, -1.0], [len(positive), len(negative)])
-    return np.concatenate([positive, negative]), labels
+def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+    labels = np.repeat([1.0, -1.0], [len(part) for part in classes])
+    return np.concatenate([part.vectors for part in classes]), labels
 
 
-def _too_few_to_hold_out(y: Vectors) -> str | None:
+def _check_enough_to_hold_out(y: Vectors) -> None:
     smallest = int(min((y > 0).sum(), (y < 0).sum()))
     # 20 % of 6 words, rounded up, is one of each set.
-    if smallest >= 2 and len(y) >= 6:
-        return None
-    return (
-        "the hold-out needs at least 2 words per attribute set and 6 in all; found "
-        f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
-    )
+    if smallest < 2 or len(y) < 6:
+        raise UnanswerableError(
+            "the hold-out needs at least 2 words per attribute set and 6 in all; found "
+            f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
+        )
 
 
-def _fit(
-    classifier: Any, x: Vectors, y: Vectors, *, holdout: bool, random_state: int
-) -> tuple[Any, tuple[Vectors, Vectors], tuple[Vectors, Vectors] | None]:
+def _split(y: Vectors, seed: int, holdout: bool) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those held out."""
+    rows = np.arange(len(y))
     if not holdout:
-        return classifier.fit(x, y), (x, y), None
-    too_few = _too_few_to_hold_out(y)
-    if too_few is not None:
-        raise ValueError(too_few)
+        return rows, rows[:0]
     from sklearn.model_selection import train_test_split
 
-    x_train, x_test, y_train, y_test = train_test_split(
-        x, y, test_size=_TEST_SHARE, stratify=y, shuffle=True, random_state=random_state
+    train, test = train_test_split(
+        rows, test_size=_TEST_SHARE, stratify=y, shuffle=True, random_state=seed
     )
-    return classifier.fit(x_train, y_train), (x_train, y_train), (x_test, y_test)
+    return train, test
 
 
-def _predict_negative(classifier: Any, vectors: Vectors) -> Vectors:
-    column = list(classifier.classes_).index(-1.0)
-    return np.asarray(classifier.predict_proba(vectors)[:, column], dtype=np.float64)
+def _accuracies(correct: npt.NDArray[np.bool_], rows: npt.NDArray[np.bool_]) -> list[float]:
+    """Share of the rows that are correct in each iteration; NaN without any."""
+    with np.errstate(invalid="ignore"):
+        shares: list[float] = ((correct & rows).sum(axis=1) / rows.sum(axis=1)).tolist()
+    return shares
+
+
+def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
+    """Probabilities of the second class: (n_fits, n_words)."""
+    return sigmoid(-coefficients @ with_intercept(vectors).T)
 
 
 def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
     """Negative sentiment of words in each case: (n_cases, n_words); NaN where a class is empty."""
-    fits = LogisticFits(*_training_data(*(part.vectors for part in attributes)))
-    words = np.column_stack([vectors, np.ones(len(vectors))])
-    weights = [part.weights for part in attributes]
+    x, y = _training_data(attributes)
     n_cases = n_cases_of(attributes)
-    result = np.empty((n_cases, len(words)))
-    shapes = {(each.n_runs, len(each.sizes)) for each in weights if isinstance(each, Nested)}
-    if len(shapes) == 1 and all(isinstance(each, Nested | Ones) for each in weights):
-        ((n_runs, n_steps),) = shapes
-        entries = np.concatenate([_entries(each, n_runs) for each in weights], axis=1)
-        by_step = result.reshape(n_runs, n_steps, len(words))
-        for runs, steps, coefficients in fits.fit_growing(entries, n_steps):
-            by_step[runs, steps] = sigmoid(-coefficients @ words.T)
-        return result
 
-    def numbers(cases: slice) -> Vectors:
-        shape = (cases.stop - cases.start, 1)
+    def weights_of(cases: slice) -> Vectors:
         parts = [
-            each.matrix(cases) if each.n_cases > 1 else np.tile(each.matrix(), shape)
-            for each in weights
+            part.weights.matrix(cases if part.weights.n_cases > 1 else slice(None))
+            for part in attributes
         ]
-        return np.concatenate(parts, axis=1)
+        n_rows = max(map(len, parts))
+        return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
 
-    for cases, coefficients in fits.fit_each(numbers, n_cases):
-        result[cases] = sigmoid(-coefficients @ words.T)
-    empty = np.minimum(*(each.totals for each in weights)) == 0
+    result = fit_cases(x, y, weights_of, n_cases, lambda w: _negative_probabilities(w, vectors))
+    empty = np.minimum(*(part.total for part in attributes)) == 0
     result[np.broadcast_to(empty, n_cases)] = math.nan
     return result
 
 
-def _entries(weights: Weights, n_runs: int) -> npt.NDArray[np.intp]:
-    """Step in which each run gets each word: (n_runs, n_words)."""
-    if not isinstance(weights, Nested):
-        return np.zeros((n_runs, weights.n_words), dtype=np.intp)
-    places = np.argsort(weights.orders, axis=1)
-    return np.searchsorted(weights.sizes, places, side="right")
-
-
-def _print_evaluation(classifier: Any, test: tuple[Vectors, Vectors] | None) -> None:
-    if test is None:
+def _print_evaluation(y: Vectors, predicted: npt.ArrayLike) -> None:
+    if not len(y):
         print("No words were held out (holdout=False), so the classifier was not evaluated.")
         return
     from sklearn.metrics import classification_report
 
-    x, y = test
-    print(classification_report(y, classifier.predict(x), zero_division=0))
+    print(classification_report(y, predicted, zero_division=0))
