@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial import distance
 
 import wefe
-from wefe import MetricResult, Query, WordEmbeddingModel, run_queries
+from wefe import MetricResult, Query, WordEmbeddingModel, measure, run_queries
 from wefe.embeddings import get_embeddings_from_query
 from wefe.metrics import (
     MAC,
@@ -121,8 +121,9 @@ def test_metrics_of_users_work_with_run_queries(metric, query, query_of, toy_mod
     assert table.iloc[0, 0] == pytest.approx(expected)
     assert math.isnan(table.iloc[0, 1])
     assert table.iloc[0, 2] == pytest.approx(abs(expected))
-    assert table.attrs["metric"] == metric.metric_short_name
-    assert list(table.attrs["nan_reasons"]["toy"]) == ["F and M wrt Work"]
+    assert table.columns.name == metric.metric_short_name
+    reasons = measure(metric, [query, lost], [toy_model]).set_index("query_name")["nan_reason"]
+    assert list(reasons.dropna().index) == ["F and M wrt Work"]
 
 
 @both_styles

@@ -11,7 +11,7 @@ import wefe
 from wefe import Query, WordEmbeddingModel
 from wefe._evaluation import Evaluation
 from wefe._wordset import Ones, Weights
-from wefe.metrics import EQT, eqt, eqt_by_question
+from wefe.metrics import EQT, _eqt, eqt, eqt_by_question
 from wefe.metrics._base import BaseMetric
 from wefe.silhouette import word_influence
 
@@ -310,8 +310,10 @@ def test_fast_scores_are_those_of_each_case(both, candidates):
         slow = BaseMetric._scores(evaluation.metric, sets[:2], sets[2:])
         np.testing.assert_allclose(evaluation.scores(weights), slow, atol=1e-12)
         assert len(set(slow)) > 3
-    asked = evaluation.metric._asked(evaluation.targets, evaluation.attributes[0])
-    assert (asked.intruders is None) == (candidates is not None)
+    targets, (words,) = evaluation.targets, evaluation.attributes
+    questions, _ = _eqt._questions(targets, words, both)
+    asked = evaluation.metric._asked(questions, targets, words)
+    assert asked.intruders.any() == (candidates is None)
 
 
 def test_influence_of_a_pair_is_what_run_query_says_without_it():

@@ -520,9 +520,9 @@ def test_wrong_arguments_of_tests_are_refused(nine, bias, three):
         neighbor_test(nine, bias[:8], range(8), 3)
     both = np.stack([bias, -bias], axis=1)
     for group in (5, 2, -1, 0.0, True):
-        with pytest.raises(ValueError, match="column of bias, which has 2: an integer from 0 to 1"):
+        with pytest.raises(ValueError, match="from 0 to 1, as bias has 2 columns"):
             neighbor_test(nine, both, range(9), 3, group=group)
-    with pytest.raises(ValueError, match="column of bias, which has 1"):
+    with pytest.raises(ValueError, match="from 0 to 0, as bias has 1 columns"):
         neighbor_test(nine, bias, range(9), 3, group=1)
     with pytest.raises(TypeError, match="balanced must be True or False"):
         classification_test(three, balanced=1)

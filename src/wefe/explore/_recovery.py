@@ -301,10 +301,7 @@ def _neighbors(
         (
             group,
             neighborhood_test(
-                *(near, belongs[:, group], bias[:, group], rows, bias.shape[1]),
-                n_permutations=1000,
-                confidence_level=0.95,
-                random_state=seed,
+                *(near, belongs[:, group], bias[:, group], rows, bias.shape[1]), random_state=seed
             ),
             notes,
         )

@@ -12,9 +12,9 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
+    check_between,
     check_choice,
     check_positive_int,
-    check_share,
     check_word_set,
     found,
 )
@@ -246,8 +246,7 @@ def learn_specific_words(
         check_choice("class_weight", class_weight, ("balanced",))
     if check_positive_int("n_folds", n_folds) < 2:
         raise ValueError("n_folds must be at least 2, as one part is held out; got 1.")
-    if not 0 < check_share("confidence_level", confidence_level) < 1:
-        raise ValueError(f"confidence_level must be between 0 and 1; got {confidence_level}.")
+    check_between("confidence_level", confidence_level, 0.95)
     seed = as_seed(random_state)
     prefix = model.vocab_prefix or ""
     forms = {word: form_of(model, word, preprocessors) for word in seeds}

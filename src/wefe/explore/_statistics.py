@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import as_seed, check_choice, check_positive_int, check_share, found
+from wefe._checks import as_seed, check_between, check_choice, check_positive_int, found
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
@@ -365,9 +365,7 @@ def correlate_with_statistic(
     1  librarian       0.83  0.124
     """
     check_choice("measure", measure, ("projection", "sc-weat"))
-    share = check_share("confidence_level", confidence_level)
-    if not 0 < share < 1:
-        raise ValueError(f"confidence_level must be between 0 and 1, such as 0.95; got {share}.")
+    share = check_between("confidence_level", confidence_level, 0.95)
     least = math.ceil(round(2 / (1 - share), 6))
     if check_positive_int("n_bootstrap", n_bootstrap) < least:
         raise ValueError(

@@ -21,6 +21,7 @@ import inspect
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
@@ -34,12 +35,13 @@ from wefe.embeddings import (
     Lookup,
     UnanswerableError,
     embed_query,
+    without_log,
 )
 from wefe.metrics._pairs import paired, too_few_tuples
 from wefe.metrics._parameters import check_parameters, hints_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
-from wefe.results import MetricResult
+from wefe.results import MetricResult, log_result
 
 logger = logging.getLogger(__name__)
 
@@ -335,23 +337,22 @@ class BaseMetric:
                 f"{type(self).__name__}.run_query takes query, model and {len(own)} parameters by "
                 f"position; got {len(args)} parameters. Pass options of the look-up by name."
             )
-        metric, lookup = self.with_params(**own, **params)
+        result = self._result(query, model, **own, **params)
+        log_result(result, with_lost_words=params.get("warn_not_found_words", False))
+        return result
+
+    def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
+        """Measure without a line in the log: what there is to say is in the result."""
+        metric, lookup = self.with_params(**params)
         prepared = metric._prepare(query, model, lookup)
         metric, embedded, targets, attributes, reason = prepared
         if reason is None:
-            measured = metric._compute(targets, attributes)
-            if not isinstance(measured, Measurement):
-                score = metric._as_score(measured)
-                measured = Measurement({"result": score, self.metric_short_name.lower(): score})
-            metric._as_score(measured.values.get("result"))
+            measured = metric._measure(targets, attributes)
         else:
             measured = metric._undefined(reason)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
-            reason = f"{self.metric_short_name} is undefined for these vectors"
-        if reason is not None and reason != embedded.nan_reason:
-            # What look-up found is logged there.
-            logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
+            reason = metric._why_undefined(targets, attributes)
         return MetricResult(
             {"query_name": query.query_name, **measured.values},
             embedded,
@@ -382,9 +383,8 @@ class BaseMetric:
             If a parameter is unknown, of a wrong type or out of range.
         """
         known = hints_of(type(self))
-        lookup = {name: value for name, value in params.items() if name in Lookup.__annotations__}
-        own = {name: value for name, value in params.items() if name not in lookup}
-        unknown = [name for name in own if name not in known]
+        lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
+        unknown = [name for name in params if name not in known]
         if unknown:
             names = [*known, *Lookup.__annotations__]
             # A misspelt option would otherwise be a silent default.
@@ -393,10 +393,10 @@ class BaseMetric:
                 f"{', '.join(map(repr, unknown))}; it has {', '.join(names)}."
                 f"{nearest(unknown[0], names)}"
             )
-        if not own:
+        if not params:
             return self, lookup  # type: ignore[return-value]
         metric = copy.copy(self)
-        vars(metric).update(own)
+        vars(metric).update(params)
         metric.__post_init__()
         return metric, lookup  # type: ignore[return-value]
 
@@ -558,14 +558,17 @@ class BaseMetric:
         self._check_input(query, model)
         metric = copy.copy(self)
         model = metric._bind(query, model, lookup)
-        embedded = embed_query(model, query, **lookup)
+        embedded = embed_query(model, query, **without_log(lookup))
         targets, reason = embedded.targets, embedded.nan_reason
         if reason is None and self.pairs_targets:
             threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
             reason = too_few_tuples(targets, threshold)
             targets = targets if reason else paired(targets)
-        if reason is None and self.needs_vocabulary:
-            reason = _why_not_whole(model)
+        if reason is None and self.needs_vocabulary and model.held == "selected":
+            reason = (
+                f"{model.name} was opened for {len(model.wv.asked):,} words only, and the whole "
+                "vocabulary is needed"
+            )
         return Prepared(metric, embedded, targets, embedded.attributes, reason)
 
     def _bind(
@@ -584,39 +587,36 @@ class BaseMetric:
         sets, n_targets = (*targets, *attributes), len(targets)
         scores = np.full(n_cases_of(sets), math.nan)
         for case, parts in enumerate(each_case(sets)):
-            try:
-                measured = self._compute(parts[:n_targets], parts[n_targets:])
-            except UnanswerableError:
-                continue
-            if isinstance(measured, Measurement):
-                measured = measured.values["result"]
-            scores[case] = self._as_score(measured)
+            with suppress(UnanswerableError):
+                measured = self._measure(parts[:n_targets], parts[n_targets:])
+                scores[case] = measured.values["result"]
         return scores
 
     def _compute(
         self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
     ) -> float | Measurement:
         """Return the result of word sets without weights."""
-        score = float(self._scores(targets, attributes)[0])
-        reason = self._why_undefined(targets, attributes) if math.isnan(score) else None
-        return Measurement({"result": score, self.metric_short_name.lower(): score}, reason)
+        return self._named(float(self._scores(targets, attributes)[0]))
 
-    def _why_undefined(
-        self,
-        targets: Sequence[WordSet],
-        attributes: Sequence[WordSet],
-    ) -> str | None:
-        """Say why the score of word sets is NaN."""
-        return None
+    def _named(self, score: float) -> Measurement:
+        return Measurement({"result": score, self.metric_short_name.lower(): score})
 
-    def _as_score(self, value: object) -> float:
+    def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        """Return what `_compute` does, as a measurement with a number."""
+        measured = self._compute(targets, attributes)
+        value = measured.values.get("result") if isinstance(measured, Measurement) else measured
         try:
-            return float(value)  # type: ignore[arg-type]
+            score = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise TypeError(
                 f"{type(self).__name__}._compute must return a number, or a Measurement with one "
                 f"under 'result'; got {found(value)}."
             ) from None
+        return measured if isinstance(measured, Measurement) else self._named(score)
+
+    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+        """Say why the score of word sets is NaN."""
+        return f"{self.metric_short_name} is undefined for these vectors"
 
     def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:
         nan_values = self.nan_values or {self.metric_short_name.lower(): math.nan}
@@ -625,20 +625,16 @@ class BaseMetric:
         return Measurement(values, reason, details or {})
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
-        check_query(query)
         check_model(model)
-        for fact in ("metric_template", "metric_name", "metric_short_name"):
-            if not hasattr(self, fact):
-                raise TypeError(f"{type(self).__name__} must declare {fact}.")
         kind = type(self)
+        check_declared(kind)
         if (kind._scores, kind._compute) == (BaseMetric._scores, BaseMetric._compute) and not (
             has_own_run_query(self)
         ):
             raise TypeError(f"{kind.__name__} defines neither _scores nor _compute.")
         if not self.accepts(query):
-            name = self.metric_name
             raise ValueError(
-                f"{name} needs {self._wanted_shape()}; {query.query_name!r} has "
+                f"{self.metric_name} needs {self._wanted_shape()}; {query.query_name!r} has "
                 f"{query.template[0]} and {query.template[1]}. Query.get_subqueries, or "
                 "run_queries(generate_subqueries=True), takes larger queries apart."
             )
@@ -659,18 +655,24 @@ class BaseMetric:
         return f"{type(self).__name__}({', '.join(own)})"
 
 
+def check_declared(kind: type[BaseMetric]) -> None:
+    """Refuse a class without its names and its template."""
+    for fact in ("metric_template", "metric_name", "metric_short_name"):
+        if not hasattr(kind, fact):
+            raise TypeError(f"{kind.__name__} must declare {fact}.")
+
+
+def result_of(
+    metric: BaseMetric, query: Query, model: WordEmbeddingModel, **params: Any
+) -> Mapping[str, Any]:
+    """Ask a metric, without a line in the log; a `run_query` of a user may write its own."""
+    ask = metric.run_query if has_own_run_query(metric) else metric._result
+    return ask(query, model, **params)
+
+
 def has_own_run_query(metric: BaseMetric) -> bool:
     """Tell whether a metric has a `run_query` of its own, as those of WEFE have."""
     return type(metric).run_query is not BaseMetric.run_query
-
-
-def _why_not_whole(model: WordEmbeddingModel) -> str | None:
-    if model.held != "selected":
-        return None
-    return (
-        f"{model.name} was opened for {len(model.wv.asked):,} words only, and the whole vocabulary "
-        "is needed"
-    )
 
 
 def distinct_sizes(sets: Sequence[Sequence[Any]], lookup: Lookup) -> list[int] | None:

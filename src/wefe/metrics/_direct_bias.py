@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -58,7 +59,7 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     array([0.6, 0. ])
     """
     basis = orthonormal(directions)
-    (of_words, _) = word_sets(words=words, directions=basis)
+    of_words, _ = word_sets(words=words, directions=basis)
     return _lengths(of_words, basis)
 
 
@@ -183,12 +184,10 @@ class DirectBias(BaseMetric):
         (words,) = attributes
         by_word = np.full((n_cases_of(targets), len(words)), math.nan)
         for row, sets in zip(by_word, each_case(targets), strict=True):
-            try:
+            with suppress(UnanswerableError):
                 subspace, _ = find_subspace(sets, self.n_components, self.direction)
-            except UnanswerableError:
-                continue
-            if subspace is not None:
-                row[:] = _strict(_lengths(words, subspace.directions), self.c)
+                if subspace is not None:
+                    row[:] = _strict(_lengths(words, subspace.directions), self.c)
         return words.mean(by_word)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
@@ -201,15 +200,9 @@ class DirectBias(BaseMetric):
         lengths = _lengths(words, directions)
         score = float(words.mean(_strict(lengths, self.c)[None])[0])
         by_word = words.unit @ directions[0] if len(directions) == 1 else lengths
-        return Measurement(
-            {
-                "result": score,
-                "direct_bias": score,
-                "word_values": dict(zip(words.words, by_word.tolist(), strict=True)),
-            },
-            None,
-            {**details, "subspace": subspace},
-        )
+        word_values = dict(zip(words.words, by_word.tolist(), strict=True))
+        values = {"result": score, "direct_bias": score, "word_values": word_values}
+        return Measurement(values, None, {**details, "subspace": subspace})
 
 
 def find_subspace(
@@ -219,10 +212,7 @@ def find_subspace(
     if direction == "pca":
         if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
             return None, "the members of every pair have the same direction"
-        try:
-            return bias_subspace([part.vectors for part in targets], n_components), None
-        except ValueError as error:  # the pairs found span fewer directions
-            raise UnanswerableError(str(error)) from error
+        return bias_subspace([part.vectors for part in targets], n_components), None
     if len(targets) != 2 or n_components != 1:
         raise ValueError(
             "direction='means' needs 2 target sets and n_components=1; got "

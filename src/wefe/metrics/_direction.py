@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int
 from wefe._wordset import Vectors, as_rows, lists_of_word_sets, unit
+from wefe.embeddings import UnanswerableError
 from wefe.metrics._geometry import ZERO_LENGTH
 
 # Components below this share of the largest one are rounding noise, not directions.
@@ -79,8 +80,10 @@ def bias_subspace(
         If `n_components` is no integer.
     ValueError
         If there are fewer than two sets, they have different shapes, are empty or not finite, or
-        the tuples span fewer than `n_components` directions; further components would be rounding
-        noise. With `normalize` also if a vector is zero.
+        with `normalize` if a vector is zero.
+    UnanswerableError
+        If the tuples span fewer than `n_components` directions; further components would be
+        rounding noise. It is a ValueError, too.
 
     See Also
     --------
@@ -111,9 +114,9 @@ def bias_subspace(
     noise = max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * np.abs(tuples).max())
     rank = int((singular > noise).sum())
     if rank == 0:
-        raise ValueError("the members of every tuple are equal, so there is no direction.")
+        raise UnanswerableError("the members of every tuple are equal, so there is no direction.")
     if check_positive_int("n_components", n_components) > rank:
-        raise ValueError(
+        raise UnanswerableError(
             f"n_components must be between 1 and {rank}, the number of directions that "
             f"{len(tuples)} tuples span; got {n_components!r}."
         )
@@ -145,7 +148,9 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     ------
     ValueError
         If there are fewer than two groups, they have different shapes, are empty, not finite or
-        have a zero row, or a group is where the mean of all groups is.
+        have a zero row.
+    UnanswerableError
+        If a group is where the mean of all groups is. It is a ValueError, too.
 
     See Also
     --------
@@ -172,7 +177,7 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     means = (tuples - tuples.mean(axis=0)).mean(axis=1)
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     if (lengths < ZERO_LENGTH).any():
-        raise ValueError(
+        raise UnanswerableError(
             f"groups[{int(lengths.argmin())}] has the same mean as all groups together, so there "
             "is no direction towards it."
         )

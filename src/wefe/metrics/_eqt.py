@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, compress
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set, found
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
-from wefe.embeddings import _Embedder
+from wefe.embeddings import forms_found
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._geometry import ZERO_LENGTH, unit_rows
 from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
+from wefe.models._keyed_vectors import FloatArray
 from wefe.models._neighbors import (
     _search,
     _squares_of_rows,
@@ -25,16 +27,13 @@ from wefe.models._neighbors import (
     _Task,
     _whole_table,
     _words,
-    nearest_neighbors,
 )
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.words import Preprocessors
-
-logger = logging.getLogger(__name__)
 
 # Candidates no nearer than that tie with the word itself, as copies of its vector do.
 _TIE = 1e-12
 _BUFFER_MB = 64
+_Names: TypeAlias = Callable[[npt.NDArray[np.int64]], Any]
 
 
 def eqt_by_question(
@@ -95,15 +94,13 @@ def eqt_by_question(
     first, second, words, others = word_sets(t1=t1, t2=t2, a=a, candidates=candidates)
     check_same_size(first, second)
     metric = EQT(k=k, both_directions=both_directions)
-    questions, undirected = _questions(first.unit, second.unit, words.unit, metric.both_directions)
+    questions, undirected = _questions((first, second), words, metric.both_directions)
     if undirected.any():
         raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
-    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
-    own = np.repeat(words.unit, len(questions) // len(words), axis=0)
-    best = np.einsum("ij,ij->i", questions, own)
-    _, cosines = nearest_neighbors(others.unit, questions, min(metric.k, len(others)))
-    hits = (cosines > best[:, None] + _TIE).sum(axis=1) < metric.k
-    return np.asarray(hits.reshape(len(words), -1))
+    best = np.einsum("ijk,ik->ij", questions, words.unit)
+    exclude: list[list[int]] = [[]] * best.size
+    _, n_nearer, _ = _compared(_Table(others.unit), questions, exclude, best, metric.k)
+    return n_nearer < metric.k
 
 
 def eqt(
@@ -158,14 +155,14 @@ def eqt(
 
 
 def _questions(
-    t1: Vectors, t2: Vectors, words: Vectors, both_directions: bool
+    targets: Sequence[WordSet], words: WordSet, both_directions: bool
 ) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-    """Return a - t1 + t2 of unit vectors, word by word, and which of them is zero."""
-    shifts = t2 - t1
-    if both_directions:
-        shifts = np.concatenate([shifts, -shifts])
-    questions = (words[:, None] + shifts[None]).reshape(-1, words.shape[1])
-    return questions, np.linalg.norm(questions, axis=1) <= ZERO_LENGTH
+    """Return unit vectors of a - t1 + t2, (n_words, n_questions, dim), and which have none."""
+    t1, t2 = (part.unit for part in targets)
+    shifts = np.concatenate([t2 - t1, t1 - t2]) if both_directions else t2 - t1
+    questions = words.unit[:, None] + shifts
+    lengths = np.linalg.norm(questions, axis=2, keepdims=True)
+    return questions / np.maximum(lengths, ZERO_LENGTH), lengths[..., 0] <= ZERO_LENGTH
 
 
 def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
@@ -261,69 +258,114 @@ class EQT(BaseMetric):
     both_directions: bool = False
     variants: Annotated[Mapping[str, Sequence[str]] | None, _check_variants] = None
 
-    def _asked(self, targets: Sequence[WordSet], words: WordSet) -> _Asked:
-        return _ask(
-            targets,
-            words,
-            model=self.model,
-            candidates=self.candidates,
-            k=self.k,
-            both_directions=self.both_directions,
-            variants=self.variants or {},
-            preprocessors=self.lookup.get("preprocessors"),
-        )
+    def _pairs(self, targets: Sequence[WordSet]) -> list[tuple[str, ...]]:
+        """Return the pair of each question about a word."""
+        pairs = tuples_of(targets)
+        return pairs + [(f, m) for m, f in pairs] if self.both_directions else pairs
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,), pairs = attributes, targets[0]  # pairs stay together: both sets count alike
-        asked = self._asked(targets, words)
-        if asked.undirected:
+        questions, undirected = _questions(targets, words, self.both_directions)
+        if undirected.any():
             return super()._scores(targets, attributes)
-        if asked.intruders is None or pairs.weights.n_cases == 1:
+        asked = self._asked(questions, targets, words)
+        if pairs.weights.n_cases == 1 or not asked.intruders.any():
             return words.mean(pairs.average(_per_pair(asked.hits(), len(pairs)).T))
         scores = np.empty(n_cases_of((pairs, words)))
         for case in range(len(scores)):
-            row = pairs.weights.row(case).astype(np.float64)
+            row = pairs.weights.row(case)
             hits = _per_pair(asked.hits(row > 0), len(pairs))
-            weights = words.weights.row(case).astype(np.float64)
-            scores[case] = weights @ hits @ row / (weights.sum() * row.sum())
+            by_word = np.average(hits, axis=1, weights=row)
+            scores[case] = np.average(by_word, weights=words.weights.row(case))
         return scores
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        (words,) = attributes
-        asked = self._asked(targets, words)
-        if asked.undirected:
-            return self._undefined(
-                f"s - m + f is zero, so it has no direction, for {asked.undirected}"
-            )
+        (words,), pairs = attributes, self._pairs(targets)
+        questions, undirected = _questions(targets, words, self.both_directions)
+        if undirected.any():
+            which = [(pairs[j][0], words.words[i], pairs[j][1]) for i, j in np.argwhere(undirected)]
+            return self._undefined(f"s - m + f is zero, so it has no direction, for {which}")
+        asked = self._asked(questions, targets, words)
         hits = asked.hits()
-        score = float(hits.mean())
-        by_pair = hits.mean(axis=0)
+        score, unusable = float(hits.mean()), asked.details["unusable_candidates"]
         details = {
             "by_word": dict(zip(words.words, hits.mean(axis=1).tolist(), strict=True)),
-            "by_pair": dict(zip(asked.pairs, by_pair.tolist(), strict=True)),
+            "by_pair": dict(zip(pairs, hits.mean(axis=0).tolist(), strict=True)),
             "answers": [
-                (m, s, f, asked.answers[i][j], bool(hits[i, j]))
+                (m, s, f, asked.answers[i, j], bool(hits[i, j]))
                 for i, s in enumerate(words.words)
-                for j, (m, f) in enumerate(asked.pairs)
+                for j, (m, f) in enumerate(pairs)
             ],
-            "n_candidates": asked.n_candidates,
-            "lost_candidates": asked.lost_candidates,
-            "unusable_candidates": asked.unusable_candidates,
+            **asked.details,
         }
-        if asked.unusable_candidates:
-            logger.warning(
-                "%s: %d candidates are left out, as their vectors have no direction: %s",
-                self.model.name,
-                len(asked.unusable_candidates),
-                ", ".join(asked.unusable_candidates),
+        warnings = []
+        if unusable:
+            warnings.append(
+                f"{len(unusable)} candidates are left out, as their vectors have no direction: "
+                f"{', '.join(unusable)}"
             )
         if asked.n_short:
-            logger.warning(
-                "%s: %d of %d questions have fewer candidates than k=%d besides their word, which "
-                "are hits, whatever the candidates are",
-                *(self.model.name, asked.n_short, hits.size, asked.k),
+            warnings.append(
+                f"{asked.n_short} of {hits.size} questions have fewer candidates than k={self.k} "
+                "besides their word, which are hits, whatever the candidates are"
             )
-        return Measurement({"result": score, "eqt": score}, None, details)
+        return Measurement({"result": score, "eqt": score}, None, details, tuple(warnings))
+
+    def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
+        """Answer questions, unit vectors of shape (n_words, n_questions, dim)."""
+        best, answers, accepted = self._accepted(questions, words)
+        table, row_of, names, lost, unusable = self._candidates()
+        pairs, given = self._pairs(targets), tuples_of(targets)
+        every = () if self.candidates is not None else chain(*given)
+        members = dict.fromkeys(word for word in every if word in row_of)
+        exclude = [
+            sorted({row_of[word] for word in (*forms, *pair, *members) if word in row_of})
+            for forms in accepted
+            for pair in pairs
+        ]
+        n_others, n_nearer, nearest = _compared(table, questions, exclude, best, self.k)
+        missed = np.nonzero(n_nearer)
+        answers[missed] = names(nearest[missed])
+        # Words that are in no pair any more, when pairs are left out, become candidates.
+        vectors = self.model.get_vectors([*members]).astype(np.float64)
+        units = unit_rows(vectors.reshape(-1, questions.shape[2]))
+        n_candidates = len(row_of) - len(members)
+        lacking = {"lost_candidates": lost, "unusable_candidates": unusable}
+        return _Asked(
+            *(self.k, n_nearer, answers, int((n_others < self.k).sum())),
+            {"n_candidates": n_candidates, **lacking},
+            questions @ units.T > best[..., None] + _TIE,
+            np.array([[word in pair for pair in given] for word in members], dtype=bool),
+        )
+
+    def _candidates(self) -> tuple[_Table, Mapping[str, int], _Names, list[str], list[str]]:
+        """Return vectors, the row of each form and back, and candidates that cannot be used."""
+        if self.candidates is None:
+            table = _whole_table(self.model, "EQT")
+            return table, self.model.vocab, partial(_words, self.model), [], []
+        forms_of = forms_found(self.model, self.candidates, self.lookup.get("preprocessors"))
+        forms = list(dict.fromkeys(form for hits in forms_of.values() for form in hits))
+        lost = [word for word, hits in forms_of.items() if not hits]
+        vectors, usable = _usable(self.model, forms)
+        row_of = {form: row for row, form in enumerate(usable)}
+        unusable = [form for form in forms if form not in row_of]
+        return _Table(vectors), row_of, np.array(usable, dtype=object).take, lost, unusable
+
+    def _accepted(
+        self, questions: Vectors, words: WordSet
+    ) -> tuple[Vectors, npt.NDArray[np.object_], list[list[str]]]:
+        """Cosine and form of the nearest accepted answer, and all that each word accepts."""
+        best = np.einsum("ijk,ik->ij", questions, words.unit)
+        answers = np.repeat(np.array(words.words, dtype=object)[:, None], best.shape[1], axis=1)
+        accepted, prefix = [[word] for word in words.words], self.model.vocab_prefix or ""
+        for i, forms in enumerate(accepted if self.variants else ()):
+            more = (self.variants or {}).get(forms[0].removeprefix(prefix), ())
+            forms += [prefix + form for form in more if prefix + form in self.model]
+            vectors, forms[:] = _usable(self.model, forms)
+            cosines = questions[i] @ unit("variants", vectors).T
+            best[i] = cosines.max(axis=1)
+            answers[i] = np.array(forms, dtype=object)[cosines.argmax(axis=1)]
+        return best, answers, accepted
 
 
 def _per_pair(hits: npt.NDArray[np.bool_], n_pairs: int) -> Vectors:
@@ -335,138 +377,46 @@ def _per_pair(hits: npt.NDArray[np.bool_], n_pairs: int) -> Vectors:
 class _Asked:
     """All questions of a query, answered: arrays have the shape (n_words, n_questions_per_word)."""
 
-    pairs: list[tuple[str, ...]]
-    undirected: list[tuple[str, ...]]
-    k: int = 1
-    n_nearer: npt.NDArray[np.int64] | None = None
+    k: int
+    n_nearer: npt.NDArray[np.int64]
     """Candidates that are nearer than what is accepted, k standing for k or more."""
-    answers: list[list[str]] = field(default_factory=list)
-    n_candidates: int = 0
-    lost_candidates: list[str] = field(default_factory=list)
-    unusable_candidates: list[str] = field(default_factory=list)
-    n_short: int = 0
+    answers: npt.NDArray[np.object_]
+    n_short: int
     """Questions with fewer candidates than k besides what is accepted."""
-    intruders: npt.NDArray[np.bool_] | None = None
-    """Per question, which words of pairs would be nearer, too, if they were candidates: one more
-    axis. None if they never are."""
-    pairs_of: npt.NDArray[np.bool_] | None = None
+    details: dict[str, Any]
+    intruders: npt.NDArray[np.bool_]
+    """Which words of pairs would be nearer, too, if they were candidates: one more axis."""
+    pairs_of: npt.NDArray[np.bool_]
     """Which pairs each of these words is in."""
 
     def hits(self, present: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
         """Return the hits; words of which no pair is present are candidates."""
-        n_nearer: Any = self.n_nearer
-        if present is not None and self.intruders is not None and self.pairs_of is not None:
+        n_nearer = self.n_nearer
+        if present is not None and self.intruders.size:
             n_nearer = n_nearer + (self.intruders & ~(self.pairs_of @ present)).sum(axis=-1)
         return np.asarray(n_nearer < self.k)
 
 
-def _ask(
-    targets: Sequence[WordSet],
-    words: WordSet,
-    *,
-    model: WordEmbeddingModel,
-    candidates: Sequence[str] | None,
-    k: int,
-    both_directions: bool,
-    variants: Mapping[str, Sequence[str]],
-    preprocessors: Preprocessors | None,
-) -> _Asked:
-    given = tuples_of(targets)
-    (t1, t2), of_words = (part.unit for part in targets), words.unit
-    questions, undirected = _questions(t1, t2, of_words, both_directions)
-    pairs = given + [(f, m) for m, f in given] if both_directions else given
-    if undirected.any():
-        every = [(m, s, f) for s in words.words for m, f in pairs]
-        return _Asked(pairs, [every[i] for i in np.flatnonzero(undirected)])
-    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
-    best, best_forms, accepted = _accepted(questions, words, of_words, variants, model)
-
-    row_of: Mapping[str, int] = model.vocab
-    lost: list[str] = []
-    unusable: list[str] = []
-    if candidates is None:
-        table = _whole_table(model, "EQT")
-        banned = [_rows(row_of, [form for pair in given for form in pair])] * len(pairs)
-        n_candidates = len(row_of) - len(banned[0])
-    else:
-        forms, missing, _ = _Embedder(model, preprocessors).find(tuple(candidates))
-        lost = list(missing)
-        vectors = np.asarray(model.get_vectors(forms)).reshape(-1, model.dim)
-        directed = _squares_of_rows(vectors)[1]
-        unusable = [form for form, there in zip(forms, directed, strict=True) if not there]
-        row_of = {form: row for row, form in enumerate(f for f in forms if f not in unusable)}
-        table = _Table(vectors[directed])
-        banned = [_rows(row_of, pair) for pair in pairs]
-        n_candidates = len(row_of)
-    exclude = [sorted(own | _rows(row_of, forms)) for forms in accepted for own in banned]
-    n_nearer = np.zeros(len(questions), dtype=np.int64)
-    n_others = np.zeros(len(questions), dtype=np.int64)
-    answers = best_forms
+def _compared(
+    table: _Table, questions: Vectors, exclude: list[list[int]], best: Vectors, k: int
+) -> tuple[npt.NDArray[np.int64], ...]:
+    """Count, up to k, the other candidates and those nearer than `best`; row of the nearest."""
+    flat, least = questions.reshape(-1, questions.shape[2]), best.ravel() + _TIE
+    n_others, n_nearer, nearest = np.zeros((3, len(flat)), dtype=np.int64)
     wanted = np.array([min(k, table.n_words - len(rows)) for rows in exclude])
     for n in np.unique(wanted[wanted > 0]).tolist():
         some = np.flatnonzero(wanted == n)
-        task = _Task.checked(table, questions[some], n, [exclude[i] for i in some], _BUFFER_MB)
+        task = _Task.checked(table, flat[some], n, [exclude[i] for i in some], _BUFFER_MB)
         # In place of rows that are not there, as vectors have no direction, come -1 and -inf.
         rows, cosines = _search(task)
         n_others[some] = (rows >= 0).sum(axis=1)
-        n_nearer[some] = (cosines > best[some, None] + _TIE).sum(axis=1)
-        missed = np.flatnonzero(n_nearer[some])
-        nearest = rows[missed, 0]
-        answers[some[missed]] = (
-            _words(model, nearest) if candidates is None else [[*row_of][row] for row in nearest]
-        )
-
-    intruders = pairs_of = None
-    if candidates is None:
-        # Words that are in no pair any more, when pairs are left out, become candidates.
-        members = dict(zip([m for m, _ in given], t1, strict=True))
-        members |= zip([f for _, f in given], t2, strict=True)
-        members = {form: vector for form, vector in members.items() if form in row_of}
-        near = questions @ np.array([*members.values()]).reshape(-1, model.dim).T
-        intruders = (near > best[:, None] + _TIE).reshape(len(words), len(pairs), -1)
-        pairs_of = np.array([[form in pair for pair in given] for form in members], dtype=bool)
-    shape = len(words), len(pairs)
-    return _Asked(
-        pairs,
-        [],
-        k,
-        n_nearer.reshape(shape),
-        answers.reshape(shape).tolist(),
-        n_candidates,
-        lost,
-        unusable,
-        int((n_others < k).sum()),
-        intruders,
-        pairs_of,
-    )
+        n_nearer[some] = (cosines > least[some, None]).sum(axis=1)
+        nearest[some] = rows[:, 0]
+    return tuple(each.reshape(best.shape) for each in (n_others, n_nearer, nearest))
 
 
-def _rows(row_of: Mapping[str, int], forms: Sequence[str]) -> set[int]:
-    return {row_of[form] for form in forms if form in row_of}
-
-
-def _accepted(
-    questions: Vectors,
-    words: WordSet,
-    of_words: Vectors,
-    variants: Mapping[str, Sequence[str]],
-    model: WordEmbeddingModel,
-) -> tuple[Vectors, npt.NDArray[np.object_], list[list[str]]]:
-    """Cosine and form of the nearest accepted answer of each question, and all for each word."""
-    n_each = len(questions) // len(words)
-    best = np.einsum("ij,ij->i", questions, np.repeat(of_words, n_each, axis=0))
-    best_forms = np.repeat(np.array(words.words, dtype=object), n_each)
-    prefix = model.vocab_prefix or ""
-    accepted = [[s] for s in words.words]
-    for i, forms in enumerate(accepted):
-        more = [prefix + form for form in variants.get(forms[0].removeprefix(prefix), ())]
-        more = [form for form in more if form in model and form != forms[0]]
-        directed = _squares_of_rows(np.asarray(model.get_vectors(more)).reshape(-1, model.dim))[1]
-        forms += [form for form, there in zip(more, directed, strict=True) if there]
-        if len(forms) > 1:
-            own = slice(i * n_each, (i + 1) * n_each)
-            vectors = np.asarray(model.get_vectors(forms), dtype=np.float64)
-            cosines = questions[own] @ unit("variants", vectors).T
-            best[own] = cosines.max(axis=1)
-            best_forms[own] = np.array(forms, dtype=object)[cosines.argmax(axis=1)]
-    return best, best_forms, accepted
+def _usable(model: WordEmbeddingModel, forms: Sequence[str]) -> tuple[FloatArray, list[str]]:
+    """Return the vectors that have a direction, and their forms."""
+    vectors = np.asarray(model.get_vectors(forms)).reshape(-1, model.dim)
+    directed = _squares_of_rows(vectors)[1]
+    return vectors[directed], list(compress(forms, directed))

@@ -147,12 +147,8 @@ def _share_lost(
     cosines: Vectors, products: Vectors, first_squares: Vectors, second_squares: Vectors
 ) -> Vectors:
     """Beta from the cosines of words, and products and squared lengths of what is left of them."""
-    with np.errstate(invalid="ignore"):
-        defined = (
-            (np.abs(cosines) > ZERO_LENGTH)
-            & (first_squares > _ZERO_SQUARE)
-            & (second_squares > _ZERO_SQUARE)
-        )
+    smaller = np.minimum(first_squares, second_squares)
+    defined = (np.abs(cosines) > ZERO_LENGTH) & (smaller > _ZERO_SQUARE)
     lengths = np.sqrt(np.where(defined, first_squares * second_squares, 1.0))
     left = products / lengths
     return np.asarray(np.where(defined, 1 - left / np.where(defined, cosines, 1.0), np.nan))

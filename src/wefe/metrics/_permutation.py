@@ -16,6 +16,7 @@ from wefe._checks import (
     check_random_state,
     check_share,
 )
+from wefe.metrics._recovery import _wilson
 from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
@@ -27,7 +28,6 @@ Associations: TypeAlias = npt.NDArray[np.float64]
 _TIE_TOLERANCE = 1e-12
 # Values held at once while drawing random splits (8 bytes each).
 _CHUNK = 2**20
-_Z_99 = 2.5758293035489004
 # Bounds that leave more open than a factor of two say less than random splits do.
 _USELESS = 0.5
 
@@ -178,7 +178,7 @@ def permutation_test(
     >>> round(test.p_value, 1), test.n_splits
     (0.3, 10000)
     """
-    x, y = given = _check_associations(x, "x"), _check_associations(y, "y")
+    x, y = _check_associations(x, "x"), _check_associations(y, "y")
     check_choice("alternative", alternative, get_args(Alternative))
     check_choice("method", method, get_args(Method))
     n_iterations = check_positive_int("n_iterations", n_iterations)
@@ -201,28 +201,17 @@ def permutation_test(
     if alternative == "two-sided":
         low = 2 * len(x) * int(values.sum()) // len(values) - observed
 
-    p_value: float
-    bounds: tuple[float, float]
-    kind: Literal["exact", "bounds", "approximate"]
-    if method == "approximate":
-        n_splits = n_iterations
-        hits = _count_random_splits(values, len(x), low, high, n_splits, generator)
-        # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
-        p_value = (hits + 1) / (n_splits + 1)
-        bounds, kind = _wilson_interval(hits, n_splits), "approximate"
-    else:
+    if method == "exact":
         n_splits = math.comb(len(values), len(x))
         fewest, most = _count_splits(values, len(x), low, high, relative_gap)
         bounds, kind = _as_shares(fewest, most, n_splits)
-        p_value = bounds[1]
-        if bounds[0] < _USELESS * bounds[1]:
-            return permutation_test(
-                *given,
-                alternative=alternative,
-                n_iterations=n_iterations,
-                random_state=generator,
-            )
-    return PermutationTest(statistic, p_value, bounds, kind, alternative, n_splits)
+        if bounds[0] >= _USELESS * bounds[1]:
+            return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
+    hits = _count_random_splits(values, len(x), low, high, n_iterations, generator)
+    # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
+    p_value = (hits + 1) / (n_iterations + 1)
+    bounds = _wilson(hits / n_iterations, n_iterations, level=0.99)
+    return PermutationTest(statistic, p_value, bounds, "approximate", alternative, n_iterations)
 
 
 def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np.int64], int]:
@@ -330,14 +319,6 @@ def _as_shares(
     lower = math.nextafter(fewest / n_splits, 0.0)
     upper = min(math.nextafter(most / n_splits, math.inf), 1.0)
     return (lower, upper), "bounds"
-
-
-def _wilson_interval(hits: int, n: int) -> tuple[float, float]:
-    """99 % score interval for a share that `hits` of `n` random draws estimate (Wilson 1927)."""
-    share, z2 = hits / n, _Z_99**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z_99 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def _check_associations(values: npt.ArrayLike, name: str) -> Associations:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from wefe._checks import (
     check_word_set,
 )
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit
-from wefe.embeddings import Lookup, UnanswerableError
+from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._direct_bias import find_subspace
 from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
@@ -28,18 +28,18 @@ from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
 from wefe.models._keyed_vectors import FloatArray
-from wefe.models._neighbors import _search, _Task, _whole_table
+from wefe.models._neighbors import _search, _Task, _whole_table, _wide
 from wefe.models._neighbors import _words as _words_of
 from wefe.models._passes import chunks, forms, word_rows
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, Template
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Template
 
 if TYPE_CHECKING:
     import pandas as pd
 
-logger = logging.getLogger(__name__)
-
 Rows = npt.NDArray[np.int64]
+# The score, the value of each word (NaN if unknown), and further entries of the result.
+_Values: TypeAlias = tuple[float, Vectors, dict[str, Any]]
 
 # Those of the authors.
 DEFAULT_K = 100
@@ -49,6 +49,9 @@ DEFAULT_THETA = 0.05
 _LEAST_KNOWN = 0.5
 # Words of a message.
 _SHOWN = 3
+_ONLY_ROUNDING = (
+    "nothing but rounding lies along the direction; pass the model before mitigation as `original`"
+)
 
 # Numbers of the vectors of neighbours that are looked at together: some MB.
 _BLOCK_NUMBERS = 1 << 19
@@ -209,10 +212,15 @@ def neighborhoods(
     >>> near.indirect_bias.shape, near.along.shape
     ((1, 3), (1, 3, 2))
     """
-    space = _same_space(model, original)
+    space = _check_original("original", original) or model
+    near = _nearest(model, words, k, exclude)
     basis, groups = orthonormal(directions), unit("towards", towards)
-    _check_dimensions(space, basis, groups)
-    return _judged(_found(model, words, k, exclude), space, basis, groups, own=space is model)
+    if not basis.shape[1] == groups.shape[1] == space.dim:
+        raise ValueError(
+            f"directions and towards must have {space.dim} dimensions, as {space.name} has; got "
+            f"shapes {basis.shape} and {groups.shape}."
+        )
+    return _annotated(near, model, space, basis, groups)
 
 
 def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
@@ -379,46 +387,49 @@ def gipe(
         for chosen in (edges, edges & (betas > theta))
     )
     weights = 1 + (n_biased / np.maximum(n_edges, 1))[of_word]
-    counted = ~np.isnan(shares)
-    if not counted.any():
-        return math.nan, weights
-    return float(np.average(shares[counted], weights=weights[counted])), weights
+    return _mean_of_known(shares, weights), weights
 
 
 class _Neighbors(NamedTuple):
-    """Neighbours of whose bias nothing is known yet; the first fields of `Neighborhoods`."""
+    """The first fields of `Neighborhoods`, in arrays: neighbours without their bias."""
 
-    words: tuple[str, ...]
+    words: npt.NDArray[np.object_]
     word_rows: Rows
     rows: Rows
     names: npt.NDArray[np.object_]
     cosines: Vectors
 
-    def only(self, chosen: npt.NDArray[np.intp]) -> _Neighbors:
-        """Return those of some words; a word may come several times."""
-        return _Neighbors(
-            tuple(self.words[i] for i in chosen.tolist()),
-            self.word_rows[chosen],
-            self.rows[chosen],
-            self.names[chosen],
-            self.cosines[chosen],
-        )
+    def take(self, chosen: npt.NDArray[np.intp]) -> _Neighbors:
+        """Select words; a word may occur several times."""
+        return _Neighbors._make(each[chosen] for each in self)
+
+
+def _check_words(name: str, words: Any) -> tuple[str, ...]:
+    return check_word_set(name, words) if len(check_sequence(name, words)) else ()
+
+
+def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddingModel | None:
+    """Return a model that has its whole vocabulary, or None."""
+    if value is not None:
+        _whole_table(value, name)
+    return value
 
 
 class _NeighborMetric(BaseMetric):
-    """What the metrics of neighbourhoods share; a subclass says what it makes of one."""
+    """The metrics of neighbourhoods; a subclass computes the values of one."""
 
     metric_template: ClassVar[Template] = ("n", 1)
     metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
     needs_vocabulary: ClassVar[bool] = True
     takes_original: ClassVar[bool] = True
+    null_exchange: ClassVar[str | None] = "words between the target sets"
     #: What has to be known of a neighbour.
     _known_by: ClassVar[str] = "indirect bias"
 
     k: Count = DEFAULT_K
     n_components: Count = 1
     direction: Literal["pca", "means"] = "pca"
-    original: WordEmbeddingModel | None = None
+    original: Annotated[WordEmbeddingModel | None, _check_original] = None
     exclude: Annotated[Sequence[str], _check_words] = ()
 
     @property
@@ -426,98 +437,93 @@ class _NeighborMetric(BaseMetric):
         """Word i of each target set belong together, for principal directions."""
         return self.direction == "pca"
 
-    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> WordEmbeddingModel:
-        if self.original is not None:
-            _same_space(model, self.original)
-        return super()._bind(query, model, lookup)
+    @property
+    def _space(self) -> WordEmbeddingModel:
+        """The model of the directions and the indirect bias."""
+        return self.original or self.model
 
-    def _values(
-        self, near: Neighborhoods, groups: Sequence[str]
-    ) -> tuple[dict[str, Any], list[str]]:
-        """Return the values of the result, and the words that are left out."""
+    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
+        """Compute the values of a result."""
         raise NotImplementedError
-
-    def _why_unknown(self, near: Neighborhoods) -> str | None:
-        """Say why there is no score, where one could be computed."""
-        return None
 
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         """Tell which neighbours are known."""
         return ~np.isnan(near.indirect_bias)
 
-    def _why_left_out(
-        self, near: Neighborhoods, words: Sequence[str], space: WordEmbeddingModel
-    ) -> dict[str, str]:
-        n_known = dict(zip(near.words, self._known(near).sum(axis=1).tolist(), strict=True))
-        return {
-            word: f"{space.name} lacks it"
-            if not n_known[word] and word not in space
-            else f"the {self._known_by} of {n_known[word]} of its {near.k} neighbours is known"
-            for word in words
-        }
+    def _search(self, words: WordSet) -> _Neighbors:
+        return _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        (words,), model = attributes, self.model
-        near = _found(model, words.words, self.k, forms(model, self.exclude))
-        measured = self._measured(targets, near)
-        n_found = near.rows.shape[1]
-        if n_found < self.k:
-            logger.info("%s has %d neighbours for each word, not %d", model.name, n_found, self.k)
-        self._log(measured, (self.original or model).name)
-        return measured
-
-    def _log(self, measured: Measurement, space: str) -> None:
-        """Say what is not known in the model of that name."""
-        near, left_out = (measured.details.get(key) for key in ("neighborhoods", "left_out"))
-        if near is None:
-            return
-        if near.n_missing:
-            n_words = len({*near.words, *near.names.ravel().tolist()})
-            logger.warning(
-                "%s lacks %d of %d words and neighbours, or has them without a direction; these "
-                "neighbours are left out",
-                *(space, near.n_missing, n_words),
-            )
-        if left_out and measured.nan_reason is None:
-            logger.warning(
-                "%s: %d of %d words are left out: %s",
-                *(self.metric_short_name, len(left_out), len(near.words), _listed(left_out)),
-            )
-
-    def _measured(self, targets: Sequence[WordSet], found_near: _Neighbors) -> Measurement:
-        """Score words whose neighbours are known."""
-        space = self.model if self.original is None else self.original
+    def _details(
+        self, near: _Neighbors, targets: Sequence[WordSet]
+    ) -> tuple[dict[str, Any], str | None]:
+        """Return subspace and neighbourhoods, or why there is no subspace."""
+        space = self._space
         if self.original is not None:
             targets = [_in_model(part, space) for part in targets]
         details: dict[str, Any] = {"pairs": tuples_of(targets)} if self.pairs_targets else {}
         subspace, reason = find_subspace(targets, self.n_components, self.direction)
-        if subspace is None:
-            return self._undefined(str(reason), details)
-        basis, own = subspace.directions, self.original is None
-        near = _judged(found_near, space, basis, _towards(targets, basis), own=own)
-        values, undefined = self._values(near, [part.name for part in targets])
-        left_out = self._why_left_out(near, undefined, space)
-        missing = tuple(word for word in undefined if word not in space)
-        details |= {"subspace": subspace, "neighborhoods": near, "left_out": left_out}
-        details["not_in_original"] = missing
-        if math.isnan(values["result"]):
-            return self._undefined(f"no word is left: {_listed(left_out)}", details)
-        reason = self._why_unknown(near)
-        return self._undefined(reason, details) if reason else Measurement(values, None, details)
+        if subspace is not None:
+            basis = subspace.directions
+            groups = np.stack([basis[0], -basis[0]])
+            if len(targets) > 2:
+                groups = group_directions([part.vectors for part in targets])
+            details["subspace"] = subspace
+            details["neighborhoods"] = _annotated(near, self.model, space, basis, groups)
+        return details, reason
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
-        # Neighbours depend neither on the directions nor on the other words: they are found once.
+        # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
-        near = _found(self.model, words.words, self.k, forms(self.model, self.exclude))
+        near, groups = self._search(words), [part.name for part in targets]
         scores = np.full(n_cases_of((*targets, words)), math.nan)
         for case in range(len(scores)):
-            some = near.only(np.repeat(np.arange(len(words)), words.weights.row(case).astype(int)))
-            try:
-                measured = self._measured([part.resample(case) for part in targets], some)
-                scores[case] = measured.values["result"]
-            except UnanswerableError:
-                continue
+            numbers = words.weights.row(case).astype(int)
+            some = near.take(np.repeat(np.arange(len(words)), numbers))
+            with suppress(UnanswerableError):
+                details, reason = self._details(some, [part.resample(case) for part in targets])
+                if reason is None:
+                    scores[case] = self._values(details["neighborhoods"], groups)[0]
         return scores
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        details, reason = self._details(self._search(attributes[0]), targets)
+        if reason is not None:
+            return self._undefined(reason, details)
+        near, space = details["neighborhoods"], self._space
+        score, by_word, more = self._values(near, [part.name for part in targets])
+        known = _of_known(near, by_word, by_word)
+        left_out = self._why_left_out(near, known)
+        missing = tuple(word for word in left_out if word not in space)
+        details |= {"left_out": left_out, "not_in_original": missing}
+        if math.isnan(score):
+            reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
+            return self._undefined(reason, details)
+        name = next(iter(self.nan_values or ()))
+        values = {"result": score, name: score, "word_values": known, **more}
+        return Measurement(values, None, details, tuple(self._warnings(near, left_out)))
+
+    def _why_left_out(self, near: Neighborhoods, known: Mapping[str, float]) -> dict[str, str]:
+        """Say why words have no value."""
+        space, n_known = self._space, self._known(near).sum(axis=1).tolist()
+        return {
+            word: f"{space.name} lacks it"
+            if not n and word not in space
+            else f"the {self._known_by} of {n} of its {near.k} neighbours is known"
+            for word, n in zip(near.words, n_known, strict=True)
+            if word not in known
+        }
+
+    def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
+        """Say what is not known."""
+        if near.n_missing:
+            n_asked = len({*near.words, *near.names.flat})
+            yield (
+                f"{self._space.name} lacks {near.n_missing} of {n_asked} words and neighbours, or "
+                "has them without a direction; these neighbours are left out"
+            )
+        if left_out:
+            n_words = len(near.words)
+            yield f"{len(left_out)} of {n_words} words are left out: {_listed(left_out)}"
 
 
 @register
@@ -585,24 +591,18 @@ class ProximityBias(_NeighborMetric):
         "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
         "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
     )
-    null_exchange = "words between the target sets"
     value_range = (0.0, 1.0)
     nan_values = {"proximity_bias": math.nan, "word_values": {}}  # noqa: RUF012
 
     theta: float = DEFAULT_THETA
 
-    def _values(
-        self,
-        near: Neighborhoods,
-        groups: Sequence[str],
-    ) -> tuple[dict[str, Any], list[str]]:
+    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
         by_word = proximity_bias(near.indirect_bias, self.theta)
-        score, known, undefined = _mean_of_known(near.words, by_word)
-        return {"result": score, "proximity_bias": score, "word_values": known}, undefined
+        return _mean_of_known(by_word), by_word, {}
 
 
 @register
-class GIPE(_NeighborMetric):
+class GIPE(ProximityBias):
     """Gender-based illicit proximity estimate; :func:`wefe.metrics.gipe` holds the mathematics.
 
     The proximity bias of words, weighted: a word to which biased edges of the other words lead
@@ -656,33 +656,12 @@ class GIPE(_NeighborMetric):
         "The proximity bias of attribute words, in which a word counts for more if it is "
         "itself such a neighbour of the others."
     )
-    reference = (
-        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
-        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
-    )
-    null_exchange = "words between the target sets"
-    value_range = (0.0, 1.0)
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    theta: float = DEFAULT_THETA
-
-    def _values(
-        self,
-        near: Neighborhoods,
-        groups: Sequence[str],
-    ) -> tuple[dict[str, Any], list[str]]:
-        theta = self.theta
-        score, weights = gipe(near.word_rows, near.rows, near.indirect_bias, theta)
-        by_word = proximity_bias(near.indirect_bias, theta)
-        _, known, undefined = _mean_of_known(near.words, by_word)
-        of_words = dict(zip(near.words, weights.tolist(), strict=True))
-        values = {
-            "result": score,
-            "gipe": score,
-            "word_values": known,
-            "weights": {word: of_words[word] for word in known},
-        }
-        return values, undefined
+    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
+        score, weights = gipe(near.word_rows, near.rows, near.indirect_bias, self.theta)
+        by_word = proximity_bias(near.indirect_bias, self.theta)
+        return score, by_word, {"weights": _of_known(near, weights, by_word)}
 
 
 @register
@@ -755,7 +734,6 @@ class NeighborPercentage(_NeighborMetric):
         "H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic "
         "Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
     )
-    null_exchange = "words between the target sets"
     value_range = (0.0, 100.0)
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
@@ -764,55 +742,34 @@ class NeighborPercentage(_NeighborMetric):
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         return np.asarray(~np.isnan(near.along).any(axis=2))
 
-    def _why_unknown(self, near: Neighborhoods) -> str | None:
-        if (np.abs(near.along) > ROUNDING).any():
-            return None
-        return (
-            "nothing but rounding lies along the direction; pass the model before mitigation as "
-            "`original`"
-        )
+    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
+        percentages = 100 * neighbor_group_shares(near.along)
+        means = [_mean_of_known(each) for each in percentages.T]
+        clear = (np.abs(near.along) > ROUNDING).any()
+        group_values = dict(zip(groups, means, strict=True))
+        return means[0] if clear else math.nan, percentages[:, 0], {"group_values": group_values}
 
-    def _log(self, measured: Measurement, space: str) -> None:
-        super()._log(measured, space)
-        near = measured.details.get("neighborhoods")
-        if near is None or measured.nan_reason is not None:
-            return
-        largest = np.abs(near.along).max(axis=2)
-        n_rounding, n_known = int((largest <= ROUNDING).sum()), int((~np.isnan(largest)).sum())
-        if 2 * n_rounding > n_known:
-            logger.warning(
-                "%s: of %d of %d neighbours nothing but rounding lies along the direction; they "
-                "count in equal parts for all groups; pass the model before mitigation as "
-                "`original`",
-                *(space, n_rounding, n_known),
+    def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
+        yield from super()._warnings(near, left_out)
+        n_known = self._known(near).sum()
+        n_rounding = (np.abs(near.along[..., 0]) <= ROUNDING).sum()
+        if n_known > n_rounding > n_known / 2:
+            yield (
+                f"of {n_rounding} of {n_known} neighbours nothing but rounding lies along the "
+                "direction; they count in equal parts for all groups; pass the model before "
+                "mitigation as `original`"
             )
 
-    def _values(
-        self,
-        near: Neighborhoods,
-        groups: Sequence[str],
-    ) -> tuple[dict[str, Any], list[str]]:
-        percentages = 100 * neighbor_group_shares(near.along)
-        score, known, undefined = _mean_of_known(near.words, percentages[:, 0])
-        of_groups = [_mean_of_known(near.words, each)[0] for each in percentages.T]
-        values = {
-            "result": score,
-            "pmn": score,
-            "word_values": known,
-            "group_values": dict(zip(groups, of_groups, strict=True)),
-        }
-        return values, undefined
+
+def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> float:
+    weights = np.where(np.isnan(values), 0.0, weights)
+    return float(np.average(np.nan_to_num(values), weights=weights)) if weights.any() else math.nan
 
 
-def _mean_of_known(
-    words: Sequence[str], values: Vectors
-) -> tuple[float, dict[str, float], list[str]]:
-    """Return the mean of what is not NaN, the value of each such word, and the other words."""
-    known = ~np.isnan(values)
-    by_word = dict(zip(words, values.tolist(), strict=True))
-    undefined = [word for word, value in by_word.items() if math.isnan(value)]
-    score = float(values[known].mean()) if known.any() else math.nan
-    return score, {word: v for word, v in by_word.items() if not math.isnan(v)}, undefined
+def _of_known(near: Neighborhoods, numbers: Vectors, values: Vectors) -> dict[str, float]:
+    """Return the numbers of the words of which a value is known."""
+    every = zip(near.words, numbers.tolist(), np.isnan(values).tolist(), strict=True)
+    return {word: number for word, number, unknown in every if not unknown}
 
 
 def _listed(left_out: Mapping[str, str]) -> str:
@@ -820,16 +777,6 @@ def _listed(left_out: Mapping[str, str]) -> str:
     shown = [f"{word} ({why})" for word, why in list(left_out.items())[:_SHOWN]]
     more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
     return ", ".join(shown) + more
-
-
-def _towards(targets: Sequence[WordSet], basis: Vectors) -> Vectors:
-    """Directions towards the groups that target sets are."""
-    if len(targets) == 2:
-        return np.stack([basis[0], -basis[0]])
-    try:
-        return group_directions([part.vectors for part in targets])
-    except ValueError as error:
-        raise UnanswerableError(str(error)) from error
 
 
 def _in_model(part: WordSet, original: WordEmbeddingModel) -> WordSet:
@@ -843,136 +790,77 @@ def _in_model(part: WordSet, original: WordEmbeddingModel) -> WordSet:
     return part.with_vectors(original.get_vectors(part.words).astype(np.float64))
 
 
-def _found(
+def _nearest(
     model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
 ) -> _Neighbors:
     """Search the neighbours of words."""
-    check_model(model)
-    _check_whole(model)
-    words = check_word_set("words", words)
-    queries = model.get_vectors(words)
-    rows_of_words = np.array([model.vocab.get(word, -1) for word in words], dtype=np.int64)
-    everywhere = {
-        model.vocab[word] for word in _check_words("exclude", exclude) if word in model.vocab
-    }
-    excluded = [
-        sorted(everywhere | {row} if row >= 0 else everywhere) for row in rows_of_words.tolist()
-    ]
     table = _whole_table(model, "neighborhoods")
+    words = check_word_set("words", words)
+    word_rows = [model.vocab.get(word, -1) for word in words]
+    nobodys = {model.vocab.get(word, -1) for word in _check_words("exclude", exclude)}
+    excluded = [sorted({row, *nobodys} - {-1}) for row in word_rows]
     k = min(check_positive_int("k", k), table.n_words - max(map(len, excluded)))
     if k > 0:
-        rows, cosines = _search(_Task.checked(table, queries, k, excluded, _BUFFER_MB))
-        # Of vectors without a direction there may be any number.
+        task = _Task.checked(table, model.get_vectors(words), k, excluded, _BUFFER_MB)
+        rows, cosines = _search(task)
+        # In place of vectors without a direction, of which there may be any number, come -1.
         k = int((rows >= 0).sum(axis=1).min())
-        rows, cosines = rows[:, :k], cosines[:, :k]
     if k < 1:
         raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    different, inverse = np.unique(rows, return_inverse=True)
-    names = np.array(_words_of(model, different), dtype=object)[inverse.reshape(rows.shape)]
-    return _Neighbors(words, rows_of_words, rows, names, cosines)
+    different, inverse = np.unique(rows[:, :k], return_inverse=True)
+    names = np.array(_words_of(model, different), dtype=object)[inverse.reshape(-1, k)]
+    every = np.array(words, dtype=object), np.array(word_rows, dtype=np.int64)
+    return _Neighbors(*every, rows[:, :k], names, cosines[:, :k])
 
 
-def _judged(
-    near: _Neighbors, space: WordEmbeddingModel, basis: Vectors, groups: Vectors, *, own: bool
+@np.errstate(all="ignore")  # vectors without a direction make NaN
+def _annotated(
+    near: _Neighbors,
+    model: WordEmbeddingModel,
+    space: WordEmbeddingModel,
+    basis: Vectors,
+    groups: Vectors,
 ) -> Neighborhoods:
-    """Add indirect bias and leaning, computed in a model; `own` if the neighbours are of it."""
-    different, first, inverse = np.unique(near.rows, return_index=True, return_inverse=True)
-    inverse = inverse.reshape(near.rows.shape)
-    if own:
-        rows, rows_of_words = different, near.word_rows
-    else:
-        of_space = space.vocab.get
-        names = near.names.ravel()[first]
-        rows = np.array([of_space(name, -1) for name in names], dtype=np.int64)
-        rows_of_words = np.array([of_space(word, -1) for word in near.words], dtype=np.int64)
-    axes = np.concatenate([basis, groups])
-    coordinates = np.full((len(rows), len(axes)), np.nan)
-    for part in _parts(np.flatnonzero(rows >= 0), space.dim):
-        wide, lengths = _wide(word_rows(space, rows[part]))
-        coordinates[part] = wide @ axes.T / lengths[:, None]
-    vectors = _vectors_of(space, near.words, rows_of_words)
-    of_words, of_neighbors = vectors @ basis.T, coordinates[inverse]
-    along_basis, along_groups = np.split(of_neighbors, [len(basis)], axis=2)
-    cosines = near.cosines if own else _cosines(space, vectors, rows[inverse])
-    betas = indirect_bias_from_cosines(cosines, of_words[:, None], along_basis)
-    lacking = set(near.names.ravel()[first[np.isnan(coordinates[:, 0])]])
-    lacking |= {near.words[i] for i in np.flatnonzero(np.isnan(of_words[:, 0])).tolist()}
-    return Neighborhoods(*near, betas, along_groups, len(lacking))
+    """Add the indirect bias and the association of neighbours, computed in another model."""
+    rows, first, inverse = np.unique(near.rows, return_index=True, return_inverse=True)
+    inverse, names = inverse.reshape(near.rows.shape), near.names.ravel()[first]
+    if space is not model:
+        rows = np.array([space.vocab.get(name, -1) for name in names], dtype=np.int64)
+    axes, of_words = np.concatenate([basis, groups]), _units_of_words(space, near.words)
+    projections = np.full((len(rows), len(axes)), np.nan)
+    for at, vectors, lengths in _in_blocks(space, rows):
+        projections[at] = vectors @ axes.T / lengths[:, None]
+    cosines = near.cosines
+    if space is not model:
+        cosines = np.full(near.rows.shape, np.nan)
+        for at, vectors, lengths in _in_blocks(space, rows[inverse].ravel()):
+            own = of_words[at // near.rows.shape[1]]
+            cosines.flat[at] = np.einsum("ij,ij->i", vectors, own) / lengths
+    along_basis, along = np.split(projections[inverse], [len(basis)], axis=2)
+    betas = indirect_bias_from_cosines(cosines, (of_words @ basis.T)[:, None], along_basis)
+    lacking = {*names[np.isnan(projections[:, 0])], *near.words[np.isnan(of_words[:, 0])]}
+    return Neighborhoods(tuple(near.words), *near[1:], betas, along, len(lacking))
 
 
-def _cosines(space: WordEmbeddingModel, vectors: Vectors, rows: Rows) -> Vectors:
-    """Cosines of unit vectors, of shape (n, dim), with rows of a model, of shape (n, k)."""
-    result = np.full(rows.shape, np.nan)
-    words, places = np.nonzero(rows >= 0)
-    for part in _parts(np.arange(len(words)), space.dim):
-        word, place = words[part], places[part]
-        wide, lengths = _wide(word_rows(space, rows[word, place]))
-        result[word, place] = np.einsum("ij,ij->i", wide, vectors[word]) / lengths
-    return result
+def _units_of_words(space: WordEmbeddingModel, words: npt.NDArray[np.object_]) -> Vectors:
+    """Unit vectors of words; NaN for words that the model lacks."""
+    units = np.full((len(words), space.dim), np.nan)
+    there = [i for i, word in enumerate(words) if word in space]
+    if there:
+        vectors, lengths = _with_lengths(space.get_vectors(words[there].tolist()))
+        units[there] = vectors / lengths[:, None]
+    return units
 
 
-def _vectors_of(space: WordEmbeddingModel, words: Sequence[str], rows: Rows) -> Vectors:
-    """Unit vectors of words; NaN where the model has none."""
-    vectors = np.full((len(words), space.dim), np.nan)
+def _in_blocks(
+    space: WordEmbeddingModel, rows: Rows
+) -> Iterator[tuple[npt.NDArray[np.intp], Vectors, Vectors]]:
+    """Yield positions, and vectors and lengths of the rows of a model there; no row is -1."""
     there = np.flatnonzero(rows >= 0)
-    vectors[there] = _unit(word_rows(space, rows[there]))
-    if space.use_subwords:
-        for i in np.flatnonzero(rows < 0).tolist():
-            if words[i] in space:
-                vectors[i] = _unit(space.get_vectors([words[i]]))[0]
-    return vectors
+    for part in chunks(len(there), max(1, _BLOCK_NUMBERS // space.dim)):
+        yield there[part], *_with_lengths(word_rows(space, rows[there[part]]))
 
 
-def _unit(vectors: FloatArray) -> Vectors:
-    """Unit vectors in float64; NaN where there is no direction."""
-    wide, lengths = _wide(vectors)
-    return np.asarray(wide / lengths[:, None])
-
-
-def _wide(vectors: FloatArray) -> tuple[Vectors, Vectors]:
-    """Vectors in float64, and their lengths; NaN where there is no direction."""
-    with np.errstate(all="ignore"):
-        wide = vectors.astype(np.float64)
-        squares = np.einsum("ij,ij->i", wide, wide)
-        # Squares of very large and very small numbers have no place even there.
-        odd = np.flatnonzero(~((squares > 1e-200) & (squares < 1e200)))
-        if odd.size:
-            wide[odd] /= np.abs(wide[odd]).max(axis=1, keepdims=True, initial=0)
-            squares[odd] = np.einsum("ij,ij->i", wide[odd], wide[odd])
-    return wide, np.sqrt(squares)
-
-
-def _parts(positions: npt.NDArray[np.intp], dim: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Cut positions into parts whose vectors are some MB."""
-    for part in chunks(len(positions), max(1, _BLOCK_NUMBERS // max(dim, 1))):
-        yield positions[part]
-
-
-def _check_words(name: str, words: Any) -> tuple[str, ...]:
-    return check_word_set(name, words) if len(check_sequence(name, words)) else ()
-
-
-def _same_space(
-    model: WordEmbeddingModel, original: WordEmbeddingModel | None
-) -> WordEmbeddingModel:
-    """Return the model in which bias is looked at, which must have its whole vocabulary."""
-    space = model if original is None else original
-    check_model(space)
-    _check_whole(space)
-    return space
-
-
-def _check_whole(model: WordEmbeddingModel) -> None:
-    if model.held == "selected":
-        raise ValueError(
-            f"neighbours may be any words, and {model.name} was opened for "
-            f"{len(model.wv.asked):,} words only; load it whole."
-        )
-
-
-def _check_dimensions(space: WordEmbeddingModel, basis: Vectors, groups: Vectors) -> None:
-    if basis.shape[1] != space.dim or groups.shape[1] != space.dim:
-        raise ValueError(
-            f"directions and towards must have {space.dim} dimensions, as {space.name} has; got "
-            f"shapes {basis.shape} and {groups.shape}."
-        )
+def _with_lengths(vectors: FloatArray) -> tuple[Vectors, Vectors]:
+    wide = _wide(vectors)
+    return wide, np.sqrt(np.einsum("ij,ij->i", wide, wide))

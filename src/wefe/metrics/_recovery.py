@@ -20,12 +20,12 @@ import numpy.typing as npt
 from wefe._checks import (
     as_seed,
     check_array,
+    check_between,
     check_bool,
     check_choice,
     check_number,
     check_positive_int,
-    check_share,
-    found,
+    check_up_to,
 )
 from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
 from wefe.metrics._geometry import associations, pearson
@@ -172,7 +172,6 @@ def classification_accuracy(
     >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
     1.0
     """
-    check_choice("kernel", kernel, ("rbf", "linear"))
     return float(np.equal(*classified(train, test, gamma, kernel)).mean())
 
 
@@ -270,10 +269,10 @@ def neighbor_correlation(
     0.9986178
     """
     near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
-    shares = neighbor_shares(near, members(numbers))
+    shares, biases = neighbor_shares(near, members(numbers)), numbers[chosen]
     if numbers.ndim == 1:
-        return correlation(shares, numbers[chosen])
-    return np.array([correlation(x, y) for x, y in zip(shares.T, numbers[chosen].T, strict=True)])
+        return correlation(shares, biases)
+    return np.array([correlation(*pair) for pair in zip(shares.T, biases.T, strict=True)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -419,14 +418,12 @@ def cluster_test(
     >>> cluster_test([first, second])
     <RecoveryTest of clusters: 1.000 [0.610, 1.000], chance 0.700, p = 0.1; 6 words of 2 groups>
     """
-    level, seed = _check_level(confidence_level), as_seed(random_state)
-    n_permutations = check_positive_int("n_permutations", n_permutations)
+    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     labels, clusters = _clustered(groups, seed)
-    n_groups = len(groups)
-    chance, p_value = _by_chance(
-        labels, clusters, n_groups, n_permutations, np.random.default_rng(seed), best=True
+    n_groups, rng = len(groups), np.random.default_rng(seed)
+    value, chance, p_value = _by_chance(
+        labels, clusters, np.ones(n_groups), n_permutations, rng, best=True
     )
-    value = float((_best_reading(labels, clusters, n_groups) == labels).mean())
     low, high = _wilson(value, len(labels), level)
     return RecoveryTest(
         *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
@@ -523,33 +520,33 @@ def classification_test(
     >>> test.value, test.chance
     (1.0, 0.5)
     """
-    check_choice("kernel", kernel, ("rbf", "linear"))
     check_bool("balanced", balanced)
-    level, seed = _check_level(confidence_level), as_seed(random_state)
-    n_permutations = check_positive_int("n_permutations", n_permutations)
+    check_between("train_share", train_share, 0.2)
+    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
     (sides,) = _units(groups=groups)
     divisions, shuffles = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     values, p_values = [], []
     for _ in range(n_repeats):
-        parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
-        labels, recognised = classified(parts[0], parts[1], gamma, kernel, balanced=balanced)
-        sizes = np.bincount(labels, minlength=len(sides))
-        # What a word of each group counts; of all words the sum is 1.
-        weights = 1 / (len(sides) * sizes if balanced else np.full(len(sides), len(labels)))
-        values.append(_agreement(labels, recognised, weights))
-        _, p_value = _by_chance(
-            labels, recognised, len(sides), n_permutations, shuffles, best=False, weights=weights
+        train, tested = (
+            (sides, test) if test is not None else _divided(sides, train_share, divisions)
         )
+        labels, said = classified(train, tested, gamma, kernel, balanced=balanced)
+        sizes = np.bincount(labels)
+        # What a word of each group counts.
+        weights = 1 / sizes if balanced else np.ones(len(sizes))
+        value, _, p_value = _by_chance(labels, said, weights, n_permutations, shuffles, best=False)
+        values.append(value)
         p_values.append(p_value)
-    value, chance = float(np.mean(values)), float((sizes * weights).max())
+    value, totals = float(np.mean(values)), sizes * weights
     # As many words as make the variance of a mean with these weights.
-    n_tested = 1 / float((sizes * weights**2).sum())
+    n_tested = totals.sum() ** 2 / (totals * weights).sum()
+    interval, chance = _wilson(value, n_tested, level), float(totals.max() / totals.sum())
     p_value = p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.median(p_values)))
     n_words = sum(map(len, sides)) + (0 if test is None else len(labels))
     return RecoveryTest(
-        *("classification", value, chance, _wilson(value, n_tested, level), "Wilson", level),
-        *(p_value, "exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
+        *("classification", value, chance, interval, "Wilson", level, p_value),
+        *("exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
     )
 
 
@@ -621,17 +618,11 @@ def neighbor_test(
     (0.9986178, 0.0, 4)
     """
     near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
-    n_columns = 1 if numbers.ndim == 1 else numbers.shape[1]
-    whole = isinstance(group, int | np.integer) and not isinstance(group, bool)
-    if not (whole and 0 <= group < n_columns):
-        raise ValueError(
-            f"group must be a column of bias, which has {n_columns}: an integer from 0 to "
-            f"{n_columns - 1}; got {found(group)}."
-        )
-    column = numbers if numbers.ndim == 1 else numbers[:, group]
-    belongs = members(numbers) if numbers.ndim == 1 else members(numbers)[:, group]
+    columns, belongs = numbers.reshape(len(numbers), -1), members(numbers)
+    belongs, n_columns = belongs.reshape(columns.shape), columns.shape[1]
+    group = check_up_to("group", group, n_columns - 1, f"as bias has {n_columns} columns")
     return neighborhood_test(
-        *(near, belongs, column, chosen, 2 if numbers.ndim == 1 else numbers.shape[1]),
+        *(near, belongs[:, group], columns[:, group], chosen, max(2, n_columns)),
         n_permutations=n_permutations,
         confidence_level=confidence_level,
         random_state=random_state,
@@ -696,7 +687,9 @@ def projection_test(
         )
     return _correlation_test(
         *("projections", x, y, lambda rng: correlation(x, rng.permutation(y)), 2),
-        *(n_permutations, confidence_level, random_state),
+        n_permutations=n_permutations,
+        confidence_level=confidence_level,
+        random_state=random_state,
     )
 
 
@@ -705,13 +698,13 @@ def projection_test(
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
     """Tell which words are in the cluster of their group, group by group."""
-    return np.asarray(clusters_of(groups, random_state) == _labels(*_units(groups=groups)))
+    labels, clusters = _clustered(groups, random_state)
+    return np.asarray(_best_reading(labels, clusters, len(groups)) == labels)
 
 
 def clusters_of(groups: Groups, random_state: int) -> Labels:
     """Return the group that the cluster of each word is matched with, group by group."""
-    labels, clusters = _clustered(groups, random_state)
-    return np.asarray(_group_of_cluster(labels, clusters, len(groups))[clusters])
+    return _best_reading(*_clustered(groups, random_state), len(groups))
 
 
 def classified(
@@ -725,6 +718,7 @@ def classified(
     """Return the groups of the words tested, as they are and as a classifier says."""
     from sklearn.svm import SVC
 
+    check_choice("kernel", kernel, ("rbf", "linear"))
     if isinstance(gamma, str):
         check_choice("gamma", gamma, ("scale", "auto"))
     else:
@@ -736,8 +730,9 @@ def classified(
         )
     weight = "balanced" if balanced else None
     classifier = SVC(kernel=kernel, gamma=gamma, C=1.0, class_weight=weight)
-    classifier.fit(np.concatenate(x), _labels(x))
-    return _labels(x_test), np.asarray(classifier.predict(np.concatenate(x_test)), dtype=np.intp)
+    classifier.fit(*_labelled(x))
+    vectors, labels = _labelled(x_test)
+    return labels, np.asarray(classifier.predict(vectors), dtype=np.intp)
 
 
 def members(bias: Vectors) -> npt.NDArray[np.bool_]:
@@ -767,10 +762,7 @@ def neighborhood_test(
     bias: Vectors,
     rows: Labels,
     n_groups: int,
-    *,
-    n_permutations: int,
-    confidence_level: float,
-    random_state: int | np.random.Generator | None,
+    **options: Any,
 ) -> RecoveryTest:
     """Test one group whose neighbours are known, as :func:`neighbor_test` does."""
 
@@ -778,10 +770,8 @@ def neighborhood_test(
         order = rng.permutation(len(bias))
         return correlation(neighbor_shares(near, belongs[order]), bias[order[rows]])
 
-    return _correlation_test(
-        *("neighbours", neighbor_shares(near, belongs), bias[rows], shuffled, n_groups),
-        *(n_permutations, confidence_level, random_state),
-    )
+    shares = neighbor_shares(near, belongs)
+    return _correlation_test("neighbours", shares, bias[rows], shuffled, n_groups, **options)
 
 
 def _units(**groups: Groups) -> list[list[Vectors]]:
@@ -793,92 +783,83 @@ def _units(**groups: Groups) -> list[list[Vectors]]:
     return [[part.unit for part in sets] for sets in lists]
 
 
-def _labels(sides: Sequence[Vectors]) -> Labels:
-    return np.repeat(np.arange(len(sides), dtype=np.intp), [len(side) for side in sides])
+def _labelled(sides: Sequence[Vectors]) -> tuple[Vectors, Labels]:
+    """Return the words of all groups, and the group of each."""
+    sizes = [len(side) for side in sides]
+    return np.concatenate(sides), np.repeat(np.arange(len(sides), dtype=np.intp), sizes)
 
 
 def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
     from sklearn.cluster import KMeans
 
-    (sides,) = _units(groups=groups)
-    k_means = KMeans(n_clusters=len(sides), n_init=10, random_state=seed)
-    return _labels(sides), np.asarray(k_means.fit_predict(np.concatenate(sides)), dtype=np.intp)
+    vectors, labels = _labelled(*_units(groups=groups))
+    k_means = KMeans(n_clusters=len(groups), n_init=10, random_state=seed)
+    return labels, np.asarray(k_means.fit_predict(vectors), dtype=np.intp)
 
 
-def _table(labels: Labels, found: Labels, n_groups: int) -> npt.NDArray[np.intp]:
-    """Number of words of each group (rows) that were found in each (columns)."""
-    counts = np.bincount(labels * n_groups + found, minlength=n_groups**2)
-    return counts.reshape(n_groups, n_groups)
-
-
-def _group_of_cluster(labels: Labels, clusters: Labels, n_groups: int) -> Labels:
-    """Return the group that each cluster stands for: no two the same, most words right."""
+def _best_reading(labels: Labels, clusters: Labels, n_groups: int) -> Labels:
+    """Return the group that each word's cluster stands for: no two the same, most words right."""
     from scipy.optimize import linear_sum_assignment
 
-    _, groups = linear_sum_assignment(-_table(labels, clusters, n_groups).T)
-    return np.asarray(groups, dtype=np.intp)
-
-
-def _agreement(labels: Labels, found: Labels, weights: Vectors) -> float:
-    """Sum of what words found in their group count: one weight for each group."""
-    return float(np.bincount(labels[labels == found], minlength=len(weights)) @ weights)
-
-
-def _best_reading(labels: Labels, found: Labels, n_groups: int) -> Labels:
-    return np.asarray(_group_of_cluster(labels, found, n_groups)[found])
+    counts = np.bincount(clusters * n_groups + labels, minlength=n_groups**2)
+    _, groups = linear_sum_assignment(counts.reshape(n_groups, n_groups), maximize=True)
+    return np.asarray(groups[clusters], dtype=np.intp)
 
 
 def _by_chance(
     labels: Labels,
-    found: Labels,
-    n_groups: int,
+    said: Labels,
+    weights: Vectors,
     n_permutations: int,
     rng: np.random.Generator,
     *,
     best: bool,
-    weights: Vectors | None = None,
-) -> tuple[float, float]:
-    """Return the expected share of agreement of random groups, and the p-value of the one seen.
+) -> tuple[float, float, float]:
+    """Return the share of words said to be of their group, its expectation and p-value by chance.
 
-    Words count alike by default, or by the weights of their groups.
+    Words count by the weights of their groups. `best`: groups that are said have no names, and the
+    best reading counts.
     """
-    n = len(labels)
-    counts = np.full(n_groups, 1 / n) if weights is None else weights
 
-    def agreement(labels: Labels) -> float:
-        read = _best_reading(labels, found, n_groups) if best else found
-        return _agreement(labels, read, counts)
+    def right(labels: Labels) -> npt.NDArray[np.bool_]:
+        read = _best_reading(labels, said, len(weights)) if best else said
+        return np.asarray(labels == read)
 
-    if n_groups > 2:
-        shuffled = labels.copy()
-        drawn = np.empty(n_permutations)
-        for i in range(n_permutations):
-            rng.shuffle(shuffled)
-            drawn[i] = agreement(shuffled)
-        n_reached = int(np.count_nonzero(drawn >= agreement(labels) - _ROUNDING))
-        return float(drawn.mean()), (n_reached + 1) / (n_permutations + 1)
+    def draw() -> float:
+        rng.shuffle(shuffled)
+        return float(np.average(right(shuffled), weights=weights[shuffled]))
+
+    shuffled, value = labels.copy(), float(np.average(right(labels), weights=weights[labels]))
+    if len(weights) == 2:
+        return value, *_exactly(labels, said, right(labels).sum(), best=best)
+    return value, *_permuted(draw, value, n_permutations)
+
+
+def _exactly(labels: Labels, said: Labels, right: int, *, best: bool) -> tuple[float, float]:
+    """Return the mean share, and the p-value, over all random groups of the sizes of two groups."""
     from scipy.stats import hypergeom
 
-    read = _best_reading(labels, found, n_groups) if best else found
-    seen = int(np.count_nonzero(labels == read))
-
-    # Of two groups, the number of words that are second in both decides on all four cells, so
-    # that more words are right where more of each group are: weights do not matter.
-    second, found_second = int(labels.sum()), int(found.sum())
-    both = np.arange(max(0, second + found_second - n), min(second, found_second) + 1)
-    agreements = n - second - found_second + 2 * both
+    # The number of words that are second in both decides on all four cells, so that more words are
+    # right where more of each group are: weights do not matter.
+    n, second, said_second = len(labels), int(labels.sum()), int(said.sum())
+    both = np.arange(max(0, second + said_second - n), min(second, said_second) + 1)
+    agreements = n - second - said_second + 2 * both
     if best:
         agreements = np.maximum(agreements, n - agreements)
-    shares = hypergeom.pmf(both, n, second, found_second)
-    return float(shares @ agreements) / n, min(1.0, float(shares[agreements >= seen].sum()))
+    shares = hypergeom.pmf(both, n, second, said_second)
+    return float(shares @ agreements) / n, min(1.0, float(shares[agreements >= right].sum()))
+
+
+def _permuted(draw: Callable[[], float], seen: float, n: int) -> tuple[float, float]:
+    """Return the mean of random values, and the p-value of the one seen."""
+    drawn = np.array([draw() for _ in range(n)])
+    n_reached = int(np.count_nonzero(drawn >= seen - _ROUNDING))
+    return float(drawn.mean()), (n_reached + 1) / (n + 1)
 
 
 def _divided(
     sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
 ) -> tuple[list[Vectors], list[Vectors]]:
-    share = check_share("train_share", train_share)
-    if not 0 < share < 1:
-        raise ValueError(f"train_share must be between 0 and 1, such as 0.2; got {train_share}.")
     learnt, tested = [], []
     for i, side in enumerate(sides):
         if len(side) < 2:
@@ -886,7 +867,7 @@ def _divided(
                 f"groups[{i}] has a single word; the classifier learns from one and is tested on "
                 "another. Give two words or more, or words to be tested on: test=[...]."
             )
-        n_learnt = min(max(1, round(share * len(side))), len(side) - 1)
+        n_learnt = min(max(1, round(train_share * len(side))), len(side) - 1)
         order = rng.permutation(len(side))
         learnt.append(side[order[:n_learnt]])
         tested.append(side[order[n_learnt:]])
@@ -919,61 +900,58 @@ def _correlation_test(
     y: Vectors,
     shuffled: Callable[[np.random.Generator], float],
     n_groups: int,
-    n_permutations: int,
-    confidence_level: float,
-    random_state: int | np.random.Generator | None,
+    *,
+    n_permutations: int = 1000,
+    confidence_level: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
 ) -> RecoveryTest:
-    level, seed = _check_level(confidence_level), as_seed(random_state)
-    n_permutations = check_positive_int("n_permutations", n_permutations)
-    value = correlation(x, y)
-    result = RecoveryTest(
-        *(what, value, 0.0, (math.nan, math.nan), "none", level, math.nan, "none"),
-        *(len(x), n_groups, seed),
+    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
+    value, rng = correlation(x, y), np.random.default_rng(seed)
+    defined, p_value = not math.isnan(value), math.nan
+    if defined:
+        _, p_value = _permuted(lambda: shuffled(rng), value, n_permutations)
+    interval, reason = _jackknife(x, y, value, level)
+    return RecoveryTest(
+        *(what, value, 0.0, interval, "none" if reason else "jackknife", level, p_value),
+        *("permutation" if defined else "none", len(x), n_groups, seed, reason),
     )
-    if math.isnan(value):
-        reason = "no correlation with what is the same for all words"
-        if len(x) < _FEWEST_POINTS:
-            reason = f"a correlation needs {_FEWEST_POINTS} words, and there are {len(x)}"
-        return dataclasses.replace(result, nan_reason=reason)
-    rng = np.random.default_rng(seed)
-    n_reached = sum(shuffled(rng) >= value - _ROUNDING for _ in range(n_permutations))
-    result = dataclasses.replace(
-        result, p_value=(n_reached + 1) / (n_permutations + 1), p_method="permutation"
-    )
-    bounds = _jackknife(x, y, value, level)
-    if isinstance(bounds, str):
-        return dataclasses.replace(result, nan_reason=bounds)
-    return dataclasses.replace(result, interval=bounds, interval_method="jackknife")
 
 
-def _jackknife(x: Vectors, y: Vectors, value: float, level: float) -> tuple[float, float] | str:
-    """Return an interval of a correlation from leaving out each word, or why there is none.
+def _jackknife(
+    x: Vectors, y: Vectors, value: float, level: float
+) -> tuple[tuple[float, float], str | None]:
+    """Return an interval of a correlation from leaving out each word, and why there is none.
 
     On the scale of Fisher's z, where correlations vary alike; unlike his formula it does not ask
     for numbers of a normal distribution.
     """
+    nothing, n = (math.nan, math.nan), len(x)
+    if n < _FEWEST_POINTS:
+        return nothing, f"a correlation needs {_FEWEST_POINTS} words, and there are {n}"
+    if math.isnan(value):
+        return nothing, "no correlation with what is the same for all words"
     if 1 - abs(value) < _ROUNDING:
-        return value, value
-    n = len(x)
+        return (value, value), None
     without = np.array([correlation(np.delete(x, i), np.delete(y, i)) for i in range(n)])
     if not (np.abs(without) < 1 - _ROUNDING).all():
-        return "no interval: too few words, or too many ties without one of them"
+        return nothing, "no interval: too few words, or too many ties without one of them"
     error = math.sqrt((n - 1) * float(np.arctanh(without).var()))
     half, centre = NormalDist().inv_cdf((1 + level) / 2) * error, math.atanh(value)
-    return math.tanh(centre - half), math.tanh(centre + half)
+    return (math.tanh(centre - half), math.tanh(centre + half)), None
 
 
 def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Score interval for a share of n words (Wilson 1927); exactly 0 and 1 where the share is."""
+    """Score interval for a share of n words (Wilson 1927)."""
     z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low = centre - half if share > _ROUNDING else 0.0
-    return max(low, 0.0), min(centre + half if share < 1 - _ROUNDING else 1.0, 1.0)
+    root = z * math.sqrt(z * z + 4 * n * share * (1 - share))
+    # So written that a share of 0 begins at 0, and one of 1 ends at 1, without rounding.
+    low, rest = (2 * n * part + z * z - root for part in (share, 1 - share))
+    return max(low, 0.0) / (2 * (n + z * z)), 1 - max(rest, 0.0) / (2 * (n + z * z))
 
 
-def _check_level(confidence_level: object) -> float:
-    level = check_share("confidence_level", confidence_level)
-    if not 0 < level < 1:
-        raise ValueError(f"confidence_level must be between 0 and 1, such as 0.95; got {level}.")
-    return level
+def _options(
+    n_permutations: int, confidence_level: float, random_state: int | np.random.Generator | None
+) -> tuple[int, float, int]:
+    """Check what all tests take; a seed in place of the generator."""
+    level = check_between("confidence_level", confidence_level, 0.95)
+    return check_positive_int("n_permutations", n_permutations), level, as_seed(random_state)

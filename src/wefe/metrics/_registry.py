@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from wefe._checks import check_choice, found
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._base import BaseMetric, check_declared
 
 _OF_ENCODERS = ("seat", "ceat")
 #: Names in articles of what is registered under another one.
@@ -54,9 +54,7 @@ def register(metric: MetricClass) -> MetricClass:
     """
     if not (isinstance(metric, type) and issubclass(metric, BaseMetric)):
         raise TypeError(f"register takes a subclass of BaseMetric; got {found(metric)}.")
-    for fact in ("metric_template", "metric_name", "metric_short_name"):
-        if not hasattr(metric, fact):
-            raise TypeError(f"{metric.__name__} must declare {fact}.")
+    check_declared(metric)
     names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
     for name, known in _registry.items():
         same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
@@ -92,7 +90,9 @@ def list_metrics() -> list[type[BaseMetric]]:
     for name in dir(wefe.metrics):
         getattr(wefe.metrics, name)  # importing a metric registers it
     _load_metrics_of_others(tuple(sys.path))
-    return [_registry[name] for name in sorted(_registry, key=_built_in_first)]
+    known = _registry.items()
+    built_in_first = sorted(known, key=lambda at: (not at[1].__module__.startswith("wefe."), at[0]))
+    return [metric for _, metric in built_in_first]
 
 
 @functools.cache
@@ -102,10 +102,6 @@ def _load_metrics_of_others(path: tuple[str, ...]) -> None:  # noqa: ARG001 - wh
 
     for entry in entry_points(group="wefe.metrics"):
         entry.load()
-
-
-def _built_in_first(name: str) -> tuple[bool, str]:
-    return not _registry[name].__module__.startswith("wefe."), name
 
 
 def get_metric(name: str) -> type[BaseMetric]:
@@ -138,17 +134,15 @@ def get_metric(name: str) -> type[BaseMetric]:
     >>> get_metric("gweat")
     <class 'wefe.metrics._generalized_weat.GeneralizedWEAT'>
     """
-    if _plain(str(name)) in _OF_ENCODERS:
-        # They need an encoder, so they are not among those that any model can be asked.
-        elsewhere = import_module("wefe.contextual")
-        return getattr(elsewhere, _plain(str(name)).upper())  # type: ignore[no-any-return]
-    short_names = {_plain(metric.metric_short_name): metric for metric in list_metrics()}
-    known = {**short_names, **_registry}
     plain = _plain(str(name))
+    if plain in _OF_ENCODERS:
+        # They need an encoder, so they are not among those that any model can be asked.
+        return getattr(import_module("wefe.contextual"), plain.upper())  # type: ignore[no-any-return]
+    known = {_plain(metric.metric_short_name): metric for metric in list_metrics()} | _registry
     if plain not in known:
-        plain = _ALSO_CALLED.get(plain, plain)
-    # As it was written, so that the message shows that.
-    return known[plain] if plain in known else known[check_choice("metric", name, known)]
+        # An unknown name stays as it was written, so that the message shows that.
+        plain = _ALSO_CALLED.get(plain, name)
+    return known[check_choice("metric", plain, known)]
 
 
 def metric_names() -> dict[str, type[BaseMetric]]:

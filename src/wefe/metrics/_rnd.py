@@ -189,14 +189,17 @@ class RND(BaseMetric):
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        by_word = self._by_word(targets, words)
+        return self._reduced(words, self._by_word(targets, words))
+
+    def _reduced(self, words: WordSet, by_word: Vectors) -> Vectors:
         return words.mean(by_word) if self.reduce == "mean" else words.sum(by_word)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        score = float(self._scores(targets, attributes)[0])
+        (words,) = attributes
+        values = self._by_word(targets, words)
+        score = float(self._reduced(words, values)[0])
         if math.isnan(score):
             return self._undefined("the mean of a target set is zero, which has no direction")
-        (words,) = attributes
-        by_word = dict(zip(words.words, self._by_word(targets, words)[0].tolist(), strict=True))
-        ascending = dict(sorted(by_word.items(), key=lambda item: item[1]))
+        by_word = zip(words.words, values[0].tolist(), strict=True)
+        ascending = dict(sorted(by_word, key=lambda item: item[1]))
         return Measurement({"result": score, "rnd": score, "distance_by_word": ascending})

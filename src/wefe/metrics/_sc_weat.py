@@ -215,11 +215,8 @@ class SCWEAT(PermutedMetric):
         (words,) = targets
         by_word = self._by_word(words, attributes)
         # What a word has that does not count in a case does not matter.
-        counts = words.weights.matrix()
-        scores = np.array(self._reduced(words, np.nan_to_num(by_word)))
-        undefined = (np.isnan(by_word) & (counts > 0)).any(axis=1)
-        scores = np.broadcast_to(scores, np.broadcast_shapes(scores.shape, undefined.shape))
-        return np.where(undefined, math.nan, scores)
+        undefined = (np.isnan(by_word) & (words.weights.matrix() > 0)).any(axis=1)
+        return np.where(undefined, math.nan, self._reduced(words, np.nan_to_num(by_word)))
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), (a, b) = targets, attributes
@@ -230,23 +227,20 @@ class SCWEAT(PermutedMetric):
         details: dict[str, Any] = {"associations": dict(zip(words.words, numerators, strict=True))}
         tests: dict[str, PermutationTest] = {}
         opposite = []
-        seed = as_seed(self.random_state) if self.calculate_p_value else None
-        cosines = zip(words.unit @ a.unit.T, words.unit @ b.unit.T, strict=True)
-        for word, (x, y) in zip(words.words, cosines, strict=True):
-            tested = self._test(x, y, seed)
-            if tested is None:
-                break
-            tests[word], is_opposite = tested
-            if is_opposite:
-                opposite.append(word)
-        if tests:
-            details["permutation_tests"] = tests
-        warnings: tuple[str, ...] = ()
+        if self.calculate_p_value:
+            seed, details["permutation_tests"] = as_seed(self.random_state), tests
+            cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
+            for word, x, y in zip(words.words, *cosines, strict=True):
+                tests[word], is_opposite = self._test(x, y, seed)
+                if is_opposite:
+                    opposite.append(word)
+        warnings = [note for test in tests.values() for note in self._not_as_asked(test)]
         if opposite:
-            warnings = (
+            warnings.append(
                 f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
                 "p_value_test_type='two-sided'",
             )
+        warnings.extend(self._ignored())
         undefined = [word for word, value in effect_sizes.items() if math.isnan(value)]
         reason = None
         if undefined:
@@ -265,5 +259,5 @@ class SCWEAT(PermutedMetric):
             },
             reason,
             details,
-            warnings,
+            tuple(dict.fromkeys(warnings)),
         )

@@ -7,13 +7,22 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from wefe._checks import check_bool, check_sequence, check_share, check_word_set, found
-from wefe.embeddings import DEFAULT_THRESHOLD, _Embedder
-from wefe.metrics._geometry import Vectors
+from wefe._checks import (
+    check_between,
+    check_bool,
+    check_sequence,
+    check_up_to,
+    check_word_set,
+    found,
+)
+from wefe.embeddings import DEFAULT_THRESHOLD, embed_sets
+from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._recovery import _wilson
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
@@ -106,21 +115,20 @@ class SemBiasResult:
         """
         import pandas as pd
 
-        parts = [("all", self), *([("subset", self.subset)] if self.subset else [])]
-        return pd.DataFrame(
-            {
-                "part": name,
-                "kind": kind,
-                "share": getattr(part, kind),
-                "lower": part.intervals[kind][0],
-                "upper": part.intervals[kind][1],
-                "n_used": part.n_used,
-                "n_questions": part.n_questions,
-                "n_ties": part.n_ties,
-            }
-            for name, part in parts
+        parts = {"all": self} | ({"subset": self.subset} if self.subset else {})
+        counts = ["n_used", "n_questions", "n_ties"]
+        rows = [
+            (
+                name,
+                kind,
+                getattr(part, kind),
+                *part.intervals[kind],
+                *(vars(part)[n] for n in counts),
+            )
+            for name, part in parts.items()
             for kind in _KINDS
-        )
+        ]
+        return pd.DataFrame(rows, columns=["part", "kind", "share", "lower", "upper", *counts])
 
     def by_question(self) -> pd.DataFrame:
         """Return one row per question and pair.
@@ -136,17 +144,12 @@ class SemBiasResult:
         import pandas as pd
 
         best = _largest(self.cosines)
-        return pd.DataFrame(
-            {
-                "question": i,
-                "pair": ":".join(pair),
-                "kind": _LABELS[j],
-                "cosine": self.cosines[i, j],
-                "picked": bool(best[i, j]),
-            }
+        rows = [
+            (i, ":".join(pair), kind, self.cosines[i, j], bool(best[i, j]))
             for i, question in enumerate(self.questions)
-            for j, pair in enumerate(question)
-        )
+            for j, (pair, kind) in enumerate(zip(question, _LABELS, strict=True))
+        ]
+        return pd.DataFrame(rows, columns=["question", "pair", "kind", "cosine", "picked"])
 
     def __repr__(self) -> str:
         if self.nan_reason is not None:
@@ -236,41 +239,22 @@ def sembias(
     """
     check_model(model)
     check_bool("normalize", normalize)
-    if not 0 < check_share("confidence", confidence) < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    check_between("confidence", confidence, 0.95)
     pair = check_word_set("direction", direction)
     if len(pair) != 2:
         raise ValueError(f"direction must be two words; got {found(direction)}.")
-    if questions is None and n_subset is None:
-        n_subset = _N_SUBSET
+    if n_subset is None:
+        n_subset = _N_SUBSET if questions is None else 0
     asked = _questions(questions)
-    n_subset = _check_subset(n_subset, len(asked))
+    n_subset = check_up_to("n_subset", n_subset, len(asked), "the number of questions")
 
-    words = [*pair, *(word for question in asked for each in question for word in each)]
-    embedder = _Embedder(model, preprocessors, normalize=normalize)
-    (part,) = embedder.embed([("questions", tuple(words))])
-    rows = np.array([-1 if row is None else row for row in part.first_row])
-    of_questions = rows[2:].reshape(len(asked), len(_LABELS), 2)
-    if (rows[:2] < 0).any():
-        gone = ", ".join(word for word, row in zip(pair, rows, strict=False) if row < 0)
-        reason: str | None = f"{model.name} lacks {gone}, of the direction"
-        cosines = np.full((len(asked), len(_LABELS)), np.nan)
-    else:
-        gender = part.vectors[rows[0]] - part.vectors[rows[1]]
-        reason = None if gender.any() else f"{pair[0]} and {pair[1]} have the same vector"
-        differences = part.vectors[of_questions[..., 0]] - part.vectors[of_questions[..., 1]]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            cosines = (differences @ gender) / (
-                np.linalg.norm(differences, axis=2) * np.linalg.norm(gender)
-            )
-    lost = np.asarray((of_questions < 0).any(axis=(1, 2)))
-    cosines[lost | np.isnan(cosines).any(axis=1)] = np.nan
+    how = {"preprocessors": preprocessors, "normalize": normalize}
+    cosines, lost, reason = _cosines(model, pair, asked, **how)
     last = slice(len(asked) - n_subset, None)
-    options: dict[str, Any] = {"confidence": confidence, "name": model.name, "reason": reason}
     subset = None
     if n_subset:
-        subset = _summary(asked[last], cosines[last], lost[last], of_questions[last], **options)
-    result = _summary(asked, cosines, lost, of_questions, **options, subset=subset)
+        subset = _summary(asked[last], cosines[last], lost[last], confidence, reason)
+    result = _summary(asked, cosines, lost, confidence, reason, subset)
     if result.n_lost > DEFAULT_THRESHOLD * len(asked):
         words_lost = result.lost_words
         logger.warning(
@@ -280,7 +264,32 @@ def sembias(
     return result
 
 
-def _largest(cosines: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _cosines(
+    model: WordEmbeddingModel,
+    direction: Sequence[str],
+    questions: Sequence[Sequence[tuple[str, str]]],
+    **how: Any,
+) -> tuple[Vectors, npt.NDArray[np.bool_], str]:
+    """Return the cosine of each pair, which of the words are lost, and why a cosine is NaN."""
+    words = [*direction, *(word for question in questions for pair in question for word in pair)]
+    (part,) = embed_sets(model, [("questions", tuple(words))], **how)
+    rows = np.array([-1 if row is None else row for row in part.first_row])
+    # NaN stands for a word that was not found.
+    vectors = np.vstack([part.vectors, np.full(model.dim, np.nan)])[rows]
+    differences = vectors[0::2] - vectors[1::2]
+    units = unit_rows(differences)
+    cosines = (units[1:] @ units[0]).reshape(-1, len(_LABELS))
+    cosines[np.isnan(cosines).any(axis=1)] = np.nan
+    reason = f"every question lost a word with {model.name}, or has a pair of identical vectors"
+    if (rows[:2] < 0).any():
+        gone = (word for word, row in zip(direction, rows, strict=False) if row < 0)
+        reason = f"{model.name} lacks {', '.join(gone)}, of the direction"
+    elif not differences[0].any():
+        reason = f"{' and '.join(direction)} have the same vector"
+    return cosines, rows[2:].reshape(len(questions), -1) < 0, reason
+
+
+def _largest(cosines: Vectors) -> npt.NDArray[np.bool_]:
     """Tell which pairs of each question have its largest cosine; none where it was left out."""
     with np.errstate(invalid="ignore"):
         return np.asarray(cosines >= cosines.max(axis=1, keepdims=True) - _TIE)
@@ -289,41 +298,33 @@ def _largest(cosines: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def _summary(
     questions: Sequence[Sequence[tuple[str, str]]],
     cosines: Vectors,
-    lost: Any,
-    rows: Any,
-    *,
+    lost: npt.NDArray[np.bool_],
     confidence: float,
-    name: str,
-    reason: str | None,
+    reason: str,
     subset: SemBiasResult | None = None,
 ) -> SemBiasResult:
+    """Return the shares of questions; `lost` tells which of their eight words were not found."""
     every = [word for question in questions for pair in question for word in pair]
-    gone = dict.fromkeys(word for word, row in zip(every, rows.ravel(), strict=True) if row < 0)
-    used = ~np.isnan(cosines).any(axis=1)
-    n_used, n_lost = int(used.sum()), int(lost.sum())
-    best = _largest(cosines[used])
+    used, n_lost = ~np.isnan(cosines).any(axis=1), int(lost.any(axis=1).sum())
+    best, n_used = _largest(cosines[used]), int(used.sum())
     votes = best / best.sum(axis=1, keepdims=True)
-    shares, intervals = dict.fromkeys(_KINDS, math.nan), dict.fromkeys(_KINDS, (math.nan,) * 2)
-    if n_used:
-        of_kind = {kind: [label == kind for label in _LABELS] for kind in _KINDS}
-        shares = {kind: float(votes[:, each].sum() / n_used) for kind, each in of_kind.items()}
-        intervals = {kind: _wilson(share, n_used, confidence) for kind, share in shares.items()}
-    elif reason is None:
-        reason = f"every question lost a word with {name}, or has a pair of identical vectors"
+    shares = dict.fromkeys(_KINDS, 0.0 if n_used else math.nan)
+    for label, share in zip(_LABELS, votes.sum(axis=0) / max(n_used, 1), strict=True):
+        shares[label] += float(share)
     return SemBiasResult(
         **shares,
-        intervals=intervals,
+        intervals={kind: _wilson(share, n_used, confidence) for kind, share in shares.items()},
         confidence=confidence,
         n_questions=len(questions),
         n_used=n_used,
         n_lost=n_lost,
         n_undefined=len(questions) - n_used - n_lost,
         n_ties=int((best.sum(axis=1) > 1).sum()),
-        lost_words=tuple(gone),
-        questions=tuple(tuple(question) for question in questions),
+        lost_words=tuple(dict.fromkeys(compress(every, lost.ravel()))),
+        questions=tuple(map(tuple, questions)),
         cosines=cosines,
         subset=subset,
-        nan_reason=reason,
+        nan_reason=None if n_used else reason,
     )
 
 
@@ -334,11 +335,11 @@ def _questions(
         from wefe.datasets import load_sembias  # datasets stand above metrics
 
         questions = load_sembias("gn_glove" if questions is None else questions)
-    asked: list[list[tuple[str, str]]] = []
+    asked = []
     for number, question in enumerate(check_sequence("questions", questions)):
         name = f"questions[{number}]"
         pairs = [check_word_set(name, pair) for pair in check_sequence(name, question)]
-        if len(pairs) != len(_LABELS) or any(len(pair) != 2 for pair in pairs):
+        if list(map(len, pairs)) != [2] * len(_LABELS):
             raise ValueError(
                 f"{name} must have four pairs of words: {', '.join(_LABELS)}; got "
                 f"{found(question)}."
@@ -347,13 +348,3 @@ def _questions(
     if not asked:
         raise ValueError("questions is empty; SemBias needs at least one question.")
     return asked
-
-
-def _check_subset(n_subset: int | None, n_questions: int) -> int:
-    whole = isinstance(n_subset, int | np.integer) and not isinstance(n_subset, bool)
-    if n_subset is None or (whole and 0 <= n_subset <= n_questions):
-        return int(n_subset or 0)
-    raise ValueError(
-        f"n_subset must be an integer from 0 to {n_questions}, the number of questions; got "
-        f"{found(n_subset)}."
-    )

@@ -170,6 +170,10 @@ def largest_effect_size(sets: Sequence[Sequence[Any]], lookup: Lookup, ddof: int
     return n / math.sqrt(math.prod(sizes)) * (math.sqrt((n - 1) / n) if ddof == 1 else 1.0)
 
 
+_NOT_CALCULATED = "no p-value is calculated: that needs calculate_p_value=True"
+_MISSED = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
+
+
 class PermutedMetric(BaseMetric):
     """What metrics with a permutation test share: its options, and how it is run."""
 
@@ -193,13 +197,8 @@ class PermutedMetric(BaseMetric):
 
     def _test(
         self, x: npt.ArrayLike, y: npt.ArrayLike, random_state: Any = None
-    ) -> tuple[PermutationTest, bool] | None:
-        """Run the test, if it is asked for, and say whether it misses a strong opposite effect."""
-        asked = self.p_value_method, self.p_value_test_type
-        if not self.calculate_p_value:
-            if asked != (type(self).p_value_method, type(self).p_value_test_type):
-                logger.warning("no p-value is calculated: that needs calculate_p_value=True")
-            return None
+    ) -> tuple[PermutationTest, bool]:
+        """Run the test, and say whether it misses a strong effect in the opposite direction."""
         run = partial(
             permutation_test,
             x,
@@ -210,7 +209,6 @@ class PermutedMetric(BaseMetric):
         )
         alternative = _ALTERNATIVES[self.p_value_test_type]
         test = run(alternative=alternative)
-        self._log_if_not_as_asked(test)
         if self.p_value_verbose:
             logger.info("%s", test)
         if alternative == "two-sided" or test.p_value < 1 - _TAIL:
@@ -223,30 +221,31 @@ class PermutedMetric(BaseMetric):
         self, x: npt.ArrayLike, y: npt.ArrayLike, details: dict[str, Any]
     ) -> tuple[float, tuple[str, ...]]:
         """Return the p-value, NaN if it is not asked for, and warnings; add the test to details."""
-        tested = self._test(x, y)
-        if tested is None:
-            return math.nan, ()
-        test, is_opposite = tested
+        if not self.calculate_p_value:
+            return math.nan, self._ignored()
+        test, is_opposite = self._test(x, y)
         details["permutation_test"] = test
-        missed = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
-        return test.p_value, (missed,) if is_opposite else ()
+        warnings = (_MISSED,) if is_opposite else ()
+        return test.p_value, warnings + self._not_as_asked(test)
 
-    def _log_if_not_as_asked(self, test: PermutationTest) -> None:
-        lower, upper = test.p_value_bounds
+    def _ignored(self) -> tuple[str, ...]:
+        """Say that options of the test have no effect without one."""
+        kind = type(self)
+        asked, defaults = ((each.p_value_method, each.p_value_test_type) for each in (self, kind))
+        return () if self.calculate_p_value or asked == defaults else (_NOT_CALCULATED,)
+
+    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
+        """Say why an exact p-value is none."""
         if self.p_value_method != "exact":
-            return
+            return ()
         if test.method == "approximate":
-            logger.warning(
-                "too many words for an exact p-value; %d random splits were drawn instead",
-                test.n_splits,
-            )
-        elif upper - lower > 0.01 * upper:
-            logger.warning(
-                "the exact p-value is known to lie between %.3g and %.3g; the upper one is "
-                "returned",
-                lower,
-                upper,
-            )
+            n_splits = test.n_splits
+            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
+        lower, upper = test.p_value_bounds
+        if upper - lower <= 0.01 * upper:
+            return ()
+        between = f"between {lower:.3g} and {upper:.3g}"
+        return (f"the exact p-value is known to lie {between}; the upper one is returned",)
 
 
 @register
