@@ -709,7 +709,6 @@ def test_what_is_no_table_is_refused_as_documented(tables):
     with pytest.raises(TypeError):
         create_ranking([tables[0], "table"])
     plain = tables[0].iloc[:, :2]
-    plain.attrs = {**tables[0].attrs, "aggregated": False}
     with pytest.raises(ValueError, match="aggregat"):
         create_ranking([plain])
 

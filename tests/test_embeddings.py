@@ -307,14 +307,15 @@ def test_nothing_left_is_nan_whatever_the_threshold(model, threshold):
 def test_reason_names_every_set_that_lost_too_much_and_logs_it_once(model, caplog):
     query = Query([["she", "a", "b", "c", "d", "e", "f"], ["he"]], [["g"]], ["F", "M"], ["X"])
     reason = embed_query(model, query).nan_reason
+    assert not caplog.records
     assert reason == (
         "'F' lost 86% of its words (a, b, c, d, e, ...), more than the 20% allowed; "
         "'X' lost 100% of its words (g), nothing is left"
     )
+    assert get_embeddings_from_query(model, query) is None
     [record] = caplog.records
-    assert record.name == "wefe.embeddings"
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == f"F and M wrt X is NaN for toy: {reason}"
+    assert record.getMessage() == f"toy: no embeddings of F and M wrt X: {reason}"
 
 
 def test_a_query_within_the_threshold_logs_nothing(model, caplog):

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from wefe import (
     Query,
     WordEmbeddingModel,
+    aggregate,
     calculate_ranking_correlations,
     create_ranking,
+    measure,
     overall_scores,
     run_queries,
     score_column,
@@ -48,6 +50,12 @@ def ranks_of(criterion):
     return pd.DataFrame(dict(zip("WEDS", columns, strict=True)), index=MODELS)
 
 
+def totals(scores, query_set, n_queries=1, metric="WEAT", best=0):
+    """Aggregated scores of one metric and query set."""
+    table = score_column(scores, metric, best)
+    return table.assign(query_set=query_set, aggregation="average", n_queries=n_queries)
+
+
 def pairs(matrix):
     return matrix.to_numpy()[np.triu_indices(len(matrix), 1)]
 
@@ -56,7 +64,6 @@ def pairs(matrix):
 def test_spearman_correlations_of_the_papers_table(criterion):
     matrix = calculate_ranking_correlations(ranks_of(criterion))
     np.testing.assert_allclose(pairs(matrix), SPEARMAN[criterion], atol=1e-6)
-    assert matrix.attrs["n_models"] == 7
 
 
 @pytest.mark.parametrize("criterion", KENDALL)
@@ -163,8 +170,7 @@ def test_documented_ascending_still_overrides():
         ("WEAT: G sum score", [2, 1]),
     ],
 )
-def test_order_is_known_from_the_heading_when_attrs_are_lost(heading, expected, caplog):
-    """A table that was read from a file, or concatenated, has no attrs."""
+def test_order_is_known_from_the_heading_of_a_matrix(heading, expected, caplog):
     table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
     assert create_ranking([table])[heading].tolist() == expected
     assert caplog.text == ""
@@ -176,11 +182,11 @@ def test_unknown_order_is_the_documented_one_and_logged(caplog):
     assert "nothing tells what is better" in caplog.text
 
 
-@pytest.mark.parametrize("heading", ["MAC: G sum score", "ECT: G custom aggregation score"])
-def test_lost_order_of_a_known_metric_is_asked_for(heading):
+@pytest.mark.parametrize("heading", ["MAC: G sum score", "ECT: G sum of abs values score"])
+def test_order_of_a_sum_alone_is_asked_for(heading):
     """Lower would be the wrong order; without the number of scores the right one is unknown."""
     table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
-    with pytest.raises(ValueError, match="lost what ranks it"):
+    with pytest.raises(ValueError, match="is a sum"):
         create_ranking([table])
     assert create_ranking([table], ascending=False)[heading].tolist() == [1, 2]
 
@@ -207,14 +213,25 @@ def test_ranking_survives_a_file(three_models, metric, function, tmp_path, caplo
 
 
 def test_order_belongs_to_the_column_not_to_the_table(three_models):
-    """After the aggregated column is dropped, plain MAC scores are ranked by nearness to 1."""
+    """A column of plain scores is none that was aggregated."""
     q = Query([["she", "woman"], ["he", "man"]], [["home", "kids"]])
     table = run_queries(
         MAC, [q], three_models, aggregation_function="bias_avg", aggregate_results=True
     )
-    plain = create_ranking([table.iloc[:, :1]]).iloc[:, 0]
-    by_hand = (table.iloc[:, 0] - 1).abs().rank()
-    assert plain.tolist() == by_hand.tolist()
+    with pytest.raises(ValueError, match="does not end with an aggregated column"):
+        create_ranking([table.iloc[:, :1]])
+
+
+@pytest.mark.parametrize("function", ["sum", "abs_sum", "avg", "bias_avg"])
+@pytest.mark.parametrize("metric", [WEAT, ECT, MAC])
+def test_matrix_and_totals_are_ranked_alike(three_models, metric, function):
+    q = Query([["she", "woman"], ["he", "man"]], [["home", "kids"], ["boss", "job"]])
+    asked = {"generate_subqueries": True}
+    matrix = run_queries(
+        metric, [q], three_models, aggregate_results=True, aggregation_function=function, **asked
+    )
+    totals = aggregate(measure(metric, [q], three_models, **asked), function)
+    pd.testing.assert_frame_equal(create_ranking([matrix]), create_ranking(totals))
 
 
 def test_appended_column_is_not_taken_for_the_aggregated_one(three_models, toy_query):
@@ -226,35 +243,26 @@ def test_appended_column_is_not_taken_for_the_aggregated_one(three_models, toy_q
 
 def test_overall_score_of_sums_is_best_at_the_weighted_sum():
     """ECT is best at 1, so a sum over 4 queries at 4 and one over 8 at 8."""
-    parts = [score_column({"a": 3.0, "b": 2.0}, "x", 4), score_column({"a": 7.0, "b": 6.0}, "x", 8)]
-    overall = overall_scores(parts, weights=[1, 1])
-    assert create_ranking([overall]).iloc[:, 0].tolist() == [1, 2]
-    assert overall.attrs["best"] == {"Overall": 6.0}
-
-
-def test_overall_score_does_not_mix_directions():
-    parts = [score_column({"a": 3.0}, "x", "higher"), score_column({"a": 7.0}, "x", 0)]
-    with pytest.raises(ValueError, match="differ in what is better"):
-        overall_scores(parts, weights=[1, 1])
+    parts = [
+        totals({"a": 3.0, "b": 2.0}, "one", best=4),
+        totals({"a": 7.0, "b": 6.0}, "two", best=8),
+    ]
+    overall = overall_scores(parts)
+    assert create_ranking(overall).iloc[:, 0].tolist() == [1, 2]
+    assert overall["best"].tolist() == [6.0, 6.0]
 
 
 def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model):
     """Section 4.2 of the WEFE paper: weights are the numbers of queries, not of subqueries."""
     from wefe.datasets import load_weat_queries
 
+    queries = load_weat_queries()
+    sets = {"one": queries[:2], "other": queries[5:]}
     for metric in (WEAT, ECT):
-        tables = [
-            run_queries(
-                metric,
-                queries,
-                [packaged_model],
-                generate_subqueries=True,
-                aggregate_results=True,
-                aggregation_function="bias_avg",
-            )
-            for queries in (load_weat_queries()[:2], load_weat_queries()[5:])
-        ]
-        assert overall_scores(tables).attrs["weights"] == [2, 5]
+        parts = aggregate(measure(metric, sets, [packaged_model], generate_subqueries=True))
+        assert parts["n_queries"].tolist() == [2, 5]
+        expected = np.average(parts["score"], weights=[2, 5])
+        assert overall_scores(parts)["score"].item() == pytest.approx(expected)
 
 
 def test_equal_headings_stay_apart():
@@ -346,24 +354,20 @@ def test_a_correlation_is_over_the_models_of_both_rankings():
         }
     )
     matrix = calculate_ranking_correlations(ranks)
-    assert matrix.attrs["n_models"] == 2
-    assert matrix.attrs["n_models_of_pairs"]["a"] == {"a": 4, "b": 4, "c": 2}
-    assert matrix.attrs["n_models_of_pairs"]["c"] == {"a": 2, "b": 3, "c": 3}
     # Two points lie on a line, whatever they mean.
     assert np.isnan(matrix.loc["a", "c"])
     assert matrix.loc["a", "b"] == pytest.approx(0.6)
     assert not np.isnan(matrix.loc["b", "c"])
-    # pandas compares attrs when it puts tables together.
-    pd.concat([matrix, matrix.copy()])
 
 
 def test_overall_score_weighs_query_sets_by_their_queries():
-    tables = [score_column({"m": x}, "WEAT", 0) for x in (0.2, 0.3, 0.1)]
-    for table, n_queries in zip(tables, (7, 9, 9), strict=True):
-        table.attrs["n_queries"] = n_queries
-    assert overall_scores(tables).iloc[0, 0] == pytest.approx(0.2)
-    assert overall_scores(tables, weights=[1, 1, 1]).iloc[0, 0] == pytest.approx(0.2)
-    assert overall_scores(tables, weights=[1, 0, 0]).iloc[0, 0] == pytest.approx(0.2)
+    sets = {"gender": (0.2, 7), "ethnicity": (0.3, 9), "religion": (0.1, 9)}
+    parts = [totals({"m": score}, name, n) for name, (score, n) in sets.items()]
+    assert overall_scores(parts)["score"].item() == pytest.approx(0.2)
+    equal = dict.fromkeys(sets, 1)
+    assert overall_scores(parts, weights=equal)["score"].item() == pytest.approx(0.2)
+    one = {**dict.fromkeys(sets, 0), "ethnicity": 1}
+    assert overall_scores(parts, weights=one)["score"].item() == pytest.approx(0.3)
 
 
 def test_overall_score_is_the_mean_over_all_queries(packaged_model):
@@ -371,13 +375,13 @@ def test_overall_score_is_the_mean_over_all_queries(packaged_model):
     from wefe.datasets import load_weat_queries
 
     queries = load_weat_queries()
-    parts = [queries[:3], queries[3:]]
-    tables = [run_queries(WEAT, part, [packaged_model], aggregate_results=True) for part in parts]
+    parts = {"one": queries[:3], "other": queries[3:]}
+    overall = overall_scores(aggregate(measure(WEAT, parts, [packaged_model]), "abs_avg"), "All")
     together = run_queries(WEAT, queries, [packaged_model], aggregate_results=True)
-    assert overall_scores(tables).iloc[0, 0] == pytest.approx(together.iloc[0, -1])
-    overall = overall_scores(tables, name="All")
-    assert overall.columns[0] == "WEAT: All weighted average of abs values score"
-    assert create_ranking([overall]).iloc[0, 0] == 1
+    assert overall["score"].item() == pytest.approx(together.iloc[0, -1])
+    ranking = create_ranking(overall)
+    assert ranking.columns[0] == "WEAT: All weighted average of abs values score"
+    assert ranking.iloc[0, 0] == 1
 
 
 def test_overall_columns_of_the_papers_table_are_weighted_means():
@@ -386,25 +390,24 @@ def test_overall_columns_of_the_papers_table_are_weighted_means():
     ethnicity = [0.03, 0.04, 0.07, 0.07, 0.17, 0.05, 0.12]
     religion = [0.07, 0.04, 0.18, 0.10, 0.22, 0.17, 0.31]
     printed = [0.04, 0.03, 0.15, 0.14, 0.23, 0.09, 0.19]
-    tables = [
-        score_column(dict(zip(MODELS, column, strict=True)), "RNSB", 0)
-        for column in (gender, ethnicity, religion)
+    columns = {"gender": gender, "ethnicity": ethnicity, "religion": religion}
+    parts = [
+        totals(dict(zip(MODELS, column, strict=True)), name, n)
+        for (name, column), n in zip(columns.items(), (7, 9, 9), strict=True)
     ]
-    overall = overall_scores(tables, weights=[7, 9, 9]).iloc[:, 0]
-    np.testing.assert_allclose(overall, printed, atol=0.0051)
+    np.testing.assert_allclose(overall_scores(parts)["score"], printed, atol=0.0051)
 
 
 def test_overall_score_of_a_model_that_lacks_a_set_is_nan():
-    tables = [score_column({"a": 1.0, "b": 1.0}, "x", 0), score_column({"a": 1.0}, "x", 0)]
-    overall = overall_scores(tables, weights=[1, 1])
-    assert overall.iloc[:, 0].isna().tolist() == [False, True]
+    parts = [totals({"a": 1.0, "b": 1.0}, "one"), totals({"a": 1.0}, "two")]
+    assert overall_scores(parts)["score"].isna().tolist() == [False, True]
 
 
-def test_overall_score_does_not_mix_metrics(toy_model, toy_query):
-    weat = run_queries(WEAT, [toy_query], [toy_model], aggregate_results=True)
-    mac = run_queries(MAC, [toy_query], [toy_model], aggregate_results=True)
-    with pytest.raises(ValueError, match="one metric"):
-        overall_scores([weat, mac])
+def test_overall_score_keeps_metrics_apart_and_refuses_to_mix_aggregations(toy_model, toy_query):
+    scores = measure([WEAT, MAC], [toy_query], [toy_model], generate_subqueries=True)
+    assert overall_scores(aggregate(scores))["metric"].tolist() == ["WEAT", "MAC"]
+    with pytest.raises(ValueError, match="several ways"):
+        overall_scores([aggregate(scores, "avg"), aggregate(scores, "sum")])
 
 
 def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
@@ -443,12 +446,9 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
             ValueError,
             "method must be one of",
         ),
-        (lambda: overall_scores([score_column(M1, "x", 0)]), ValueError, "pass weights"),
-        (
-            lambda: overall_scores([score_column(M1, "x", 0)], weights=[-1]),
-            ValueError,
-            "non-negative",
-        ),
+        (lambda: overall_scores([score_column(M1, "x", 0)]), TypeError, "aggregate"),
+        (lambda: overall_scores(totals(M1, "x"), weights={"x": -1}), ValueError, "at least 0"),
+        (lambda: overall_scores(totals(M1, "x"), weights={"y": 1}), ValueError, "for each of"),
     ],
 )
 def test_wrong_arguments_say_what_is_wanted(call, error, text):
@@ -457,9 +457,8 @@ def test_wrong_arguments_say_what_is_wanted(call, error, text):
 
 
 def test_inputs_are_not_changed():
-    table = score_column(M1, "x", 0)
-    before, attrs = table.copy(), dict(table.attrs)
+    table = totals(M1, "x")
+    before = table.copy()
     create_ranking([table])
-    overall_scores([table], weights=[1])
+    overall_scores([table])
     pd.testing.assert_frame_equal(table, before)
-    assert table.attrs == attrs

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import logging
 import math
-import pickle
 from pathlib import Path
 
 import joblib
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import Query, WordEmbeddingModel, run_queries, tidy_results
+from wefe import Query, WordEmbeddingModel, aggregate, measure, run_queries
 from wefe.contextual import layer_scores
 from wefe.metrics import (
     ECT,
@@ -30,7 +29,11 @@ from wefe.metrics._base import Scale
 from wefe.metrics._weat import weat
 from wefe.plotting import plot_queries_results, plot_ranking
 from wefe.ranking import create_ranking, overall_scores
-from wefe.running import generate_subqueries_from_queries_list, unique_labels
+from wefe.running import (
+    generate_subqueries_from_queries_list,
+    scores_matrix,
+    unique_labels,
+)
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]
 HOME, WORK, NATURE = ["home", "kids"], ["boss", "job"], ["tree", "nurse"]
@@ -38,6 +41,12 @@ HOME, WORK, NATURE = ["home", "kids"], ["boss", "job"], ["tree", "nurse"]
 
 def query(*attributes, names=None, targets=(FEMALE, MALE)):
     return Query(list(targets), list(attributes), ["Female", "Male"][: len(targets)], names)
+
+
+def reason(scores, model, query):
+    """Why a query has no score."""
+    row = scores[(scores["model_name"] == model) & (scores["query_name"] == query.query_name)]
+    return row["nan_reason"].item()
 
 
 @pytest.fixture
@@ -81,7 +90,7 @@ def test_every_cell_is_what_run_query_returns(models, queries):
 def test_unanswered_query_keeps_its_column_and_its_reason(models, queries):
     table = run_queries(WEAT, queries, models)
     assert np.isnan(table.loc["gaps", queries[0].query_name])
-    assert "kids" in table.attrs["nan_reasons"]["gaps"][queries[0].query_name]
+    assert "kids" in reason(measure(WEAT, queries, models), "gaps", queries[0])
     nowhere = query(["zzz"], ["yyy"])
     assert run_queries(WEAT, [nowhere], models).shape == (3, 1)
 
@@ -93,7 +102,7 @@ def test_zero_vector_of_one_model_does_not_stop_the_others(toy_model, queries):
     table = run_queries(WEAT, queries, [broken, toy_model])
     assert table.loc["toy"].notna().all()
     assert table.loc["broken"].isna().all()
-    assert "boss" in table.attrs["nan_reasons"]["broken"][queries[0].query_name]
+    assert "boss" in reason(measure(WEAT, queries, [broken, toy_model]), "broken", queries[0])
 
 
 def test_queries_of_one_name_and_different_words_stay_apart(toy_model, caplog):
@@ -123,9 +132,8 @@ def test_query_under_another_name_keeps_its_column(toy_model):
 
 def test_query_without_fitting_subquery_keeps_its_column(toy_model):
     small = Query([FEMALE, MALE], [HOME], ["Female", "Male"], ["Home"])
-    table = run_queries(WEAT, [query(HOME, WORK), small], [toy_model], generate_subqueries=True)
-    assert table[small.query_name].isna().all()
-    assert "no subquery" in table.attrs["nan_reasons"]["toy"][small.query_name]
+    scores = measure(WEAT, [query(HOME, WORK), small], [toy_model], generate_subqueries=True)
+    assert "no subquery" in reason(scores, "toy", small)
 
 
 def test_labels_stay_unique_when_a_numbered_name_exists_already():
@@ -174,9 +182,10 @@ def test_models_are_aggregated_over_the_same_queries(models, queries, caplog):
     # "gaps" cannot answer the first query, so it counts for nobody.
     for name in table.index:
         assert table.loc[name].iloc[-1] == pytest.approx(abs(table.loc[name].iloc[1]))
-    assert table.attrs["left_out"] == [queries[0].query_name]
-    assert (table.attrs["n_queries"], table.attrs["n_scores"]) == (2, 1)
     assert queries[0].query_name in caplog.text
+    totals = aggregate(measure(WEAT, queries, models))
+    assert totals["left_out"].tolist() == [[queries[0].query_name]] * 3
+    assert totals[["n_queries", "n_scores"]].to_numpy().tolist() == [[2, 1]] * 3
 
 
 def test_aggregate_of_nothing_is_nan(models, queries):
@@ -233,36 +242,25 @@ def test_what_means_no_bias_is_that_of_each_query(toy_model, aggregation, expect
     first = toy_model["home"][0]
     shift = {"sum": 2}.get(aggregation, 1) * first
     assert table.iloc[0, -1] == pytest.approx(expected + shift)
-    values = list(table.attrs["best"].values())
-    assert values == pytest.approx([100 / 3, 50.0, best])
-    assert table.attrs["no_bias_value"] is None
-    assert tidy_results(table)["no_bias_value"].tolist() == pytest.approx([100 / 3, 50.0])
+    scores = measure(Share, asked, [toy_model])
+    assert scores["no_bias_value"].tolist() == pytest.approx([100 / 3, 50.0])
+    totals = aggregate(scores, aggregation)
+    assert totals["score"].item() == table.iloc[0, -1]
+    assert totals["best"].item() == pytest.approx(best)
     assert plot_queries_results(table).data
+    assert plot_queries_results(scores).data
 
 
 def test_no_bias_of_three_groups_alone_ranks_models(toy_model):
     words, vectors = list(toy_model.vocab), toy_model.vectors.copy()
     vectors[words.index("home"), 0] = 3.0
     other = WordEmbeddingModel.from_arrays(words, vectors, "farther from a third, nearer to 50")
-    table = run_queries(
-        Share,
-        [of_groups(3, "three")],
-        [toy_model, other],
-        aggregate_results=True,
-        aggregation_function="bias_avg",
-    )
+    scores = measure(Share, [of_groups(3, "three")], [toy_model, other])
+    totals = aggregate(scores)
     expected = 35 + np.array([toy_model["home"][0], 3.0]) - 100 / 3
-    np.testing.assert_allclose(table.iloc[:, -1], expected)
-    assert table.attrs["no_bias_value"] == pytest.approx(100 / 3)
-    assert create_ranking([table]).iloc[:, 0].tolist() == [1, 2]
-    mean = run_queries(
-        Share,
-        [of_groups(3, "three")],
-        [toy_model, other],
-        aggregate_results=True,
-        aggregation_function="avg",
-    )
-    assert create_ranking([mean]).iloc[:, 0].tolist() == [1, 2]
+    np.testing.assert_allclose(totals["score"], expected)
+    assert create_ranking(totals).iloc[:, 0].tolist() == [1, 2]
+    assert create_ranking(aggregate(scores, "avg")).iloc[:, 0].tolist() == [1, 2]
 
 
 def test_no_bias_of_layers_is_that_of_the_queries():
@@ -281,14 +279,8 @@ def test_no_bias_of_layers_is_that_of_the_queries():
 
 def test_only_answered_queries_decide_what_means_no_bias(toy_model):
     lost = Query([["zz"], ["yy"], ["xx"]], [HOME], list("abc"), ["lost"])
-    table = run_queries(
-        Share,
-        [lost, of_groups(2, "two")],
-        [toy_model],
-        aggregate_results=True,
-        aggregation_function="avg",
-    )
-    assert table.attrs["best"][table.columns[-1]] == 50.0
+    scores = measure(Share, [lost, of_groups(2, "two")], [toy_model])
+    assert aggregate(scores, "avg")["best"].item() == 50.0
 
 
 @pytest.mark.parametrize(
@@ -326,7 +318,11 @@ def test_aggregation_against_the_order_of_a_metric_is_said(
     assert list(ranking.columns) == [heading]
     figure = plot_ranking(ranking)
     assert ("may rank wrongly" in figure.layout.title.text) is (warns and is_not_0)
-    assert ("may rank wrongly" in overall_scores([table, table]).columns[0]) is (warns and is_not_0)
+    params = {"holdout": False} if metric is RNSB else {}
+    sets = {"one": four, "other": four}
+    scores = measure(metric, sets, [toy_model], metric_params=params, generate_subqueries=True)
+    overall = overall_scores(aggregate(scores, function))
+    assert ("may rank wrongly" in create_ranking(overall).columns[0]) is (warns and is_not_0)
 
 
 def test_custom_aggregation_must_return_one_number_per_model(toy_model, queries):
@@ -387,7 +383,13 @@ def test_result_does_not_depend_on_n_jobs(models, queries, metric):
             metric, queries, models, metric_params=params, generate_subqueries=True, n_jobs=workers
         )
         pd.testing.assert_frame_equal(alone, together)
-        pd.testing.assert_frame_equal(tidy_results(alone), tidy_results(together))
+    tidy, shared = (
+        measure(
+            metric, queries, models, metric_params=params, generate_subqueries=True, n_jobs=n_jobs
+        )
+        for n_jobs in (1, 2)
+    )
+    pd.testing.assert_frame_equal(tidy, shared)
 
 
 def test_joblib_backend_is_the_users_choice(models, queries):
@@ -396,14 +398,9 @@ def test_joblib_backend_is_the_users_choice(models, queries):
     pd.testing.assert_frame_equal(together, run_queries(WEAT, queries, models))
 
 
-def test_tidy_results_have_one_row_per_answer(models, queries):
-    table = run_queries(
-        WEAT,
-        queries,
-        models,
-        metric_params={"calculate_p_value": True, "p_value_method": "exact"},
-    )
-    tidy = tidy_results(table)
+def test_tables_have_one_row_per_answer(models, queries):
+    params = {"calculate_p_value": True, "p_value_method": "exact"}
+    tidy = measure(WEAT, queries, models, metric_params=params)
     assert len(tidy) == 6
     first = tidy.iloc[0]
     assert first["p_value"] == pytest.approx(1 / 6)
@@ -413,22 +410,58 @@ def test_tidy_results_have_one_row_per_answer(models, queries):
     assert "kids" in lost["nan_reason"]
 
 
-def test_tidy_results_need_the_attrs():
-    with pytest.raises(TypeError, match="run_queries"):
-        tidy_results(pd.DataFrame({"a": [1.0]}))
+def test_other_tables_are_no_scores(models, queries):
+    with pytest.raises(TypeError, match="measure"):
+        aggregate(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(TypeError, match="measure"):
+        scores_matrix(run_queries(WEAT, queries, models))
 
 
-def test_attrs_survive_pickle_and_parquet_like_json(models, queries):
-    table = run_queries(WEAT, queries, models, aggregate_results=True)
-    assert pickle.loads(pickle.dumps(table)).attrs == table.attrs
-    read = json.loads(json.dumps(table.attrs))
-    assert read["records"] == list(table.attrs["records"])
-    assert read["nan_reasons"] == table.attrs["nan_reasons"]
+def test_several_metrics_and_query_sets_are_one_table(models, queries):
+    sets = {"both": queries, "first": queries[:1]}
+    scores = measure(["weat-es", MAC(average="words")], sets, models)
+    assert scores.groupby(["query_set", "metric"], sort=False).size().to_dict() == {
+        ("both", "WEAT-ES"): 6,
+        ("both", "MAC"): 6,
+        ("first", "WEAT-ES"): 3,
+        ("first", "MAC"): 3,
+    }
+    mac = scores[(scores["metric"] == "MAC") & (scores["query_set"] == "both")]
+    alone = run_queries(MAC, queries, models, metric_params={"average": "words"})
+    pd.testing.assert_frame_equal(scores_matrix(mac), alone)
+    with pytest.raises(ValueError, match="one metric and one query set"):
+        scores_matrix(scores)
+    assert len(aggregate(scores)) == 4 * len(models)
 
 
-def test_pandas_does_not_copy_the_records_at_every_operation(models, queries):
-    table = run_queries(WEAT, queries, models)
-    assert table.iloc[:, :1].copy().attrs["records"] is table.attrs["records"]
+def test_rows_that_occur_twice_are_refused(models, queries):
+    scores = measure(WEAT, queries, models)
+    with pytest.raises(ValueError, match="two rows for one model and query"):
+        aggregate(pd.concat([scores, scores]))
+
+
+def test_nothing_hides_in_attrs(models, queries):
+    scores = measure(WEAT, queries, models)
+    totals = aggregate(scores)
+    ranking = create_ranking(totals)
+    tables = scores, scores_matrix(scores), totals, ranking, overall_scores(totals)
+    assert all(table.attrs == {} for table in tables)
+
+
+def test_p_values_are_adjusted_by_holm_within_model_and_metric(models, queries):
+    """An oracle by hand: the smallest of n times n, the next times n - 1, and never less."""
+    more = [*queries, query(HOME, NATURE, names=["Home", "Nature"])]
+    scores = measure(WEAT(calculate_p_value=True, p_value_method="exact"), more, models)
+    for _, part in scores.groupby("model_name"):
+        known = sorted(part["p_value"].dropna())
+        expected, least = {}, 0.0
+        for position, p_value in enumerate(known):
+            least = max(least, min(1.0, p_value * (len(known) - position)))
+            expected.setdefault(p_value, least)
+        for row in part.dropna(subset="p_value").itertuples():
+            assert row.p_value_adjusted == pytest.approx(expected[row.p_value])
+        missing = part["p_value"].isna()
+        assert (part["p_value_adjusted"].isna() == missing).all()
 
 
 def test_arguments_are_not_changed(models, queries):
@@ -457,7 +490,7 @@ def test_metric_with_its_own_run_query_may_return_a_plain_dict(toy_model):
     q = Query([FEMALE], [HOME])
     table = run_queries(Size, [q], [toy_model], metric_params={"factor": 3})
     assert table.iloc[0, 0] == 6
-    assert tidy_results(table)["words_used"].isna().all()
+    assert measure(Size, [q], [toy_model])["words_used"].isna().all()
 
 
 def test_lost_vocabulary_threshold_is_passed_on(models, queries):
@@ -492,7 +525,7 @@ def test_query_that_a_metric_cannot_answer_does_not_stop_the_others(toy_model):
     good = Query([["she", "woman"], ["he", "man"]], [HOME], ["F", "M"], ["Work"])
     table = run_queries(RIPA, [unequal, good], [toy_model])
     assert table.isna().to_numpy().tolist() == [[True, False]]
-    assert "paired by position" in table.attrs["nan_reasons"]["toy"][unequal.query_name]
+    assert "paired by position" in reason(measure(RIPA, [unequal], [toy_model]), "toy", unequal)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
@@ -513,16 +546,9 @@ def test_generator_gives_the_same_result_whatever_n_jobs(models, queries):
             "p_value_iterations": 50,
             "random_state": np.random.default_rng(3),
         }
-        return tidy_results(run_queries(WEAT, queries, models, metric_params=params, n_jobs=n_jobs))
+        return measure(WEAT, queries, models, metric_params=params, n_jobs=n_jobs)
 
     pd.testing.assert_frame_equal(run(1), run(2))
-
-
-def test_tidy_results_follow_the_table(models, queries):
-    table = run_queries(WEAT, queries, models, aggregate_results=True)
-    assert set(tidy_results(table.loc[["toy"]]).model_name) == {"toy"}
-    assert set(tidy_results(table.iloc[:, :1]).query_name) == {queries[0].query_name}
-    assert len(tidy_results(table.iloc[:, -1:])) == 6
 
 
 @pytest.mark.parametrize(
@@ -555,32 +581,19 @@ def test_log_names_unanswerable_queries(models, queries, caplog):
     assert any("gaps" in record.message for record in caplog.records)
 
 
-@pytest.mark.parametrize("level", [logging.ERROR, logging.WARNING, logging.INFO])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_log_level_of_the_caller_counts_in_workers(models, queries, level, n_jobs, caplog):
-    params = {"calculate_p_value": True, "p_value_verbose": True, "p_value_method": "exact"}
-    with caplog.at_level(level, logger="wefe"):
-        run_queries(WEAT, queries, models, metric_params=params, n_jobs=n_jobs)
-    levels = {record.levelno for record in caplog.records}
-    assert levels == {at for at in (logging.INFO, logging.WARNING) if at >= level}
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_logged_exceptions_come_home(toy_model, queries, n_jobs, caplog):
-    class Talkative(BaseMetric):
-        metric_template = (2, 2)
-        metric_name = metric_short_name = "Talkative"
-
-        def _compute(self, targets, attributes):
-            try:
-                return 1 / 0
-            except ZeroDivisionError:
-                logging.getLogger("wefe.talkative").exception("caught")
-            return 0.0
-
-    table = run_queries(Talkative, queries, [toy_model], n_jobs=n_jobs)
-    assert (table == 0).all(axis=None)
-    assert caplog.text.count("ZeroDivisionError") >= 2
+def test_warnings_of_results_are_logged_once(toy_model, queries, caplog):
+    params = {"p_value_method": "exact"}
+    run_queries(WEAT, queries, [toy_model], metric_params=params)
+    assert [record.getMessage() for record in caplog.records] == [
+        "2 of 2 scores: no p-value is calculated: that needs calculate_p_value=True"
+    ]
+    caplog.clear()
+    scores = measure(WEAT, queries, [toy_model], metric_params=params)
+    assert not caplog.records
+    assert scores["warnings"].str.contains("calculate_p_value").all()
+    result = WEAT().run_query(queries[0], toy_model, **params)
+    (record,) = caplog.records
+    assert result.warnings[0] in record.getMessage()
 
 
 def test_every_nan_is_logged_once(toy_model, caplog):
@@ -606,17 +619,10 @@ def test_metric_that_returns_something_else_is_named(toy_model, queries, result)
         run_queries(Odd, queries, [toy_model])
 
 
-def test_renamed_rows_are_named_by_tidy_results(models, queries, caplog):
-    table = run_queries(WEAT, queries[1:], models).rename(index={"toy": "renamed"})
-    caplog.clear()
-    assert set(tidy_results(table).model_name) == {"rotated", "gaps"}
-    assert "nothing is recorded of ['renamed']" in caplog.text
-
-
-def test_tidy_results_tell_how_a_p_value_was_obtained(toy_model, queries):
+def test_tables_tell_how_a_p_value_was_obtained(toy_model, queries):
     for method in ("exact", "approximate"):
         params = {"calculate_p_value": True, "p_value_method": method, "random_state": 0}
-        tidy = tidy_results(run_queries(WEAT, queries, [toy_model], metric_params=params))
+        tidy = measure(WEAT, queries, [toy_model], metric_params=params)
         assert set(tidy.p_value_method) == {method}
         assert set(tidy.p_value_test) == {"right-sided"}
 
@@ -652,9 +658,8 @@ def test_custom_aggregation_of_nothing_is_nan(models, queries):
 
 def test_intervals_are_those_of_the_scores_shown(toy_model, queries):
     """Of the WEAT statistic, not of the effect size; by rows drawn as documented."""
-    table = run_queries(WEAT, queries, [toy_model], n_bootstrap=40, bootstrap_random_state=3)
-    pd.testing.assert_frame_equal(table, run_queries(WEAT, queries, [toy_model]))
-    tidy = tidy_results(table)
+    tidy = measure(WEAT, queries, [toy_model], n_bootstrap=40, bootstrap_random_state=3)
+    pd.testing.assert_frame_equal(scores_matrix(tidy), run_queries(WEAT, queries, [toy_model]))
     for asked, row in zip(queries, tidy.to_dict("records"), strict=True):
         sets = [toy_model.get_vectors(words) for words in asked.target_sets + asked.attribute_sets]
         rows = [np.random.default_rng([3, i]).integers(2, size=(40, 2)) for i in range(4)]
@@ -670,7 +675,7 @@ def test_intervals_are_those_of_the_scores_shown(toy_model, queries):
 
 
 def test_without_bootstrap_there_are_no_intervals(models, queries):
-    tidy = tidy_results(run_queries(MAC, queries, models))
+    tidy = measure(MAC, queries, models)
     columns = ["score_lower", "score_upper", "score_se", "interval_nan_reason"]
     assert tidy[columns].isna().all(axis=None)
 
@@ -682,15 +687,13 @@ def test_intervals_depend_neither_on_n_jobs_nor_on_other_seeds(models, queries, 
     options = {"n_bootstrap": 50, "confidence": 0.9, "generate_subqueries": True}
     columns = ["score_lower", "score_upper", "score_se"]
     one, other = (
-        tidy_results(
-            run_queries(
-                metric,
-                asked,
-                models,
-                metric_params=params and {**params, "random_state": n_jobs},
-                n_jobs=n_jobs,
-                **options,
-            )
+        measure(
+            metric,
+            asked,
+            models,
+            metric_params=params and {**params, "random_state": n_jobs},
+            n_jobs=n_jobs,
+            **options,
         )[columns]
         for n_jobs in (1, 2)
     )
@@ -710,13 +713,12 @@ def test_score_without_an_interval_says_why(toy_model):
             return {"query_name": query.query_name, "result": 1.0}
 
     lost = query(["lost", "gone"], names=["Lost"])
-    table = run_queries(Own, [query(HOME)], [toy_model], n_bootstrap=40)
-    (row,) = tidy_results(table).to_dict("records")
+    (row,) = measure(Own, [query(HOME)], [toy_model], n_bootstrap=40).to_dict("records")
     assert (row["score"], row["nan_reason"]) == (1.0, None)
     assert np.isnan(row["score_lower"])
     assert "run_query of its own" in row["interval_nan_reason"]
     # Of a query without a score, that reason is the reason.
-    (row,) = tidy_results(run_queries(ECT, [lost], [toy_model], n_bootstrap=40)).to_dict("records")
+    (row,) = measure(ECT, [lost], [toy_model], n_bootstrap=40).to_dict("records")
     assert "lost 100%" in row["nan_reason"]
     assert row["interval_nan_reason"] is None
 
@@ -731,8 +733,7 @@ def test_score_that_changes_from_run_to_run_has_no_interval(toy_model):
             self.asked += 1
             return float(self.asked)
 
-    table = run_queries(Counting(), [query(HOME)], [toy_model], n_bootstrap=40)
-    (row,) = tidy_results(table).to_dict("records")
+    (row,) = measure(Counting(), [query(HOME)], [toy_model], n_bootstrap=40).to_dict("records")
     assert row["score"] == 1
     assert "gives another score (1, then 1 and 2)" in row["interval_nan_reason"]
 
@@ -740,22 +741,22 @@ def test_score_that_changes_from_run_to_run_has_no_interval(toy_model):
 def test_bootstrap_logs_nothing_twice(toy_model, caplog):
     many = query([*HOME, *WORK, *NATURE[:1], "lost"], names=["Many"])
     with caplog.at_level(logging.WARNING, "wefe"):
-        run_queries(ECT, [many], [toy_model], warn_not_found_words=True, n_bootstrap=40)
+        measure(ECT, [many], [toy_model], warn_not_found_words=True, n_bootstrap=40)
     assert [record.getMessage() for record in caplog.records] == [
-        "toy lacks 1 words of 'Many': ['lost']"
+        f"toy lacks 1 words of {many.query_name!r}: lost"
     ]
 
 
 @pytest.mark.parametrize("n_bootstrap", [-1, 3, True, "many", 2.5])
 def test_wrong_number_of_resamples_is_refused(toy_model, queries, n_bootstrap):
     with pytest.raises((TypeError, ValueError), match="n_bootstrap"):
-        run_queries(WEAT, queries, [toy_model], n_bootstrap=n_bootstrap)
+        measure(WEAT, queries, [toy_model], n_bootstrap=n_bootstrap)
 
 
 def test_wefat_is_another_name_of_sc_weat_and_listed_nowhere(toy_model):
     query = Query([["nurse", "pilot"]], [["she", "woman"], ["he", "man"]])
     table = run_queries("WEFAT", [query], [toy_model])
-    assert table.attrs["metric"] == "SC-WEAT"
+    assert table.columns.name == "SC-WEAT"
     assert table.iloc[0, 0] == SCWEAT().run_query(query, toy_model)["result"]
     assert get_metric("wefat") is get_metric("sc-weat") is SCWEAT
     names = [metric.metric_short_name.lower() for metric in list_metrics()]

@@ -17,6 +17,7 @@ from . import running as running
 from . import silhouette as silhouette
 from . import study as study
 from . import words as words
+from .aggregation import aggregate as aggregate
 from .metrics import ECT as ECT
 from .metrics import EQT as EQT
 from .metrics import GIPE as GIPE
@@ -41,7 +42,8 @@ from .ranking import create_ranking as create_ranking
 from .ranking import overall_scores as overall_scores
 from .ranking import score_column as score_column
 from .results import MetricResult as MetricResult
+from .running import measure as measure
 from .running import run_queries as run_queries
-from .running import tidy_results as tidy_results
+from .running import scores_matrix as scores_matrix
 
 __version__: str

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from logging.handlers import QueueHandler
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wefe._bootstrap import Resampling, bootstrap
 from wefe._checks import found
-from wefe._evaluation import Evaluation
+from wefe._evaluation import Evaluation, call_all, in_memory, is_mapped, travelling
 from wefe._progress import progress_bar
-from wefe._same_words import without_logging
-from wefe._workers import parallel, travelling, travelling_params
+from wefe._same_words import with_only
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._base import BaseMetric, result_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
 from wefe.words import check_preprocessors
-
-logger = logging.getLogger(__name__)
 
 _SIDES = {"greater": "right-sided", "less": "left-sided", "two-sided": "two-sided"}
 
@@ -33,6 +27,9 @@ class Answer(NamedTuple):
     """What one model answered to one query."""
 
     score: float
+    score_lower: float = math.nan
+    score_upper: float = math.nan
+    score_se: float = math.nan
     p_value: float = math.nan
     p_value_lower: float = math.nan
     p_value_upper: float = math.nan
@@ -40,10 +37,8 @@ class Answer(NamedTuple):
     p_value_method: str | None = None
     words_used: int | None = None
     words_lost: int | None = None
+    lost_words: Sequence[str] | None = None
     nan_reason: str | None = None
-    score_lower: float = math.nan
-    score_upper: float = math.nan
-    score_se: float = math.nan
     interval_nan_reason: str | None = None
     warnings: Sequence[str] | None = None
 
@@ -60,11 +55,9 @@ def answer_of(
     if wanted is None or math.isnan(answer.score):
         return answer
     try:
-        # What there is to be logged has been.
-        with without_logging("wefe"):
-            evaluation = Evaluation(
-                metric, query, model, options, subset_defaults=False, value=answer.score
-            )
+        evaluation = Evaluation(
+            metric, query, model, options, subset_defaults=False, value=answer.score
+        )
     except ValueError as error:  # a run_query of its own may answer what others cannot
         return answer._replace(interval_nan_reason=str(error))
     interval = bootstrap(evaluation, wanted)
@@ -82,25 +75,35 @@ def _score(
     if not metric.accepts(query):
         return Answer(math.nan, nan_reason=no_subquery(metric))
     try:
-        result: Mapping[str, Any] = metric.run_query(query, model, **options)
+        result = result_of(metric, query, model, **options)
     except UnanswerableError as error:
-        logger.warning("%s is NaN for %s: %s", query.query_name, model.name, error)
         return Answer(math.nan, nan_reason=str(error))
     score = _number(metric, result, "result")
-    reason = None
+    # A metric with a run_query of its own may return a plain dictionary.
+    p_value = math.nan if result.get("p_value") is None else _number(metric, result, "p_value")
+    answer = Answer(score, p_value=p_value)
     if math.isnan(score):
         reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
-    # A metric with a run_query of its own may return a plain dictionary.
-    p_value = _number(metric, result, "p_value") if result.get("p_value") is not None else math.nan
+        answer = answer._replace(nan_reason=reason)
     if not isinstance(result, MetricResult):
-        return Answer(score, p_value, nan_reason=reason)
+        return answer
     test = result.details.get("permutation_test")
-    lower, upper = test.p_value_bounds if test is not None else (math.nan, math.nan)
-    side, method = (_SIDES[test.alternative], test.method) if test is not None else (None, None)
+    if test is not None:
+        lower, upper = test.p_value_bounds
+        answer = answer._replace(
+            p_value_lower=lower,
+            p_value_upper=upper,
+            p_value_test=_SIDES[test.alternative],
+            p_value_method=test.method,
+        )
     uses = result.targets + result.attributes
-    used, lost = sum(len(use.used) for use in uses), sum(len(use.lost) for use in uses)
-    warnings = list(result.warnings) or None
-    return Answer(score, p_value, lower, upper, side, method, used, lost, reason, warnings=warnings)
+    lost = [word for use in uses for word in use.lost]
+    return answer._replace(
+        words_used=sum(len(use.used) for use in uses),
+        words_lost=len(lost),
+        lost_words=lost or None,
+        warnings=list(result.warnings) or None,
+    )
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:
@@ -114,51 +117,17 @@ def _number(metric: BaseMetric, result: object, key: str) -> float:
     )
 
 
-# A query, the model it is asked of, and the options of that call.
-_Task: TypeAlias = tuple[Query, Mapping[str, Any]]
-
-
 def _answer_all(
     metric: BaseMetric,
-    tasks: Sequence[_Task],
     model: WordEmbeddingModel,
+    queries: Sequence[Query],
+    options: Sequence[Mapping[str, Any]],
     wanted: Resampling | None,
 ) -> list[Answer]:
-    return [answer_of(metric, query, model, options, wanted) for query, options in tasks]
-
-
-class _Keep(QueueHandler):
-    """Keeps log records, made fit to travel between processes."""
-
-    def __init__(self) -> None:
-        super().__init__(None)  # type: ignore[arg-type]
-        self.records: list[logging.LogRecord] = []
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
-
-
-def _answer_elsewhere(
-    metric: BaseMetric,
-    tasks: Sequence[_Task],
-    model: WordEmbeddingModel,
-    wanted: Resampling | None,
-    home: int,
-    level: int,
-) -> tuple[list[Answer], list[logging.LogRecord]]:
-    """Answer in a worker; what it logs in another process comes back with the answers."""
-    if os.getpid() == home:
-        return _answer_all(metric, tasks, model, wanted), []
-    handler = _Keep()
-    ours = logging.getLogger("wefe")
-    ours.addHandler(handler)
-    ours.setLevel(level)
-    ours.propagate = False
-    try:
-        return _answer_all(metric, tasks, model, wanted), handler.records
-    finally:
-        ours.removeHandler(handler)
-        ours.propagate = True
+    return [
+        answer_of(metric, query, model, own, wanted)
+        for query, own in zip(queries, options, strict=True)
+    ]
 
 
 def run_all(
@@ -173,66 +142,50 @@ def run_all(
     """Return the answers, model by model; with intervals where a resampling is given."""
     import joblib
 
-    # Weights do not travel to workers.
-    n_workers = 1 if metric.encodes_texts else joblib.effective_n_jobs(n_jobs)
+    if metric.encodes_texts:  # weights do not travel to workers
+        n_jobs = 1
+    n_workers, n_queries = joblib.effective_n_jobs(n_jobs), len(queries)
     if not metric.encodes_texts:
-        _prepare(models, queries, options, every_form=n_workers > 1)
+        # A worker has the forms that were made ready and no others; here more can be made.
+        forms = check_preprocessors(options.get("preprocessors"))
+        every = n_workers > 1 or options.get("strategy") == "all"
+        for model in models:
+            model.prepare(queries, forms if every else forms[:1])
+    sent = list(models)
     if n_workers > 1:
-        options = travelling_params(options)
+        options = travelling(options)
+        sent = [for_worker(metric, queries, model, options) for model in models]
     # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
     # the progress bar moves.
-    per_model = len(queries) if n_workers == 1 else min(len(queries), -(-n_workers // len(models)))
-    everything = [
-        [(query, own) for query, own in zip(queries, row, strict=True)]
-        for row in _options_of_calls(options, len(models), len(queries))
+    size = 1 if n_workers == 1 else -(-n_queries // -(-n_workers // len(models)))
+    calls = [
+        (metric, model, queries[start : start + size], own[start : start + size], wanted)
+        for model, own in zip(sent, _options_of_calls(options, len(sent), n_queries), strict=True)
+        for start in range(0, n_queries, size)
     ]
-    chunks = [
-        (model, tasks[part[0] : part[-1] + 1])
-        for model, tasks in zip(models, everything, strict=True)
-        for part in np.array_split(np.arange(len(queries)), per_model)
-    ]
-    parts: Iterable[tuple[list[Answer], list[logging.LogRecord]]]
-    if n_workers == 1:
-        parts = ((_answer_all(metric, tasks, model, wanted), []) for model, tasks in chunks)
-    else:
-        sent = {id(model): travelling(metric, queries, model, options) for model in models}
-        chunks = [(sent[id(model)], tasks) for model, tasks in chunks]
-        home, level = os.getpid(), logging.getLogger("wefe").getEffectiveLevel()
-        parts = parallel(n_jobs)(
-            joblib.delayed(_answer_elsewhere)(metric, tasks, model, wanted, home, level)
-            for model, tasks in chunks
-        )
     flat: list[Answer] = []
-    total = len(models) * len(queries)
+    total = len(models) * n_queries
     with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
-        for answers, logged in parts:
-            for record in logged:
-                if logging.getLogger(record.name).isEnabledFor(record.levelno):
-                    logging.getLogger(record.name).handle(record)
+        for answers in call_all(_answer_all, calls, n_jobs):
             flat.extend(answers)
             bar.update(len(answers))
-    width = len(queries)
-    return [flat[start : start + width] for start in range(0, len(flat), width)]
+    return [flat[start : start + n_queries] for start in range(0, total, n_queries)]
 
 
-def _prepare(
-    models: Sequence[WordEmbeddingModel],
+def for_worker(
+    metric: BaseMetric,
     queries: Sequence[Query],
+    model: WordEmbeddingModel,
     options: Mapping[str, Any],
-    *,
-    every_form: bool,
-) -> None:
-    """Let models that compute their vectors do so at once.
-
-    A worker has what was made ready and nothing else; here, other forms of a word can still be
-    made if the first is not found.
-    """
-    given = options.get("preprocessors")
-    forms = check_preprocessors(given if isinstance(given, list | tuple) else None)
-    if not every_form and options.get("strategy") != "all":
-        forms = forms[:1]
-    for model in models:
-        model.prepare(queries, forms)
+) -> WordEmbeddingModel:
+    """Return what goes to a worker in place of a model; see `travelling`."""
+    if not is_mapped(model):
+        return model
+    ours = type(metric).__module__.startswith("wefe.metrics.")
+    if not ours or metric.needs_vocabulary or model.use_subwords:
+        return in_memory(model)
+    # Our metrics look up the words of the query and nothing else.
+    return with_only(model, model.vocab, queries, options.get("preprocessors"))
 
 
 def _options_of_calls(

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import as_seed, check_choice, check_positive_int, check_share
+from wefe._checks import as_seed, check_between, check_choice, check_positive_int
 from wefe._evaluation import Evaluation
 from wefe._wordset import Ones, Vectors, Weights
 
 WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
-# Scores many lists of counts, here or in workers, in order.
-ScoreAll: TypeAlias = Callable[
-    [Callable[[Sequence[Weights]], Vectors], Iterator[Sequence[Weights]]], Iterable[Vectors]
-]
+# Scores many lists of weights, here or in workers, in order.
+ScoreAll: TypeAlias = Callable[[Iterator[Sequence[Weights]]], Iterable[Vectors]]
 
 # Share of resamples without a score up to which there still is an interval.
 _MOST_UNDEFINED = 0.05
@@ -101,84 +99,70 @@ class BootstrapInterval:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Resampling:
-    """What is drawn, and what is made of it: checked by `make`."""
+    """What is drawn, and what is made of it: the checked wishes of a user."""
 
     n_bootstrap: int
     confidence: float
-    seed: int
+    random_state: int | np.random.Generator | None
     sets: WhichSets = "all"
     method: IntervalMethod = "percentile"
 
-    @classmethod
-    def make(
-        cls,
-        n_bootstrap: int,
-        confidence: float,
-        random_state: int | np.random.Generator | None,
-        sets: WhichSets = "all",
-        method: IntervalMethod = "percentile",
-    ) -> Resampling:
-        """Check the wishes of a user."""
-        check_positive_int("n_bootstrap", n_bootstrap)
-        share = check_share("confidence", confidence)
-        if not 0 < share < 1:
-            raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {share}.")
-        least = math.ceil(round(2 / (1 - share), 6))
-        if n_bootstrap < least:
+    def __post_init__(self) -> None:
+        self.n_bootstrap = check_positive_int("n_bootstrap", self.n_bootstrap)
+        self.confidence = check_between("confidence", self.confidence, 0.95)
+        least = math.ceil(round(2 / (1 - self.confidence), 6))
+        if self.n_bootstrap < least:
             raise ValueError(
-                f"an interval of confidence {share} needs n_bootstrap={least} or more, to have a "
-                f"sample beyond each bound; got {n_bootstrap}. Use 1000."
+                f"an interval of confidence {self.confidence} needs n_bootstrap={least} or more, "
+                f"to have a sample beyond each bound; got {self.n_bootstrap}. Use 1000."
             )
-        check_choice("sets", sets, ("all", "targets", "attributes"))
-        check_choice("method", method, ("percentile", "bca"))
-        return cls(int(n_bootstrap), share, as_seed(random_state), sets, method)
+        check_choice("sets", self.sets, ("all", "targets", "attributes"))
+        check_choice("method", self.method, ("percentile", "bca"))
+        # Drawn once, so that all queries and models get the same resamples.
+        self.seed = as_seed(self.random_state)
 
 
 def bootstrap(
-    evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll = map
+    evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll | None = None
 ) -> BootstrapInterval:
     """Draw the words of an evaluation anew, and see how its score varies."""
-    samples = np.empty(0)
-    standard_error = math.nan
-    lower = upper = math.nan
-    n_undefined = 0
     drawn = _drawn_strata(evaluation, wanted.sets)
-    reason = _why_none(evaluation, drawn)
-    if reason is None:
-        parts = score_all(evaluation.scores, _resamples(evaluation, wanted, drawn))
-        samples = np.concatenate(list(parts))
-        defined = samples[np.isfinite(samples)]
-        n_undefined = len(samples) - len(defined)
-        if n_undefined > _MOST_UNDEFINED * len(samples):
-            reason = (
-                f"{n_undefined} of {len(samples)} resamples have no score, more than "
-                f"{_MOST_UNDEFINED:.0%}"
-            )
-        else:
-            standard_error = float(defined.std(ddof=1))
-            tail = (1 - wanted.confidence) / 2
-            levels: tuple[float, float] | str = (tail, 1 - tail)
-            if wanted.method == "bca":
-                levels = _bca_levels(evaluation, drawn, defined, tail)
-            if isinstance(levels, str):
-                reason = levels
-            else:
-                lower, upper = (float(np.quantile(defined, level)) for level in levels)
-    return BootstrapInterval(
-        evaluation.scale.label,
-        evaluation.value,
-        lower,
-        upper,
-        standard_error,
-        wanted.confidence,
-        wanted.n_bootstrap,
-        n_undefined,
-        wanted.method,
-        reason,
-        samples,
+    result = BootstrapInterval(
+        label=evaluation.scale.label,
+        score=evaluation.value,
+        lower=math.nan,
+        upper=math.nan,
+        standard_error=math.nan,
+        confidence=wanted.confidence,
+        n_bootstrap=wanted.n_bootstrap,
+        n_undefined=0,
+        method=wanted.method,
+        nan_reason=_why_none(evaluation, drawn),
+        samples=np.empty(0),
     )
+    if result.nan_reason is not None:
+        return result
+    resamples = _resamples(evaluation, wanted, drawn)
+    parts = score_all(resamples) if score_all else map(evaluation.scores, resamples)
+    samples = np.concatenate(list(parts))
+    defined = samples[np.isfinite(samples)]
+    n_undefined = len(samples) - len(defined)
+    result = replace(result, samples=samples, n_undefined=n_undefined)
+    if n_undefined > _MOST_UNDEFINED * len(samples):
+        share = f"more than {_MOST_UNDEFINED:.0%}"
+        reason = f"{n_undefined} of {len(samples)} resamples have no score, {share}"
+        return replace(result, nan_reason=reason)
+    result = replace(result, standard_error=float(defined.std(ddof=1)))
+    tail = (1 - wanted.confidence) / 2
+    levels: tuple[float, float] | str = (tail, 1 - tail)
+    if wanted.method == "bca":
+        levels = _bca_levels(evaluation, drawn, defined, tail)
+    if isinstance(levels, str):
+        return replace(result, nan_reason=levels)
+    lower, upper = np.quantile(defined, levels).tolist()
+    return replace(result, lower=lower, upper=upper)
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
@@ -186,17 +170,15 @@ def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
 
     NaN where the score is undefined, as it is without the only word of a set.
     """
-    n_words = len(evaluation.sets[stratum[0]])
-    scores = np.full(n_words, math.nan)
-    if n_words == 1:
-        return scores
+    words = np.arange(len(evaluation.sets[stratum[0]]))
+    if len(words) == 1:
+        return np.array([math.nan])
     size = _cases_at_once(evaluation)
-    for start in range(0, n_words, size):
-        stop = min(start + size, n_words)
-        kept = np.ones((stop - start, n_words))
-        kept[np.arange(stop - start), np.arange(start, stop)] = 0
-        scores[start:stop] = evaluation.scores(_with(evaluation, {stratum: Weights(kept)}))
-    return scores
+    scores = [
+        evaluation.scores(_with(evaluation, {stratum: Weights(left_out[:, None] != words)}))
+        for left_out in np.split(words, range(size, len(words), size))
+    ]
+    return np.concatenate(scores)
 
 
 def why_not_comparable(evaluation: Evaluation) -> str | None:
@@ -243,7 +225,7 @@ def _resamples(
     They depend on the seed, and on position and length of each set: not on metric or model, on
     what else is drawn, or on how many are made at once.
     """
-    generators = [np.random.default_rng([wanted.seed, stratum[0]]) for stratum in drawn]
+    generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in drawn}
     size = _cases_at_once(evaluation)
     for start in range(0, wanted.n_bootstrap, size):
         n_cases = min(size, wanted.n_bootstrap - start)
@@ -251,7 +233,7 @@ def _resamples(
             evaluation,
             {
                 stratum: _drawn(generator, n_cases, len(evaluation.sets[stratum[0]]))
-                for stratum, generator in zip(drawn, generators, strict=True)
+                for stratum, generator in generators.items()
             },
         )
 
@@ -264,12 +246,9 @@ def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Weight
 
 
 def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Weights]) -> list[Weights]:
-    """Return the counts of all sets, of which some vary."""
-    counts: list[Weights] = [Ones(len(part)) for part in evaluation.sets]
-    for stratum, own in varied.items():
-        for position in stratum:
-            counts[position] = own
-    return counts
+    """Return the weights of all sets, of which some vary."""
+    own = {position: weights for stratum, weights in varied.items() for position in stratum}
+    return [own.get(i, Ones(len(part))) for i, part in enumerate(evaluation.sets)]
 
 
 def _cases_at_once(evaluation: Evaluation) -> int:

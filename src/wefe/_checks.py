@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -59,24 +59,27 @@ def check_bool(name: str, value: object) -> bool:
 
 def check_positive_int(name: str, value: object) -> int:
     """Return `value` as an int of at least 1."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and int(value) >= 1:  # type: ignore[call-overload]
-        return int(value)  # type: ignore[call-overload,no-any-return]
-    kind = ValueError if whole else TypeError
+    if _is_whole(value) and int(value) >= 1:
+        return int(value)
+    kind = ValueError if _is_whole(value) else TypeError
     raise kind(f"{name} must be an integer of at least 1; got {found(value)}.")
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    return _is_whole(value) or isinstance(value, float | np.floating)
 
 
 def check_number(name: str, value: object, at_least: float = -math.inf) -> float:
     """Return `value` as a finite float; strings and booleans are refused."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    number = math.nan
-    if real:
-        with suppress(OverflowError):  # integers have no bound
-            number = float(value)  # type: ignore[arg-type]
-    if math.isfinite(number) and number >= at_least:
-        return number
+    with suppress(OverflowError):  # integers have no bound
+        if _is_real(value) and math.isfinite(value) and value >= at_least:
+            return float(value)
     bound = "" if math.isinf(at_least) else f" of at least {at_least:g}"
-    kind = ValueError if real else TypeError
+    kind = ValueError if _is_real(value) else TypeError
     raise kind(f"{name} must be a finite number{bound}; got {found(value)}.")
 
 
@@ -115,16 +118,16 @@ def check_random_state(value: object) -> int | np.random.Generator | None:
     """Return a seed, a generator, or None for fresh entropy."""
     if value is None or isinstance(value, np.random.Generator):
         return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        if 0 <= int(value) < 2**32:
-            return int(value)
+    if not _is_whole(value):
+        raise TypeError(
+            "random_state must be an integer, a numpy.random.Generator or None; "
+            f"got {found(value)}. Use for example 42."
+        )
+    if not 0 <= value < 2**32:
         raise ValueError(
             f"random_state must be from 0 to 2**32 - 1; got {value!r}. Use for example 42."
         )
-    raise TypeError(
-        f"random_state must be an integer, a numpy.random.Generator or None; got {found(value)}. "
-        "Use for example 42."
-    )
+    return int(value)
 
 
 def as_seed(random_state: object) -> int:
@@ -139,17 +142,26 @@ def as_seed(random_state: object) -> int:
 
 def check_share(name: str, value: object) -> float:
     """Return `value` as a float in [0, 1]; the integers 0 and 1 are fine."""
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        share = float(value)
-        if math.isfinite(share) and 0.0 <= share <= 1.0:
-            return share
+    if not _is_real(value):
+        raise TypeError(f"{name} must be a number between 0 and 1; got {found(value)}.")
+    if not 0 <= value <= 1:
         raise ValueError(f"{name} is a share between 0 and 1; got {value!r}.")
-    raise TypeError(f"{name} must be a number between 0 and 1; got {found(value)}.")
+    return float(value)
 
 
-def check_strategy(value: object) -> str:
-    """Return the look-up strategy: 'first' or 'all'."""
-    return check_choice("strategy", value, ("first", "all"))
+def check_between(name: str, value: object, example: float) -> float:
+    """Return `value` as a float above 0 and below 1."""
+    share = check_share(name, value)
+    if share in (0, 1):
+        raise ValueError(f"{name} must be between 0 and 1, such as {example}; got {value!r}.")
+    return share
+
+
+def check_up_to(name: str, value: object, most: int, why: str) -> int:
+    """Return `value` as an int from 0 to `most`; the error says why there are no more."""
+    if _is_whole(value) and 0 <= value <= most:
+        return int(value)
+    raise ValueError(f"{name} must be an integer from 0 to {most}, {why}; got {found(value)}.")
 
 
 def check_sequence(name: str, value: object) -> Sequence[Any]:
@@ -177,3 +189,19 @@ def check_word_set(name: str, words: object) -> tuple[str, ...]:
         if not isinstance(word, str):
             raise TypeError(f"{name}: element {position} must be a string; got {found(word)}.")
     return tuple(str(word) for word in sequence)
+
+
+def check_text(name: str, value: object) -> str:
+    """Return `value` if it is a text, and not an empty one."""
+    if isinstance(value, str) and value:
+        return value
+    raise TypeError(f"{name} must be a text; got {found(value)}.")
+
+
+def check_n_jobs(n_jobs: object) -> int | None:
+    """Return the number of workers, as joblib counts them."""
+    if n_jobs is None or (_is_whole(n_jobs) and n_jobs != 0):
+        return n_jobs
+    raise (ValueError if _is_whole(n_jobs) else TypeError)(
+        f"n_jobs must be a number of workers, -1 for one per core, or None; got {found(n_jobs)}."
+    )

@@ -5,19 +5,20 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import Any, TypeVar
 
 import numpy as np
 
-from wefe._checks import found
-from wefe._same_words import without_logging
 from wefe._wordset import Ones, Vectors, Weights, WordSet, n_cases_of
-from wefe._workers import travelling, travelling_params
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
-from wefe.metrics._base import BaseMetric, Scale, has_own_run_query
+from wefe.metrics._base import BaseMetric, Scale, has_own_run_query, result_of
+from wefe.models._keyed_vectors import StoredVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
+
+T = TypeVar("T")
 
 
 class Evaluation:
@@ -42,6 +43,8 @@ class Evaluation:
     ----------
     targets, attributes : tuple of WordSet
         The words found, each once; of paired targets, the complete tuples.
+    sets : tuple of WordSet
+        Target sets, then attribute sets.
     lost : tuple of tuple of str
         For each set, targets first, the words that are out of vocabulary.
     value : float
@@ -53,6 +56,8 @@ class Evaluation:
     can_repeat : bool
         Words may count several times. Not so for a metric with a `run_query` of its own.
     """
+
+    _model: WordEmbeddingModel
 
     def __init__(
         self,
@@ -69,32 +74,32 @@ class Evaluation:
         self.query, self.model_name = query, model.name
         self.params = {**(metric.subset_params if subset_defaults else {}), **params}
         self._prefix = model.vocab_prefix or ""
-        self._model: WordEmbeddingModel | None = None
-        if has_own_run_query(metric):
-            # It is called for each case.
-            self.params = _accepted(metric, self.params)
-            self.metric, self._model, self.paired = metric, model, False
-            lookup = {key: v for key, v in self.params.items() if key in Lookup.__annotations__}
-            embedded = embed_query(model, query, **lookup)
-            self.targets, self.attributes = embedded.targets, embedded.attributes
-            reason = embedded.nan_reason
-        else:
-            metric, own = metric.with_params(**self.params)
-            prepared = metric._prepare(query, model, own)
+        self.can_repeat = not has_own_run_query(metric)
+        if self.can_repeat:
+            own, lookup = metric.with_params(**self.params)
+            prepared = own._prepare(query, model, lookup)
             self.metric, embedded, self.targets, self.attributes, reason = prepared
             self.paired = bool(self.metric.pairs_targets)
             if hasattr(self.metric, "calculate_p_value"):
                 # Nobody asks for the p-value of a resample.
                 self.metric.calculate_p_value = False
+        else:
+            # It is called for each case.
+            self.params = _accepted(metric, self.params)
+            self.metric, self._model, self.paired = metric, model, False
+            how = {key: v for key, v in self.params.items() if key in Lookup.__annotations__}
+            embedded = embed_query(model, query, **how)
+            self.targets, self.attributes = embedded.targets, embedded.attributes
+            reason = embedded.nan_reason
         if reason is not None:
             raise UnanswerableError(
                 f"{query.query_name!r} cannot be answered with {model.name}: {reason}."
             )
         if value is None:
-            value = float(metric.run_query(query, model, **self.params)["result"])
+            value = float(result_of(metric, query, model, **self.params)["result"])
         self.value = value
+        self.sets = (*self.targets, *self.attributes)
         self.lost = tuple(part.lost for part in embedded.sets)
-        self.can_repeat = self._model is None
         self.scale = self.scale_of([len(part) for part in self.sets])
 
     def of_all_words(self) -> float:
@@ -104,37 +109,32 @@ class Evaluation:
     @property
     def is_fast(self) -> bool:
         """Whether cases are scored together, not one after the other."""
-        mro = type(self.metric).__mro__
-        scores, compute = (
-            next(i for i, each in enumerate(mro) if name in vars(each))
-            for name in ("_scores", "_compute")
-        )
         # A class that changes `_compute` alone is another metric than the one that it inherits.
-        return self._model is None and scores <= compute
+        formulas, mro = {"_scores", "_compute"}, type(self.metric).__mro__
+        defined = next(formulas & vars(each).keys() for each in mro if formulas & vars(each).keys())
+        return self.can_repeat and "_scores" in defined
 
-    def travelling(self) -> Evaluation:
-        """Return what goes to a worker: mapped models as they are in memory."""
+    def for_jobs(self, n_jobs: int | None) -> Evaluation:
+        """Return what goes to workers, if there are any: mapped models as they are in memory."""
+        import joblib
+
+        if joblib.effective_n_jobs(n_jobs) == 1:
+            return self
         other = copy.copy(self)
         # Metrics of whole vocabularies have their models among the parameters.
-        other.params, other.metric = travelling_params(self.params), copy.copy(self.metric)
-        vars(other.metric).update(travelling_params(vars(self.metric)))
-        if self._model is not None:
-            other._model = travelling(self.metric, [self.query], self._model, self.params)
+        other.params, other.metric = travelling(self.params), copy.copy(self.metric)
+        for each in (other, other.metric):
+            vars(each).update(travelling(vars(each)))
         return other
 
     @property
     def strata(self) -> list[tuple[int, ...]]:
         """Positions in `sets` of those whose words come and go together, as pairs do."""
-        n_targets, n_sets = len(self.targets), len(self.sets)
-        if not self.paired:
-            return [(position,) for position in range(n_sets)]
-        together = tuple(range(n_targets))
-        return [together, *((position,) for position in range(n_targets, n_sets))]
-
-    @property
-    def sets(self) -> tuple[WordSet, ...]:
-        """Target sets, then attribute sets."""
-        return (*self.targets, *self.attributes)
+        tied: tuple[int, ...] = tuple(range(len(self.targets))) if self.paired else ()
+        alone: list[tuple[int, ...]] = [
+            (position,) for position in range(len(tied), len(self.sets))
+        ]
+        return [each for each in (tied, *alone) if each]
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query with the first words of each set."""
@@ -158,47 +158,26 @@ class Evaluation:
         """
         sets = [part.weighted(own) for part, own in zip(self.sets, weights, strict=True)]
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
-        with without_logging("wefe.metrics", "wefe.embeddings"):
-            if self._model is not None:
-                return self._by_queries(sets, n_cases, self._model)
-            formula = type(self.metric)._scores if self.is_fast else BaseMetric._scores
-            scores = formula(self.metric, sets[:n_targets], sets[n_targets:])
+        if not self.can_repeat:
+            return np.array([self._score_of_query(sets, case) for case in range(n_cases)])
+        formula = type(self.metric)._scores if self.is_fast else BaseMetric._scores
+        scores = formula(self.metric, sets[:n_targets], sets[n_targets:])
         return np.broadcast_to(scores, n_cases)
 
-    def _by_queries(
-        self, sets: Sequence[WordSet], n_cases: int, model: WordEmbeddingModel
-    ) -> Vectors:
-        scores = np.full(n_cases, math.nan)
+    def _score_of_query(self, sets: Sequence[WordSet], case: int) -> float:
         found_forms = {"preprocessors": None, "lost_vocabulary_threshold": 1.0}
         options = _accepted(self.metric, {**self.params, **found_forms})
-        for case in range(n_cases):
-            rows = [part.weights.row(case) for part in sets]
-            if any(row.max() > 1 for row in rows):
-                raise ValueError(
-                    f"{type(self.metric).__name__} has a run_query of its own, and a query cannot "
-                    "repeat a word; a metric that defines _scores or _compute can be measured with "
-                    "repeated words."
-                )
-            words = [
-                part.take(np.flatnonzero(row)).words for part, row in zip(sets, rows, strict=True)
-            ]
-            try:
-                result = self.metric.run_query(self._query_of(words), model, **options)
-                scores[case] = float(result["result"])
-            except UnanswerableError:
-                continue
-        return scores
+        query = self._query_of([part.resample(case).words for part in sets])
+        try:
+            return float(self.metric.run_query(query, self._model, **options)["result"])
+        except UnanswerableError:
+            return math.nan
 
     def _query_of(self, sets: Sequence[Sequence[str]]) -> Query:
-        query, n_targets, words = self.query, len(self.targets), list(sets)
-        if self._prefix:
-            words = [[word.removeprefix(self._prefix) for word in part] for part in sets]
-        return Query(
-            words[:n_targets],
-            words[n_targets:],
-            query.target_sets_names,
-            query.attribute_sets_names,
-        )
+        query, n_targets = self.query, len(self.targets)
+        words = [[word.removeprefix(self._prefix) for word in part] for part in sets]
+        names = query.target_sets_names, query.attribute_sets_names
+        return Query(words[:n_targets], words[n_targets:], *names)
 
 
 def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,27 +189,42 @@ def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in params.items() if k in names or k not in Lookup.__annotations__}
 
 
-def finite_range(scale: Scale, metric: BaseMetric) -> tuple[float, float]:
-    """Return the range of a scale, refused where it has no bounds."""
-    low, high = scale.value_range
-    if math.isinf(low) or math.isinf(high):
-        raise ValueError(
-            f"{scale.label} has no finite range ({low} to {high}) with these parameters of "
-            f"{type(metric).__name__}, so a silhouette has no share of it to fill. Pass "
-            "value_range=(lowest, highest), or parameters that bound the score, such as "
-            "normalize=True."
-        )
-    return float(low), float(high)
+def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters for a worker: models that are mapped from a file as they are in memory.
+
+    joblib sends a mapped array as the name of its file, so a worker would not see what was changed
+    in memory, or would see the file that took its place meanwhile.
+    """
+    return {name: in_memory(v) if is_mapped(v) else v for name, v in values.items()}
 
 
-def check_range(value_range: object) -> tuple[float, float]:
-    """Return a range that was given as two rising numbers."""
+def is_mapped(value: object) -> bool:
+    """Tell whether this is a model whose array of vectors is mapped from a file."""
+    return (
+        isinstance(value, WordEmbeddingModel)
+        and value.held == "mapped"
+        and not isinstance(value.wv, StoredVectors)
+    )
+
+
+def in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
+    """Return a copy of a model with its vectors in memory."""
+    sent = copy.copy(model)
+    sent.wv = copy.copy(model.wv)
+    sent.wv.vectors = np.array(model.vectors)
+    return sent
+
+
+def call_all(
+    function: Callable[..., T], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[T]:
+    """Yield the results of calls in order: from here, or from joblib's workers as they come."""
+    import joblib
+
+    if joblib.effective_n_jobs(n_jobs) == 1:
+        return starmap(function, calls)
     try:
-        low, high = (float(bound) for bound in value_range)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        low, high = math.nan, math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(
-            f"value_range must be two rising finite numbers; got {found(value_range)}."
-        )
-    return low, high
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # a backend that can only return everything at once
+        parallel = joblib.Parallel(n_jobs=n_jobs)
+    return iter(parallel(joblib.delayed(function)(*call) for call in calls))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import logging
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import UserDict
+from collections.abc import Collection, Mapping, Sequence
 
 from wefe.models._keyed_vectors import SelectedVectors
 from wefe.models._load import words_of
@@ -28,20 +27,17 @@ def on_same_words(
     Models stay whole, as some metrics look at the neighbours of words.
     """
     forms = check_preprocessors(preprocessors)
-    prefixes = [model.vocab_prefix or "" for model in models]
     sets = [part for query in queries for part in query.target_sets + query.attribute_sets]
-    written = dict.fromkeys(word for part in sets for word in part)
-    variants_of = {word: list(dict.fromkeys(variants(word, forms))) for word in written}
+    variants_of = {word: variants(word, forms) for part in sets for word in part}
     # Per word, the forms that each model has; models may have different ones.
     found = {
         word: [
-            [form for form in own if prefix + form in model]
-            for prefix, model in zip(prefixes, models, strict=True)
+            [form for form in own if (model.vocab_prefix or "") + form in model] for model in models
         ]
         for word, own in variants_of.items()
     }
-    shared = {word for word, per_model in found.items() if all(per_model)}
-    lost = [word for word, per_model in found.items() if any(per_model) and word not in shared]
+    shared = [word for word, per_model in found.items() if all(per_model)]
+    lost = [word for word, each in found.items() if any(each) and not all(each)]
     if not lost:
         return models
     logger.warning(
@@ -49,21 +45,32 @@ def on_same_words(
         *(len(lost), ", ".join(lost)),
     )
     restricted: list[WordEmbeddingModel] = []
-    for number, (prefix, model) in enumerate(zip(prefixes, models, strict=True)):
-        kept = (form for word in written if word in shared for form in found[word][number])
-        own = [prefix + form for form in dict.fromkeys(kept)]
+    for number, model in enumerate(models):
+        prefix = model.vocab_prefix or ""
+        own = {prefix + form for word in shared for form in found[word][number]}
         if type(model) is WordEmbeddingModel:
             forms_of_lost = {prefix + form for word in lost for form in variants_of[word]}
-            restricted.append(_WithoutWords(model, frozenset(forms_of_lost.difference(own))))
+            restricted.append(_WithoutWords(model, frozenset(forms_of_lost - own)))
             continue
         # An encoder has no vocabulary.
-        asked = words_of(queries, model.vocab_prefix, preprocessors)
-        few = copy.copy(model)
-        few.wv = SelectedVectors(own, model.get_vectors(own), asked, model.name)
-        # What else could be built from parts of words is not in all of them.
-        few.use_subwords = False
-        restricted.append(few)
+        restricted.append(with_only(model, own, queries, preprocessors))
     return restricted
+
+
+def with_only(
+    model: WordEmbeddingModel,
+    words: Collection[str],
+    queries: Sequence[Query],
+    preprocessors: Preprocessors | None,
+) -> WordEmbeddingModel:
+    """Return a model that has only those forms of the words of queries that are among `words`."""
+    asked = words_of(queries, model.vocab_prefix, preprocessors)
+    kept = sorted(word for word in asked if word in words)
+    few = copy.copy(model)
+    few.wv = SelectedVectors(kept, model.get_vectors(kept), asked, model.name)
+    # What else could be built from parts of words is not in all models.
+    few.use_subwords = False
+    return few
 
 
 class _WithoutWords(WordEmbeddingModel):
@@ -83,61 +90,16 @@ class _WithoutWords(WordEmbeddingModel):
         return word not in self._hidden and super().__contains__(word)
 
 
-class _HidingWords(Mapping[str, int]):
+class _HidingWords(UserDict[str, int]):
     """A vocabulary that, asked whether it has a word, denies some.
 
     Look-up asks. Whoever comes upon the row of such a word, as a neighbour, gets its name and row.
     """
 
+    get = Mapping.get
+
     def __init__(self, row_of: Mapping[str, int], hidden: frozenset[str]) -> None:
-        self._row_of, self._hidden = row_of, hidden
+        self.data, self._hidden = row_of, hidden  # type: ignore[assignment]
 
     def __contains__(self, word: object) -> bool:
-        return word not in self._hidden and word in self._row_of
-
-    def __getitem__(self, word: str) -> int:
-        return self._row_of[word]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._row_of)
-
-    def __len__(self) -> int:
-        return len(self._row_of)
-
-
-@contextmanager
-def without_logging(*names: str, kept: list[str] | None = None) -> Iterator[None]:
-    """Keep warnings about parts of a query from being taken for warnings about the query.
-
-    Parameters
-    ----------
-    *names : str
-        Loggers, with all below them.
-    kept : list of str, optional
-        Gets the warnings, each once.
-    """
-    # A filter holds for the very logger only, not for those below it.
-    loggers = [
-        logging.getLogger(name)
-        for name in list(logging.root.manager.loggerDict)
-        if any(name == each or name.startswith(f"{each}.") for each in names)
-    ]
-
-    here = threading.get_ident()
-
-    def serious(record: logging.LogRecord) -> bool:
-        if record.levelno > logging.WARNING or record.thread != here:
-            return True
-        if kept is not None and record.levelno == logging.WARNING:
-            text = record.getMessage()
-            if text not in kept:
-                kept.append(text)
-        return False
-
-    for each in loggers:
-        each.addFilter(serious)
-    try:
-        yield
-    finally:
-        for each in loggers:
-            each.removeFilter(serious)
+        return word not in self._hidden and word in self.data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -40,9 +40,11 @@ _CUSTOM = "custom aggregation"
 #: Follows them in headings where an aggregate may not respect the metric's order.
 CAUTION = " (no bias is not 0: may rank wrongly, use bias_avg)"
 
-_HEADING = re.compile(
-    rf"(?P<label>[^:]+): .* (?P<way>{'|'.join([*DESCRIPTIONS.values(), _CUSTOM])})"
-    rf"({re.escape(CAUTION)})? score"
+_NEEDED = {"query_set", "model_name", "metric", "query_name", "score", "no_bias_value"}
+_WAY = f"({'|'.join([*DESCRIPTIONS.values(), _CUSTOM])})({re.escape(CAUTION)})?"
+#: The heading of an aggregated column; a number tells equal ones apart.
+HEADING = re.compile(
+    rf"(?P<what>(?P<label>[^:]+): (?P<set>.+)) (?P<way>{_WAY}) score(?P<number>( \(\d+\))?)"
 )
 
 
@@ -63,47 +65,71 @@ def check_aggregation(function: object, n_models: int) -> Aggregation:
     return check_choice("aggregation_function", function, DESCRIPTIONS)  # type: ignore[return-value]
 
 
-def heading(label: str, queries_set_name: str, description: str) -> str:
-    """Return the heading of an aggregated column, as documented."""
-    return f"{label}: {queries_set_name} {description} score"
+def heading_of(totals: pd.DataFrame) -> str:
+    """Return the heading of aggregated scores of one metric and query set, as documented."""
+    first = totals.iloc[0]
+    if pd.isna(first["aggregation"]):
+        return str(first["metric"])
+    return f"{first['metric']}: {first['query_set']} {first['aggregation']} score"
 
 
-def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.DataFrame:
-    """Return the table with a column that aggregates the scores of each model.
+def check_scores(scores: object) -> None:
+    """Refuse what is no tidy table of scores."""
+    if not isinstance(scores, pd.DataFrame) or not set(scores.columns) >= _NEEDED:
+        raise TypeError(
+            f"scores must be a table of wefe.measure, with the columns {', '.join(sorted(_NEEDED))}"
+            f"; got {found(scores)}."
+        )
+
+
+def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return scores of one metric and query set by model and query, in the order of the rows."""
+    if scores.duplicated(["model_name", "query_name"]).any():
+        raise ValueError(
+            "scores have two rows for one model and query; drop_duplicates() leaves one of each."
+        )
+    matrix = scores.pivot(index="model_name", columns="query_name", values="score")
+    return matrix.reindex(
+        index=scores["model_name"].unique(), columns=scores["query_name"].unique()
+    )
+
+
+def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.DataFrame:
+    """Return one number per model, metric and query set.
 
     Parameters
     ----------
-    results : DataFrame of shape (n_models, n_queries)
-        Scores, as :func:`wefe.running.run_queries` returns them, with its `attrs`. Queries that
-        some model could not answer are left out for all, so that models are compared on the same
-        queries; the log names them.
-    function : {'sum', 'abs_sum', 'avg', 'abs_avg', 'bias_avg'} or callable
+    scores : DataFrame
+        What :func:`wefe.running.measure` returns, or some of its rows. Queries that some model
+        could not answer are left out for all, so that models are compared on the same queries; the
+        log names them.
+    function : {'sum', 'abs_sum', 'avg', 'abs_avg', 'bias_avg'} or callable, default='bias_avg'
         How the scores of one model become one number: their sum or mean, that of their absolute
         values, or the mean distance from the value that means no bias ('bias_avg', which fits
-        every metric). A function takes the table of answered queries and returns one number per
-        model, as a Series with its index or an array. Some numbers can rank models against the
-        order of the metric. The heading says so if no bias is not 0, as for ECT and MAC; the log
-        if scores on both sides of 0 cancel out.
-    scale : Scale
-        How the scores are to be read: ``metric.scale(None, **metric_params)``.
+        every metric). A function takes the table of answered queries (models in rows) and returns
+        one number per model, as a Series with its index or an array. Some numbers can rank models
+        against the order of the metric. The heading says so if no bias is not 0, as for ECT and
+        MAC; the log if scores on both sides of 0 cancel out.
 
     Returns
     -------
-    DataFrame of shape (n_models, n_queries + 1)
-        The table and, last, the aggregated column; NaN if no query was answered by every model.
-        `attrs` has, beside those of `results`: 'aggregated' (the name of the column), 'best' (by
-        column, what ranks it, now with this one), 'aggregation' (what was done, in words),
-        'left_out' (queries that did not count) and 'n_scores' (how many did).
+    DataFrame
+        One row per query set, metric and model: 'query_set', 'metric', 'model_name', 'score' (NaN
+        if no query was answered by every model), 'best' (the number that means no bias),
+        'aggregation' (what was done, in words), 'n_scores' (how many scores count), 'left_out' (the
+        queries that do not) and 'n_queries' (of the set, before subqueries were generated).
 
     Raises
     ------
     TypeError
-        If a function returns anything but one number per model.
+        If `scores` is no table of scores, or a function returns anything but one number per model.
+    ValueError
+        If there is no such function.
 
     See Also
     --------
-    wefe.running.run_queries : With ``aggregate_results=True`` it calls this function.
-    wefe.ranking.create_ranking : Rank models by aggregated columns.
+    wefe.ranking.create_ranking : Rank models by these numbers.
+    wefe.ranking.overall_scores : Combine query sets.
 
     References
     ----------
@@ -112,72 +138,104 @@ def aggregate(results: pd.DataFrame, function: Aggregation, scale: Scale) -> pd.
 
     Examples
     --------
-    Three scores, then their mean distance from 0. The same table can be aggregated in several ways
-    without being measured again.
-
-    >>> from wefe import load_test_model, run_queries
+    >>> from wefe import load_test_model, measure
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.metrics import WEAT
-    >>> params = {"return_effect_size": True}
-    >>> queries = load_weat_queries()[5:8]
-    >>> table = run_queries(WEAT, queries, [load_test_model()], "Gender", metric_params=params)
-    >>> table.iloc[0].round(3).tolist()
+    >>> scores = measure("weat-es", load_weat_queries()[5:8], [load_test_model()], "Gender")
+    >>> scores["score"].round(3).tolist()
     [1.04, 0.997, 0.539]
-    >>> aggregated = aggregate(table, "bias_avg", WEAT().scale(None, **params))
-    >>> aggregated.attrs["aggregated"]
-    'WEAT-ES: Gender average distance from no bias score'
-    >>> aggregated.iloc[:, -1].round(3).to_dict()
-    {'minilm-words': 0.859}
+    >>> aggregate(scores, "bias_avg")[["metric", "query_set", "model_name", "score"]].round(2)
+        metric query_set    model_name  score
+    0  WEAT-ES    Gender  minilm-words   0.86
     """
-    answered = results.loc[:, results.notna().all()]
-    left_out = [str(name) for name in results.columns if name not in answered.columns]
-    if left_out:
-        logger.warning(
-            "aggregated without queries that not every model could answer: %s", ", ".join(left_out)
-        )
-    best: Best = scale.no_bias_value
-    if callable(function):
-        description = _CUSTOM
-        if answered.shape[1] > 0:
-            column = _check_column(function(answered), answered)
-        else:
-            column = pd.Series(math.nan, index=answered.index)
-        if best != 0:
-            logger.warning(
-                "a custom aggregation of %s is ranked by its distance from %g, the value for no "
-                "bias; if it means something else, rank it through score_column(..., best=...)",
-                scale.label,
-                best,
+    totals, notes = aggregated(scores, function)
+    for note in notes:
+        logger.warning("%s", note)
+    return totals
+
+
+def aggregated(
+    scores: pd.DataFrame, function: Aggregation, without: Collection[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return what :func:`aggregate` does, and what it logs; some models may be left out, as NaN."""
+    check_scores(scores)
+    if not callable(function):
+        check_choice("function", function, DESCRIPTIONS)
+    parts, notes = [], []
+    for (query_set, metric), part in scores.groupby(["query_set", "metric"], sort=False):
+        matrix = matrix_of(part)
+        compared = matrix.drop(index=list(without), errors="ignore")
+        answered = matrix.columns[compared.notna().all()]
+        left_out = [name for name in matrix.columns if name not in answered]
+        if left_out:
+            notes.append(
+                "aggregated without queries that not every model could answer: "
+                + ", ".join(left_out)
             )
-    else:
-        description = DESCRIPTIONS[function]
-        if function != "bias_avg":
-            description += _caution(function, scale)
-        column, best = _by_name(function, answered, scale)
-    name = heading(scale.label, results.attrs["queries_set_name"], description)
-    aggregated = results.assign(**{name: column})
-    aggregated.attrs = {
-        **results.attrs,
-        "best": {**results.attrs["best"], name: best},
-        "aggregated": name,
-        "aggregation": description,
-        "left_out": left_out,
-        "n_scores": answered.shape[1],
-    }
-    return aggregated
+        no_bias = part.drop_duplicates("query_name").set_index("query_name")["no_bias_value"]
+        counted = no_bias[answered] if len(answered) else no_bias
+        scale = Scale(str(metric), tuple(part[["scale_min", "scale_max"]].iloc[0]), counted.mean())
+        column, best, way = _total(function, compared[answered], counted, scale, notes)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "query_set": query_set,
+                    "metric": metric,
+                    "model_name": matrix.index,
+                    "score": column.reindex(matrix.index).to_numpy(),
+                    "best": best,
+                    "aggregation": way,
+                    "n_scores": len(answered),
+                    "left_out": [left_out] * len(matrix),
+                    "n_queries": part["n_queries"].iloc[0],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True), notes
 
 
-def metric_of_heading(name: str) -> type[BaseMetric] | None:
-    """Return the metric that an aggregated column is of, by its heading."""
-    match = _HEADING.fullmatch(name)
-    if match is None:
-        return None
-    label = match["label"].removesuffix("-ES")
-    return next((m for m in list_metrics() if m.metric_short_name == label), None)
+def _total(
+    function: Aggregation,
+    answered: pd.DataFrame,
+    no_bias: pd.Series,
+    scale: Scale,
+    notes: list[str],
+) -> tuple[pd.Series, float, str]:
+    """Return one number per model, the number that means no bias, and what was done."""
+    mean = float(no_bias.mean())
+    if callable(function):
+        if mean != 0:
+            notes.append(
+                f"a custom aggregation of {scale.label} is ranked by its distance from {mean:g}, "
+                "the value for no bias; if it means something else, rank it through "
+                "score_column(..., best=...)"
+            )
+        if answered.empty:
+            return pd.Series(math.nan, index=answered.index), mean, _CUSTOM
+        return _check_column(function(answered), answered), mean, _CUSTOM
+    way = DESCRIPTIONS[function] + _caution(function, scale, notes)
+    if function == "bias_avg":
+        return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way
+    values = answered.abs() if function.startswith("abs") else answered
+    if function.endswith("avg"):
+        return values.mean(axis=1), mean, way
+    return values.sum(axis=1, min_count=1), float(no_bias.sum()), way
 
 
-def best_of_heading(name: str) -> Best | None:
-    """Tell by its heading what ranks a column of a table that lost its `attrs` (a file, say).
+def metric_of_label(label: str) -> type[BaseMetric] | None:
+    """Return the metric of a score's label, such as 'WEAT-ES'; None for one of a user."""
+    name = label.removesuffix("-ES")
+    return next((m for m in list_metrics() if m.metric_short_name == name), None)
+
+
+def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
+    """Tell by its heading what ranks an aggregated column; None if nobody knows.
+
+    Parameters
+    ----------
+    name : str
+        The heading, as documented.
+    n_scores : int, default=0
+        How many scores were added up, which the heading of a sum hides; 0 if that is not known.
 
     Examples
     --------
@@ -185,33 +243,23 @@ def best_of_heading(name: str) -> Best | None:
     1.0
     >>> best_of_heading("ECT: Gender average distance from no bias score")
     0.0
+    >>> best_of_heading("ECT: Gender sum score", n_scores=3)
+    3.0
     >>> best_of_heading("quality") is None
     True
     """
-    match = _HEADING.fullmatch(name)
+    match = HEADING.fullmatch(name)
     if match is None:
         return None
     way = match["way"]
     if way == DESCRIPTIONS["bias_avg"]:
         return 0.0
-    metric = metric_of_heading(name)
-    # A sum of scores that should be 1 is best at their number, which the heading hides.
-    if metric is not None and (metric.no_bias_value == 0 or way.startswith("average")):
-        return metric.no_bias_value
-    return None
-
-
-def _by_name(function: str, answered: pd.DataFrame, scale: Scale) -> tuple[pd.Series, Best]:
-    n_scores = answered.shape[1]
-    if n_scores == 0:
-        best = 0.0 if function == "bias_avg" else scale.no_bias_value
-        return pd.Series(math.nan, index=answered.index), best
-    if function == "bias_avg":
-        return scale.bias(answered).mean(axis=1), 0.0
-    scores = answered.abs() if function.startswith("abs") else answered
-    if function.endswith("sum"):
-        return scores.sum(axis=1), scale.no_bias_value * n_scores
-    return scores.mean(axis=1), scale.no_bias_value
+    metric = metric_of_label(match["label"])
+    if metric is None:
+        return None
+    if way.startswith("sum") and metric.no_bias_value != 0:
+        return metric.no_bias_value * n_scores or None
+    return metric.no_bias_value
 
 
 def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
@@ -230,21 +278,21 @@ def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
     return aligned
 
 
-def _caution(function: str, scale: Scale) -> str:
+def _caution(function: str, scale: Scale, notes: list[str]) -> str:
     """Return what to add to the heading of an aggregate that may not respect the metric's order.
 
-    Scores that cancel around 0 are logged instead: their heading is documented (WEFE paper, 3.2).
+    Scores that cancel around 0 are noted instead: their heading is documented (WEFE paper, 3.2).
     """
     low, high = scale.value_range
     two_sided = low < scale.no_bias_value < high
+    if function == "bias_avg":
+        return ""
     if scale.no_bias_value != 0:
         folds = low < 0 and function.startswith("abs")
         return CAUTION if two_sided or folds else ""
     if two_sided and function in ("sum", "avg"):
-        logger.warning(
-            "%r can rank models against the order of %s: scores on both sides of 0 cancel; "
-            "'bias_avg' cannot",
-            function,
-            scale.label,
+        notes.append(
+            f"{function!r} can rank models against the order of {scale.label}: scores on both "
+            "sides of 0 cancel; 'bias_avg' cannot"
         )
     return ""

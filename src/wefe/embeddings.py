@@ -10,13 +10,20 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from wefe._checks import check_bool, check_sequence, check_share, check_strategy, check_word_set
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_sequence,
+    check_share,
+    check_text,
+    check_word_set,
+)
 from wefe._wordset import WordSet
 from wefe.models._keyed_vectors import FloatArray, UnreadWordError
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -85,6 +92,11 @@ class Lookup(TypedDict, total=False):
     strategy: Strategy
     normalize: bool
     warn_not_found_words: bool
+
+
+def without_log(lookup: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that decide what is found, for callers that log by themselves."""
+    return {name: value for name, value in lookup.items() if name != "warn_not_found_words"}
 
 
 class UnanswerableError(ValueError):
@@ -184,14 +196,12 @@ def embed_query(
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
     check_bool("warn_not_found_words", warn_not_found_words)
     targets, attributes = query._sides
-    sets = _Embedder(model, **how).embed(targets + attributes)
+    sets = embed_sets(model, targets + attributes, **how)
     incomplete = [part for part in sets if part.lost]
     for part in incomplete if warn_not_found_words else ():
         lost = list(part.lost)
         logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), part.name, lost)
     reason = _why_undefined(model, incomplete, threshold)
-    if reason:
-        logger.warning("%s is NaN for %s: %s", query.query_name, model.name, reason)
     n_targets = len(targets)
     return EmbeddedQuery(query, model.name, sets[:n_targets], sets[n_targets:], reason)
 
@@ -250,11 +260,14 @@ def get_embeddings_from_query(
     """
     embedded = embed_query(**locals())  # the same parameters
     if embedded.nan_reason:
+        names = model.name, query.query_name
+        logger.warning("%s: no embeddings of %s: %s", *names, embedded.nan_reason)
         return None
-    return (
-        {part.name: _as_dict(part, model) for part in embedded.targets},
-        {part.name: _as_dict(part, model) for part in embedded.attributes},
+    targets, attributes = (
+        {part.name: _as_dict(part, model) for part in side}
+        for side in (embedded.targets, embedded.attributes)
     )
+    return targets, attributes
 
 
 def get_embeddings_from_set(
@@ -301,8 +314,8 @@ def get_embeddings_from_set(
     (['they'], {'she': array([1., 0.])})
     """
     words = check_word_set("word_set", word_set)
-    embedder = _Embedder(model, preprocessors, strategy, normalize, verbose)
-    (part,) = embedder.embed([("word_set", words)])
+    named = [("word_set", words)]
+    (part,) = embed_sets(model, named, preprocessors, strategy, normalize, verbose)
     return list(part.lost), _as_dict(part, model)
 
 
@@ -423,10 +436,10 @@ def embed_tuples(
     """
     check_bool("discard_incomplete_sets", discard_incomplete_sets)
     check_bool("warn_lost_sets", warn_lost_sets)
-    called = sets_name or "sets"
-    names = (f"{called}[{i}]" for i in range(len(check_sequence(called, sets))))
+    called = "sets" if sets_name is None else check_text("sets_name", sets_name)
+    names = [f"{called}[{i}]" for i in range(len(check_sequence(called, sets)))]
     words = [(name, check_word_set(name, part)) for name, part in zip(names, sets, strict=True)]
-    parts = _Embedder(model, preprocessors, **how).embed(words)
+    parts = embed_sets(model, words, preprocessors, **how)
     incomplete = [part for part in parts if part.lost]
     kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]
     if incomplete and warn_lost_sets:
@@ -495,101 +508,107 @@ def definitional_vectors(
     return complete
 
 
+def embed_sets(
+    model: WordEmbeddingModel,
+    sets: Sequence[tuple[str, tuple[str, ...]]],
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+    normalize: bool = False,
+    verbose: bool = False,
+) -> tuple[WordSet, ...]:
+    """Look up sets of words, given by name: all that is embedded comes from here."""
+    check_model(model)
+    check_bool("normalize", normalize)
+    check_bool("verbose", verbose)
+    found = [_found(model, words, preprocessors, strategy) for _, words in sets]
+    # All at once: a model that computes its vectors does so in one batch.
+    every = model.get_vectors([form for forms, _, _ in found for form in forms])
+    vectors = np.asarray(every, dtype=np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    embedded, stop = [], 0
+    for (name, _), (forms, lost, first_row) in zip(sets, found, strict=True):
+        start, stop = stop, stop + len(forms)
+        part = WordSet(name, forms, vectors[start:stop], lost, first_row)
+        vars(part)["lengths"] = lengths[start:stop]
+        embedded.append(part)
+        if verbose:
+            counts = len(part), part.n_entries, name, len(lost)
+            logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
+    # A zero vector has length 0, a vector with NaN or infinity a non-finite one.
+    if not (lengths.all() and np.isfinite(lengths).all()):
+        _refuse_unusable(model, embedded)
+    return tuple(part.with_vectors(part.unit) if normalize else part for part in embedded)
+
+
+def forms_found(
+    model: WordEmbeddingModel,
+    words: Sequence[str],
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+) -> dict[str, list[str]]:
+    """Return the forms of each word to be used: those in the vocabulary, or the first of them."""
+    how = check_preprocessors(preprocessors)
+    only_first = check_choice("strategy", strategy, ("first", "all")) == "first"
+    prefix, vocab = model.vocab_prefix or "", model.vocab
+    as_written = only_first and not how[0]
+    found = {}
+    for word in words:
+        if as_written and prefix + word in vocab:  # other forms need not even be known
+            found[word] = [prefix + word]
+            continue
+        forms = variants(word, how, prefix)
+        hits = [form for form in forms if form in vocab]
+        if not hits and model.use_subwords:
+            # Built only if the vocabulary has no variant: subwords make a vector of any form.
+            hits = [form for form in forms if form in model][:1]
+        found[word] = hits[:1] if only_first else hits
+    return found
+
+
 # Forms in the vocabulary, all different; out-of-vocabulary words; the row of each word, or None.
 _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ...]]
 
 
-class _Embedder:
-    """Looks words up in one model: all that is embedded comes from here."""
-
-    def __init__(
-        self,
-        model: WordEmbeddingModel,
-        preprocessors: Preprocessors | None = None,
-        strategy: Strategy = "first",
-        normalize: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        check_model(model)
-        self.model, self.prefix = model, model.vocab_prefix or ""
-        self.preprocessors = check_preprocessors(preprocessors)
-        self.first = check_strategy(strategy) == "first"
-        self.normalize = check_bool("normalize", normalize)
-        self.verbose = verbose
-
-    def embed(self, sets: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[WordSet, ...]:
-        """Look up sets of words, given by name."""
-        found = [self.find(words) for _, words in sets]
-        # All at once: a model that computes its vectors does so in one batch.
-        every = self.model.get_vectors([form for forms, _, _ in found for form in forms])
-        vectors = np.asarray(every, dtype=np.float64)
-        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        embedded, stop = [], 0
-        for (name, _), (forms, lost, first_row) in zip(sets, found, strict=True):
-            start, stop = stop, stop + len(forms)
-            part = WordSet(name, forms, vectors[start:stop], lost, first_row)
-            vars(part)["lengths"] = lengths[start:stop]
-            embedded.append(part)
-        # A zero vector has length 0, a vector with NaN or infinity a non-finite one.
-        if not (lengths.all() and np.isfinite(lengths).all()):
-            self._refuse_unusable(embedded)
-        for part in embedded if self.verbose else ():
-            logger.info(
-                "%s: found %d forms for %d words of %r, lost %d",
-                *(self.model.name, len(part), part.n_entries, part.name, len(part.lost)),
-            )
-        if self.normalize:
-            embedded = [part.with_vectors(part.unit) for part in embedded]
-        return tuple(embedded)
-
-    def find(self, words: tuple[str, ...]) -> _Found:
-        """Look for forms of words in the vocabulary."""
-        vocab = self.model.vocab
-        written = tuple(self.prefix + word for word in words) if self.prefix else words
-        as_written = self.first and not self.preprocessors[0]
-        if as_written and all(map(vocab.__contains__, written)):
-            return _all_found(written)
-        hits = {
-            word: [form] if as_written and form in vocab else self._hits(word)
-            for word, form in zip(words, written, strict=True)
-        }
-        row_of = _rows(itertools.chain.from_iterable(hits.values()))
-        rows = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
-        return tuple(row_of), tuple(word for word in hits if not hits[word]), rows
-
-    def _hits(self, word: str) -> list[str]:
-        """Return the forms of a word to be used: those in the vocabulary, or the first of them."""
-        forms = variants(word, self.preprocessors, self.prefix)
-        hits = [form for form in forms if form in self.model.vocab]
-        if not hits and self.model.use_subwords:
-            # Built only if the vocabulary has no variant: subwords make a vector of any form.
-            return [form for form in forms if form in self.model][:1]
-        return hits[:1] if self.first else hits
-
-    def _refuse_unusable(self, sets: Sequence[WordSet]) -> None:
-        for part in sets:
-            kinds = {"zero": part.lengths == 0, "NaN or inf": ~np.isfinite(part.lengths)}
-            problems = [
-                f"{kind} for {list(itertools.compress(part.words, which))}"
-                for kind, which in kinds.items()
-                if which.any()
-            ]
-            if problems:
-                raise UnusableVectorError(
-                    f"{self.model.name} has unusable vectors in {part.name!r}: "
-                    f"{', '.join(problems)}. Repair them in the model or leave these words out of "
-                    "the query."
-                )
+def _found(
+    model: WordEmbeddingModel,
+    words: tuple[str, ...],
+    preprocessors: Preprocessors | None,
+    strategy: Strategy,
+) -> _Found:
+    prefix = model.vocab_prefix
+    written = tuple(prefix + word for word in words) if prefix else words
+    plain = preprocessors is None and isinstance(strategy, str) and strategy == "first"
+    if plain and all(map(model.vocab.__contains__, written)):
+        return _all_found(written)
+    hits = forms_found(model, words, preprocessors, strategy)
+    row_of = _numbered(itertools.chain.from_iterable(hits.values()))
+    first_row = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
+    return tuple(row_of), tuple(word for word in hits if not hits[word]), first_row
 
 
 @functools.lru_cache(maxsize=1024)  # the same sets are looked up in many models
 def _all_found(words: tuple[str, ...]) -> _Found:
-    row_of = _rows(words)
+    row_of = _numbered(words)
     return tuple(row_of), (), tuple(row_of[word] for word in words)
 
 
-def _rows(forms: Iterable[str]) -> dict[str, int]:
+def _numbered(forms: Iterable[str]) -> dict[str, int]:
     return {form: row for row, form in enumerate(dict.fromkeys(forms))}
+
+
+def _refuse_unusable(model: WordEmbeddingModel, sets: Sequence[WordSet]) -> None:
+    for part in sets:
+        kinds = {"zero": part.lengths == 0, "NaN or inf": ~np.isfinite(part.lengths)}
+        problems = [
+            f"{kind} for {list(itertools.compress(part.words, which))}"
+            for kind, which in kinds.items()
+            if which.any()
+        ]
+        if problems:
+            raise UnusableVectorError(
+                f"{model.name} has unusable vectors in {part.name!r}: {', '.join(problems)}. "
+                "Repair them in the model or leave these words out of the query."
+            )
 
 
 def _why_undefined(

@@ -156,12 +156,8 @@ class Query:
         >>> Query([["she"], ["he"]], [["math"]]).satisfies(("n", 1), minimum=(2, 1))
         True
         """
-        return all(
-            have >= least if want == "n" else have == want
-            for want, have, least in zip(
-                check_template(template), self.template, minimum, strict=True
-            )
-        )
+        sides = zip(check_template(template), self.template, minimum, strict=True)
+        return all(have >= least if want == "n" else have == want for want, have, least in sides)
 
     def get_subqueries(
         self, new_template: Template, minimum: tuple[int, int] = (1, 1)
@@ -194,13 +190,12 @@ class Query:
         >>> len(query.get_subqueries((2, 1)))
         6
         """
-        picks = (
+        sides = zip(check_template(new_template), self._sides, minimum, strict=True)
+        picks = [
             itertools.combinations(sets, max(len(sets), least) if want == "n" else want)
-            for want, sets, least in zip(
-                check_template(new_template), self._sides, minimum, strict=True
-            )
-        )
-        return unique_queries([self._part(sides) for sides in itertools.product(*picks)])
+            for want, sets, least in sides
+        ]
+        return unique_queries([self._part(chosen) for chosen in itertools.product(*picks)])
 
     # `builtins.dict`, because inside this class `dict` is the documented method.
     def dict(self) -> builtins.dict[str, Any]:

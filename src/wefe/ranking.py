@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_sequence, found
-from wefe.aggregation import Best, best_of_heading, heading, metric_of_heading
+from wefe._checks import check_bool, check_choice, check_sequence, check_text, found
+from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
 
@@ -31,6 +31,7 @@ _ROUNDING = 1e-12
 _LAST_PLACE = 1e-15
 # Two points always lie on a line.
 _FEWEST_MODELS = 3
+_TOTALS = {"query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"}
 _CORRELATIONS = ("pearson", "kendall", "spearman")
 
 
@@ -52,8 +53,9 @@ def score_column(
 
     Returns
     -------
-    DataFrame of shape (n_models, 1)
-        What :func:`create_ranking` takes beside the tables of :func:`wefe.running.run_queries`.
+    DataFrame
+        One row per model, as of :func:`wefe.aggregation.aggregate`: 'metric' (the name),
+        'model_name', 'score' and 'best'. :func:`create_ranking` takes it beside bias scores.
 
     Raises
     ------
@@ -72,6 +74,9 @@ def score_column(
     >>> create_ranking([quality])["WEB"].to_dict()
     {'w2v': 1.0, 'glove': 2.0}
     """
+    check_text("name", name)
+    if not isinstance(scores, Mapping | pd.Series):
+        raise TypeError(f"scores must be numbers by model name; got {found(scores)}.")
     if isinstance(best, str):
         check_choice("best", best, ("higher", "lower"))
     elif not isinstance(best, int | float | np.number) or isinstance(best, bool):
@@ -81,26 +86,34 @@ def score_column(
     else:
         best = float(best)
     try:
-        column = pd.Series(scores, dtype=np.float64).to_frame(name)
+        column = pd.Series(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"scores must be numbers by model name; {error}.") from error
-    column.index.name = "model_name"
-    column.attrs = {"metric": name, "best": {name: best}, "aggregated": name}
-    return column
+    return pd.DataFrame(
+        {
+            "query_set": None,
+            "metric": name,
+            "model_name": column.index,
+            "score": column.to_numpy(),
+            "best": best,
+            "aggregation": None,
+        }
+    )
 
 
 def create_ranking(
-    results_dataframes: Sequence[pd.DataFrame],
+    results_dataframes: pd.DataFrame | Sequence[pd.DataFrame],
     method: TieMethod = "first",
     ascending: bool | None = None,
 ) -> pd.DataFrame:
-    """Rank models by the last column of each table: 1 is the least biased.
+    """Rank models by aggregated scores: 1 is the least biased.
 
     Parameters
     ----------
-    results_dataframes : sequence of DataFrame
-        Tables of `run_queries` with an aggregated (last) column, or of :func:`score_column`. A
-        table that was read from a file, or put together, is understood by its last heading.
+    results_dataframes : DataFrame or sequence of DataFrame
+        Tables of :func:`wefe.aggregation.aggregate`, :func:`overall_scores` and
+        :func:`score_column`; or of `run_queries`, of which the last column, the aggregated one, is
+        ranked by what its heading says.
     method : {'first', 'average', 'min', 'max', 'dense'}, default='first'
         What ties get: ranks in order of the models, or the average, lowest, highest or dense rank.
         Prefer 'average' for a ranking that is to be correlated.
@@ -111,17 +124,18 @@ def create_ranking(
 
     Returns
     -------
-    DataFrame of shape (n_models, n_tables)
-        Ranks. A model that has no score in a table has no rank (NaN) there. Scores that differ by
-        rounding only tie: by 1e-12 of the scores (or of the value for no bias), or by 1e-15.
+    DataFrame of shape (n_models, n_rankings)
+        Ranks; one column per metric and query set. A model that has no score has no rank (NaN).
+        Scores that differ by rounding only tie: by 1e-12 of the scores (or of the value for no
+        bias), or by 1e-15.
 
     Raises
     ------
     TypeError
         If an element is no DataFrame.
     ValueError
-        If there is no table, a table has no aggregated column or names a model twice, or it comes
-        from a file and its heading does not tell what ranks it.
+        If there is no table, a table has no aggregated column or names a model twice, or the
+        heading does not tell what ranks it.
 
     See Also
     --------
@@ -137,66 +151,67 @@ def create_ranking(
     Examples
     --------
     >>> table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "WEAT: Gender", best=0)
-    >>> create_ranking([table])["WEAT: Gender"].to_dict()
+    >>> create_ranking(table)["WEAT: Gender"].to_dict()
     {'a': 2.0, 'b': 1.0, 'c': 3.0}
     """
     check_choice("method", method, _TIE_METHODS)
     if ascending is not None:
         check_bool("ascending", ascending)
-    tables = check_sequence("results_dataframes", results_dataframes)
-    if len(tables) == 0:
-        raise ValueError("results_dataframes is empty; there is nothing to rank.")
-    columns = [
-        _last_column(table, position, order_needed=ascending is None)
-        for position, table in enumerate(tables)
-    ]
-    models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
-    ranks: dict[str, pd.Series] = {}
-    for column, best in columns:
-        aligned = column.reindex(models)
-        if ascending is None:
-            ranked = without_noise(aligned, best).rank(method=method)
-        else:
-            ranked = without_noise(aligned).rank(method=method, ascending=ascending)
-        ranks[_new_name(str(column.name), ranks)] = ranked
-    ranking = pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
+    ranking = ranked(results_dataframes, method, ascending)
     missing = ranking.columns[ranking.isna().any()]
     if len(missing):
         logger.warning("some models have no score, so no rank, in: %s", ", ".join(missing))
     return ranking
 
 
-def overall_scores(
-    results_dataframes: Sequence[pd.DataFrame],
-    name: str = "Overall",
-    weights: Sequence[float] | None = None,
+def ranked(
+    tables: pd.DataFrame | Sequence[pd.DataFrame],
+    method: TieMethod,
+    ascending: bool | None = None,
 ) -> pd.DataFrame:
-    """Combine the aggregated scores of one metric over several query sets.
+    """Rank as :func:`create_ranking` does, and say nothing of models without a score."""
+    columns = list(_columns(tables, order_needed=ascending is None))
+    models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
+    ranks: dict[str, pd.Series] = {}
+    for column, best in columns:
+        aligned = column.reindex(models)
+        if ascending is None:
+            ranks_of_column = without_noise(aligned, best).rank(method=method)
+        else:
+            ranks_of_column = without_noise(aligned).rank(method=method, ascending=ascending)
+        ranks[_new_name(str(column.name), ranks)] = ranks_of_column
+    return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
+
+
+def overall_scores(
+    totals: pd.DataFrame | Sequence[pd.DataFrame],
+    name: str = "Overall",
+    weights: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
+    """Combine the aggregated scores of each metric over several query sets.
 
     Parameters
     ----------
-    results_dataframes : sequence of DataFrame
-        Tables of `run_queries` with an aggregated column: the same metric and aggregation, one
-        table per query set.
+    totals : DataFrame or sequence of DataFrame
+        Tables of :func:`wefe.aggregation.aggregate`.
     name : str, default='Overall'
         What the combination is called.
-    weights : sequence of float, optional
-        Weight of each table; by default its number of queries (before subqueries), as in section
-        4.2 of the WEFE paper, so that all metrics weigh the query sets alike.
+    weights : mapping of str to float, optional
+        Weight of each query set; by default its number of queries (before subqueries), as in
+        section 4.2 of the WEFE paper, so that all metrics weigh the query sets alike.
 
     Returns
     -------
-    DataFrame of shape (n_models, 1)
-        Weighted mean per model; NaN for a model that lacks one of the scores.
+    DataFrame
+        One row per metric and model, as of :func:`wefe.aggregation.aggregate`: the weighted mean,
+        NaN for a model that lacks one of the scores.
 
     Raises
     ------
     TypeError
-        If an element is no DataFrame.
+        If `totals` is no table of aggregated scores.
     ValueError
-        If there is no table, one has no aggregated column, they are of several metrics or
-        aggregations, or differ in what is better; or if weights are wanted and not given, of the
-        wrong number, negative, or all 0.
+        If a metric was aggregated in several ways, or a weight is missing, negative, or all are 0.
 
     References
     ----------
@@ -205,49 +220,51 @@ def overall_scores(
 
     Examples
     --------
-    >>> gender = score_column({"w2v": 0.2}, "WEAT", best=0)
-    >>> religion = score_column({"w2v": 0.4}, "WEAT", best=0)
-    >>> overall_scores([gender, religion], weights=[7, 9]).loc["w2v"].round(4).tolist()
-    [0.3125]
+    >>> from wefe import aggregate, load_test_model, measure
+    >>> from wefe.datasets import load_weat_queries
+    >>> queries = load_weat_queries()
+    >>> sets = {"nature": queries[:2], "gender": queries[5:6]}
+    >>> totals = aggregate(measure("weat-es", sets, [load_test_model()]))
+    >>> totals["score"].tolist(), overall_scores(totals)["score"].tolist()
+    ([1.370, 1.040], [1.260])
     """
-    tables = check_sequence("results_dataframes", results_dataframes)
-    if len(tables) == 0:
-        raise ValueError("results_dataframes is empty; there is nothing to combine.")
-    columns = [_last_column(table, position) for position, table in enumerate(tables)]
-    labels = {str(table.attrs.get("metric", "")) for table in tables}
-    ways = {str(table.attrs.get("aggregation", "")) for table in tables}
-    if len(labels) > 1 or len(ways) > 1:
-        raise ValueError(
-            "overall_scores combines query sets of one metric and aggregation; got metrics "
-            f"{sorted(labels)} and aggregations {sorted(ways)}."
-        )
-    if weights is None:
-        counts = [table.attrs.get("n_queries") for table in tables]
-        if None in counts:
+    check_text("name", name)
+    if weights is not None and not isinstance(weights, Mapping):
+        raise TypeError(f"weights must be numbers by query set; got {found(weights)}.")
+    tables = [totals] if isinstance(totals, pd.DataFrame) else check_sequence("totals", totals)
+    for table in tables if len(tables) else [None]:
+        if not isinstance(table, pd.DataFrame) or not set(table.columns) >= _TOTALS:
+            raise TypeError(f"totals must be tables of wefe.aggregate; got {found(table)}.")
+    parts = []
+    for metric, part in pd.concat(list(tables)).groupby("metric", sort=False):
+        ways = part["aggregation"].unique()
+        if len(ways) > 1:
+            raise ValueError(f"{metric} was aggregated in several ways: {', '.join(ways)}.")
+        sets = part.drop_duplicates("query_set").set_index("query_set")
+        share = sets["n_queries"] if weights is None else pd.Series(dict(weights))
+        share = share.reindex(sets.index).astype(float)
+        if not (share >= 0).all() or share.sum() == 0:
             raise ValueError(
-                "a table does not know its number of queries (only those of run_queries do); "
-                "pass weights."
+                f"weights must have a number of at least 0 for each of {list(sets.index)}, not all "
+                f"0; got {weights}."
             )
-        weights = [float(count) for count in counts if count is not None]
-    if len(weights) != len(tables) or not sum(weights) > 0 or min(weights) < 0:
-        raise ValueError(
-            f"weights must be {len(tables)} non-negative numbers, not all 0; got {list(weights)}."
+        scores = part.pivot(index="model_name", columns="query_set", values="score")
+        scores = scores.reindex(index=part["model_name"].unique(), columns=sets.index)
+        combined = scores.mul(share).sum(axis=1, skipna=False) / share.sum()
+        parts.append(
+            pd.DataFrame(
+                {
+                    "query_set": name,
+                    "metric": metric,
+                    "model_name": scores.index,
+                    "score": combined.to_numpy(),
+                    "best": float(np.average(sets["best"].astype(float), weights=share)),
+                    "aggregation": f"weighted {ways[0]}",
+                    "n_queries": sets["n_queries"].sum(),
+                }
+            )
         )
-    scores = pd.concat([column for column, _ in columns], axis=1)
-    combined = scores.mul(list(weights), axis=1).sum(axis=1, skipna=False) / sum(weights)
-    combined.index.name = "model_name"
-    label, way = labels.pop(), ways.pop()
-    column = heading(label, f"{name} weighted", way) if label and way else name
-    table = combined.to_frame(column)
-    table.attrs = {
-        "metric": label,
-        "queries_set_name": name,
-        "best": {column: _combined_best([best for _, best in columns], weights)},
-        "aggregated": column,
-        "aggregation": way,
-        "weights": list(weights),
-    }
-    return table
+    return pd.concat(parts, ignore_index=True)
 
 
 def calculate_ranking_correlations(
@@ -268,8 +285,6 @@ def calculate_ranking_correlations(
         In [-1, 1]; NaN for a pair of rankings that have fewer than 3 models in common. With few
         models even a high correlation may be chance: for 7 models a Spearman correlation of 0.75
         has p = 0.052 by the t-test (two-sided), and 0.066 if all orders are counted.
-        `attrs['n_models']` says how many there are, in the pair with the fewest, and
-        `attrs['n_models_of_pairs']` (ranking -> ranking -> number) how many in each.
 
     Raises
     ------
@@ -290,74 +305,73 @@ def calculate_ranking_correlations(
     """
     if not isinstance(rankings, pd.DataFrame):
         raise TypeError(f"rankings must be a DataFrame of create_ranking; got {found(rankings)}.")
+    if rankings.empty or not all(map(pd.api.types.is_numeric_dtype, rankings.dtypes)):
+        raise ValueError("rankings must be a table of ranks, with numbers only.")
     if not callable(method):
         check_choice("method", method, _CORRELATIONS)
-    correlations = rankings.corr(
-        method=method,  # type: ignore[arg-type]
-        min_periods=_FEWEST_MODELS,
-    )
-    is_ranked = rankings.notna().to_numpy(dtype=np.int64)
-    in_common = is_ranked.T @ is_ranked
-    names = [str(name) for name in rankings.columns]
-    correlations.attrs = {
-        # The diagonal is not smaller than the rest of its row.
-        "n_models": int(in_common.min(initial=len(rankings))),
-        "n_models_of_pairs": {
-            name: dict(zip(names, row, strict=True))
-            for name, row in zip(names, in_common.tolist(), strict=True)
-        },
-        "method": str(method),
-    }
-    return correlations
+    return rankings.corr(method=method, min_periods=_FEWEST_MODELS)  # type: ignore[arg-type]
 
 
-def _last_column(
-    table: object, position: int, order_needed: bool = False
-) -> tuple[pd.Series, Best]:
-    """Return the scores to be ranked, and what is better among them."""
-    if not isinstance(table, pd.DataFrame):
+def _columns(
+    tables: pd.DataFrame | Sequence[pd.DataFrame], order_needed: bool
+) -> Iterator[tuple[pd.Series, Best]]:
+    """Yield the scores to be ranked, by model, and what is better among them."""
+    given = [tables] if isinstance(tables, pd.DataFrame) else check_sequence("tables", tables)
+    if len(given) == 0:
+        raise ValueError("results_dataframes is empty; there is nothing to rank.")
+    for position, table in enumerate(given):
+        if not isinstance(table, pd.DataFrame):
+            raise TypeError(
+                "results_dataframes must hold DataFrames, of aggregate or run_queries; element "
+                f"{position} is {found(table)}. (score_column makes one of external scores.)"
+            )
+        if table.shape[1] == 0:
+            raise ValueError(f"results_dataframes: element {position} has no column.")
+        if {"metric", "model_name", "score", "best"} <= set(table.columns):
+            for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
+                column = part.set_index("model_name")["score"].rename(heading_of(part))
+                yield _checked(column, position), part["best"].iloc[0]
+        else:
+            column = _checked(table.iloc[:, -1], position)
+            answered = table.iloc[:, :-1].notna().all().sum()
+            name, is_matrix = str(column.name), table.columns.name is not None
+            if is_matrix and not name.endswith(" score"):
+                raise ValueError(
+                    f"results_dataframes: element {position} does not end with an aggregated "
+                    "column; call run_queries with aggregate_results=True."
+                )
+            yield column, _best_of(name, int(answered), order_needed)
+
+
+def _checked(column: pd.Series, position: int) -> pd.Series:
+    if not pd.api.types.is_numeric_dtype(column):
         raise TypeError(
-            "results_dataframes must hold DataFrames, as run_queries returns them; element "
-            f"{position} is {found(table)}. (score_column makes one of external scores.)"
-        )
-    if table.shape[1] == 0:
-        raise ValueError(f"results_dataframes: element {position} has no column.")
-    column = table.iloc[:, -1]
-    name = str(column.name)
-    if table.shape[1] > 1 and table.attrs.get("aggregated", name) != name:
-        raise ValueError(
-            f"results_dataframes: element {position} does not end with an aggregated column; call "
-            "run_queries with aggregate_results=True."
+            f"results_dataframes: element {position} must have numbers in its last column; got "
+            f"{found(column.iloc[0])}."
         )
     if not column.index.is_unique:
         repeated = sorted(set(column.index[column.index.duplicated()].astype(str)))
         raise ValueError(f"results_dataframes: element {position} repeats models {repeated}.")
-    best: Best | None = table.attrs.get("best", {}).get(name)
-    if best is None:
-        best = best_of_heading(name)
-    if best is None and order_needed and metric_of_heading(name) is not None:
+    return column
+
+
+def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
+    """Return what is better in the last column of a matrix of `run_queries`."""
+    best = best_of_heading(name, n_scores)
+    if best is not None:
+        return best
+    match = HEADING.fullmatch(name)
+    if order_needed and match is not None and metric_of_label(match["label"]) is not None:
         raise ValueError(
-            f"results_dataframes: {name!r} lost what ranks it (a file and pandas.concat do not "
-            "keep attrs), and its heading does not tell. Rank the table of run_queries itself, "
-            "make a score_column(..., best=...) of it, or pass ascending."
+            f"results_dataframes: {name!r} is a sum, and does not tell of how many scores. Rank "
+            "what wefe.aggregate returns, or pass ascending."
         )
-    if best is None:
-        logger.warning(
-            "nothing tells what is better in %r: lower scores are ranked first (score_column says "
-            "so, ascending= decides)",
-            name,
-        )
-        best = "lower"
-    return column, best
-
-
-def _combined_best(bests: Sequence[Best], weights: Sequence[float]) -> Best:
-    numbers = [best for best in bests if not isinstance(best, str)]
-    if len(numbers) == len(bests):
-        return float(np.average(numbers, weights=weights))
-    if len(set(bests)) > 1:
-        raise ValueError(f"the tables differ in what is better: {', '.join(map(str, bests))}.")
-    return bests[0]
+    logger.warning(
+        "nothing tells what is better in %r: lower scores are ranked first (score_column says "
+        "so, ascending= decides)",
+        name,
+    )
+    return "lower"
 
 
 def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:

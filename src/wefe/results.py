@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wefe._checks import check_bool
 from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
 
 __all__ = ["MetricResult", "WordUse"]
+
+logger = logging.getLogger(__name__)
 
 #: Begins the warning of a one-sided test that misses a significant effect; tables look for it.
 OPPOSITE = "strong in the opposite direction"
@@ -135,3 +139,15 @@ class MetricResult(dict[str, Any]):
                 # A target set and an attribute set may have one name.
                 lost.setdefault(use.name, []).extend(use.lost)
         return lost
+
+
+def log_result(result: MetricResult, *, with_lost_words: bool = False) -> None:
+    """Log why a result is NaN, and its warnings; on request also the words that were lost."""
+    name, model = result.query.query_name, result.model_name
+    check_bool("warn_not_found_words", with_lost_words)
+    for part, lost in result.lost_words.items() if with_lost_words else ():
+        logger.warning("%s lacks %d words of %r: %s", model, len(lost), part, ", ".join(lost))
+    if result.nan_reason is not None:
+        logger.warning("%s is NaN for %s: %s", name, model, result.nan_reason)
+    for text in result.warnings:
+        logger.warning("%s of %s, %s: %s", result.metric_name, name, model, text)

@@ -1,11 +1,10 @@
-"""Many queries on many models: one metric, one table (WEFE paper, section 3.2)."""
+"""Many metrics, queries and models: one tidy table, and WEFE's matrix (paper, section 3.2)."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,37 +12,198 @@ import pandas as pd
 
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._bootstrap import Resampling
-from wefe._checks import check_bool, check_sequence, found
-from wefe.aggregation import Aggregation, aggregate, check_aggregation
+from wefe._checks import check_bool, check_n_jobs, check_sequence, check_text, found
+from wefe.aggregation import (
+    Aggregation,
+    aggregate,
+    check_aggregation,
+    check_scores,
+    heading_of,
+    matrix_of,
+)
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 
-__all__ = ["generate_subqueries_from_queries_list", "run_queries", "tidy_results"]
+__all__ = ["generate_subqueries_from_queries_list", "measure", "run_queries", "scores_matrix"]
 
 logger = logging.getLogger(__name__)
 
-_TIDY_COLUMNS = [
-    "model_name",
-    "query_name",
-    "metric",
-    "score",
-    "score_lower",
-    "score_upper",
-    "score_se",
-    "no_bias_value",
-    "p_value",
-    "p_value_lower",
-    "p_value_upper",
-    "p_value_test",
-    "p_value_method",
-    "words_used",
-    "words_lost",
-    "nan_reason",
-    "interval_nan_reason",
-    "warnings",
+_NUMBERS = [
+    *("score", "score_lower", "score_upper", "score_se"),
+    *("no_bias_value", "scale_min", "scale_max"),
+    *("p_value", "p_value_adjusted", "p_value_lower", "p_value_upper"),
 ]
+_COUNTS = ["words_used", "words_lost", "n_queries"]
+#: The columns of a tidy table of scores.
+COLUMNS = [
+    *("model_name", "query_name", "metric"),
+    *_NUMBERS,
+    *("p_value_test", "p_value_method", "words_used", "words_lost", "lost_words"),
+    *("nan_reason", "interval_nan_reason", "warnings", "n_queries", "query_set"),
+]
+
+
+def measure(
+    metrics: type[BaseMetric] | BaseMetric | str | Sequence[type[BaseMetric] | BaseMetric | str],
+    queries: Sequence[Query] | Mapping[str, Sequence[Query]],
+    models: Sequence[WordEmbeddingModel],
+    queries_set_name: str = "Unnamed queries set",
+    lost_vocabulary_threshold: float = 0.2,
+    metric_params: Mapping[str, Any] | None = None,
+    generate_subqueries: bool = False,
+    warn_not_found_words: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    *,
+    n_bootstrap: int = 0,
+    confidence: float = 0.95,
+    bootstrap_random_state: int | np.random.Generator | None = 0,
+    audit: bool = False,
+) -> pd.DataFrame:
+    """Score every query on every model by every metric: one row each, with all that is known.
+
+    Parameters
+    ----------
+    metrics : metric class, instance or name, or a sequence of these
+        For example ``"weat"``, or ``["weat-es", MAC(average="words")]``.
+    queries : sequence of Query, or mapping of str to such sequences
+        The queries, or several query sets by their names. A query that occurs twice in a set is
+        run once.
+    models : sequence of WordEmbeddingModel
+        The models to be compared.
+    queries_set_name : str, default='Unnamed queries set'
+        What the queries test together, for example 'Gender', where `queries` is a sequence.
+    lost_vocabulary_threshold : float, default=0.2
+        A query with a set that loses a larger share of its words yields NaN.
+    metric_params : mapping, optional
+        Parameters of `run_query`, for all metrics. Those of one metric go to its instance.
+    generate_subqueries : bool, default=False
+        Replace a query that is too large for a metric by all its subqueries that fit. They are
+        not always comparable with each other; those with the same words occur once. A query that
+        is too small keeps its row, as NaN. False refuses queries that do not fit.
+    warn_not_found_words : bool, default=False
+        Log the words that were not found.
+    n_jobs : int or None, default=None
+        Number of joblib workers; None is 1 unless a ``joblib.parallel_config`` says otherwise. The
+        result is the same for every number. SEAT and CEAT stay in this process, with the encoder.
+    progress : bool, default=True
+        Show a progress bar on a terminal when the run takes more than two seconds.
+    n_bootstrap : int, default=0
+        With 40 or more, estimate for each score how far it would move with other words of the same
+        kind: the words of each set are drawn anew this many times, with replacement, and scored
+        with the same parameters. 1000 is a good number.
+    confidence : float, default=0.95
+        Confidence of these intervals, between 0 and 1.
+    bootstrap_random_state : int, Generator or None, default=0
+        Draws the words: the same ones for every metric and model that has the same words of a
+        query, whatever seed the metric has.
+    audit : bool, default=False
+        Say beside each score what it does not show: see :func:`wefe.audit.score_warnings`.
+
+    Returns
+    -------
+    DataFrame
+        One row per query set, model, metric and query. Models and queries with the same name are
+        numbered, 'name (2)'. The columns are
+
+        - 'model_name', 'query_name', 'metric', 'score';
+        - 'score_lower', 'score_upper' and 'score_se': bounds of the bootstrap interval over words,
+          and the standard error; NaN unless `n_bootstrap` was given;
+        - 'no_bias_value': the score that means that no bias was measured; 'scale_min' and
+          'scale_max': the smallest and largest possible score;
+        - 'p_value': NaN unless the metric was asked for one; 'p_value_adjusted': corrected for the
+          number of queries of this set, model and metric (Holm's method, which holds however the
+          tests depend on each other); 'p_value_lower' and 'p_value_upper': what encloses
+          'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds', guaranteed; or
+          'approximate', then the two are a 99 % confidence interval;
+        - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
+          does not tell; 'lost_words': the out-of-vocabulary words;
+        - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
+          though one was asked for; None otherwise;
+        - 'warnings': those of the result and, with ``audit=True``, of an audit, between bars; None
+          if there are none, '' after an audit;
+        - 'query_set', and 'n_queries': its number of queries, before subqueries were generated.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or a query does not fit a metric.
+
+    See Also
+    --------
+    scores_matrix : The scores of one metric as a table of models and queries.
+    wefe.aggregation.aggregate : One number per model, metric and query set.
+    wefe.ranking.create_ranking : Rank the models.
+    wefe.study.Study : The same from a file, resumable, with a record of everything.
+
+    References
+    ----------
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> queries = load_weat_queries()[5:7]
+    >>> scores = measure(["weat-es", "mac"], queries, [load_test_model()])
+    >>> scores[["metric", "score", "no_bias_value", "words_used"]].round(2).values.tolist()
+    [['WEAT-ES', 1.04, 0.0, 32], ['WEAT-ES', 1.0, 0.0, 32], ['MAC', 0.97, 1.0, 32],
+    ['MAC', 1.04, 1.0, 32]]
+    """
+    one = isinstance(metrics, str | type | BaseMetric)
+    every = [metrics] if one else check_sequence("metrics", metrics)
+    instances = [as_metric(metric) for metric in every]
+    name = check_text("queries_set_name", queries_set_name)
+    sets = queries if isinstance(queries, Mapping) else {name: queries}
+    if not instances or not sets:
+        raise ValueError("measure needs at least one metric and one set of queries.")
+    check_n_jobs(n_jobs)
+    check_bool("progress", progress)
+    compared = _check_runs("models", models, check_model)
+    params = _check_params(metric_params)
+    options = {
+        "lost_vocabulary_threshold": lost_vocabulary_threshold,
+        "warn_not_found_words": check_bool("warn_not_found_words", warn_not_found_words),
+        **params,
+    }
+    wanted = None
+    if type(n_bootstrap) is not int or n_bootstrap != 0:
+        wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
+    with_subqueries = check_bool("generate_subqueries", generate_subqueries)
+    check_bool("audit", audit)
+    tasks = []
+    for query_set, given in sets.items():
+        asked = list(dict.fromkeys(_check_runs("queries", given, check_query)))
+        for instance in instances:
+            fitting = _fitting(instance, asked, compared[0], with_subqueries)
+            tasks.append((query_set, len(asked), instance, fitting))
+    model_names = unique_labels([model.name for model in compared], "models")
+    rows: list[dict[str, Any]] = []
+    for query_set, n_queries, instance, asked in tasks:
+        answers = run_all(instance, asked, compared, options, n_jobs, progress, wanted)
+        if audit:
+            answers = [
+                [
+                    audited(answer, instance, query, model, options)
+                    for query, answer in zip(asked, row, strict=True)
+                ]
+                for model, row in zip(compared, answers, strict=True)
+            ]
+        rows += rows_of(
+            answers,
+            model_names,
+            unique_labels([query.query_name for query in asked], "queries"),
+            [instance.scale(query, **params) for query in asked],
+            query_set=query_set,
+            n_queries=n_queries,
+            metric=instance.scale(None, **params).label,
+        )
+    scores = tidy_frame(rows)
+    _log(scores, with_lost_words=options["warn_not_found_words"])
+    return scores
 
 
 def run_queries(
@@ -60,32 +220,20 @@ def run_queries(
     warn_not_found_words: bool = False,
     n_jobs: int | None = None,
     progress: bool = True,
-    *,
-    n_bootstrap: int = 0,
-    confidence: float = 0.95,
-    bootstrap_random_state: int | np.random.Generator | None = 0,
-    audit: bool = False,
 ) -> pd.DataFrame:
-    """Run one metric for every query on every model.
+    """Score every query on every model by one metric: WEFE's matrix of scores.
+
+    :func:`measure` has the same scores with intervals, p-values, words used and reasons for NaN,
+    and takes several metrics.
 
     Parameters
     ----------
     metric : metric class, instance or name
         For example ``WEAT`` or ``"weat"``.
-    queries : sequence of Query
-        A query that occurs twice is run once.
-    models : sequence of WordEmbeddingModel
-        The models to be compared.
-    queries_set_name : str, default='Unnamed queries set'
-        What the queries test together, for example 'Gender'. It heads the aggregated column.
-    lost_vocabulary_threshold : float, default=0.2
-        A query with a set that loses a larger share of its words yields NaN.
-    metric_params : mapping, optional
-        Parameters of the metric's `run_query`.
+    queries, models, queries_set_name, lost_vocabulary_threshold, metric_params : optional
+        As in :func:`measure`; `queries` is a sequence.
     generate_subqueries : bool, default=False
-        Replace a query that is too large for the metric by all its subqueries that fit. They are
-        not always comparable with each other; those with the same words occur once. A query that
-        is too small keeps its column, as NaN. False refuses queries that do not fit.
+        As in :func:`measure`.
     aggregate_results : bool, default=False
         Add a column that aggregates the scores of each model.
     aggregation_function : str or callable, default='abs_avg'
@@ -95,36 +243,15 @@ def run_queries(
         are aggregated, so that models are compared on the same queries; the log names the others.
     return_only_aggregation : bool, default=False
         Return the aggregated column alone.
-    warn_not_found_words : bool, default=False
-        Log the words that were not found.
-    n_jobs : int or None, default=None
-        Number of joblib workers; None is 1 unless a ``joblib.parallel_config`` says otherwise. The
-        result is the same for every number. SEAT and CEAT stay in this process, with the encoder.
-    progress : bool, default=True
-        Show a progress bar on a terminal when the run takes more than two seconds.
-    n_bootstrap : int, default=0
-        With 40 or more, estimate for each score how far it would move with other words of the same
-        kind: the words of each set are drawn anew this many times, with replacement, and scored
-        with the same parameters. 1000 is a good number. :func:`tidy_results` shows the intervals.
-    confidence : float, default=0.95
-        Confidence of these intervals, between 0 and 1.
-    bootstrap_random_state : int, Generator or None, default=0
-        Draws the words: the same ones for every metric and model that has the same words of a
-        query, whatever seed the metric has in `metric_params`.
-    audit : bool, default=False
-        Say beside each score what it does not show: see :func:`wefe.audit.score_warnings`.
-        :func:`tidy_results` has these warnings.
+    warn_not_found_words, n_jobs, progress : optional
+        As in :func:`measure`.
 
     Returns
     -------
     DataFrame of shape (n_models, n_queries)
-        Scores; rows are models ('model_name'), columns queries. Names that occur twice are
-        numbered, 'name (2)', so that nothing is mixed up. `attrs` holds what later steps need:
-        'metric', 'queries_set_name', 'no_bias_value' (None if that depends on the query),
-        'value_range', 'n_queries' (as given, before subqueries), 'best' (column -> what ranks it),
-        'aggregated' (that column, or None), 'nan_reasons' (model -> query -> why it is NaN) and
-        'records', which :func:`tidy_results` turns into a table with intervals, p-values and words
-        used and lost.
+        Scores; rows are models ('model_name'), columns queries, and the columns are named after
+        the metric. The aggregated column comes last. Names that occur twice are numbered,
+        'name (2)', so that nothing is mixed up.
 
     Raises
     ------
@@ -133,10 +260,9 @@ def run_queries(
 
     See Also
     --------
-    tidy_results : One row per model and query, with all that is known about each score.
+    measure : One row per score, with all that is known about it.
     wefe.ranking.create_ranking : Rank the models.
     wefe.plotting.plot_queries_results : Draw the table.
-    wefe.study.Study : Many metrics, with a record of everything.
 
     References
     ----------
@@ -160,51 +286,69 @@ def run_queries(
     >>> table.columns[0]
     'WEAT-ES: Pleasantness average of abs values score'
     """
-    instance = as_metric(metric)
-    checked_queries, checked_models = _check_runs(queries, models)
-    params = _check_params(metric_params)
     with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
-    function = check_aggregation(aggregation_function, len(checked_models))
-    wanted = None
-    if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
-        wanted = Resampling.make(n_bootstrap, confidence, bootstrap_random_state)
-    n_queries = len(checked_queries)
-    if check_bool("generate_subqueries", generate_subqueries):
-        fitting = generate_subqueries_from_queries_list(instance, checked_queries)
-        if not fitting:
-            raise ValueError(
-                f"no query has a subquery that {instance.metric_short_name} takes: it needs "
-                f"{instance._wanted_shape()}."
-            )
-        # What cannot be asked keeps its column, as NaN.
-        checked_queries = fitting + [q for q in checked_queries if not instance.subqueries(q)]
-    else:
-        for query in checked_queries:
-            instance._check_input(query, checked_models[0])
-    options = {
-        "lost_vocabulary_threshold": lost_vocabulary_threshold,
-        "warn_not_found_words": warn_not_found_words,
-        **params,
-    }
-    answers = run_all(instance, checked_queries, checked_models, options, n_jobs, progress, wanted)
-    scale = instance.scale(None, **params)
-    no_bias_values = [instance.scale(query, **params).no_bias_value for query in checked_queries]
-    if check_bool("audit", audit):
-        answers = _audited(answers, instance, checked_queries, checked_models, options)
-    results = results_table(
-        answers,
-        [model.name for model in checked_models],
-        [query.query_name for query in checked_queries],
-        scale,
+    n_models = len(_check_runs("models", models, check_model))
+    function = check_aggregation(aggregation_function, n_models)
+    scores = measure(
+        as_metric(metric),
+        _check_runs("queries", queries, check_query),
+        models,
         queries_set_name,
-        n_queries,
-        no_bias_values,
+        lost_vocabulary_threshold,
+        metric_params,
+        generate_subqueries,
+        warn_not_found_words,
+        n_jobs,
+        progress,
     )
-    if not (with_aggregation or only_aggregation):
-        return results
-    aggregated = aggregate(results, function, scale_of_answered(results, scale))
-    return aggregated.iloc[:, -1:] if only_aggregation else aggregated
+    # The matrix has no room for them.
+    for text, rows in scores.groupby("warnings", sort=False):
+        logger.warning("%d of %d scores: %s", len(rows), len(scores), text)
+    matrix = scores_matrix(scores)
+    if with_aggregation or only_aggregation:
+        totals = aggregate(scores, function)
+        matrix[heading_of(totals)] = totals["score"].to_numpy()
+    return matrix.iloc[:, -1:] if only_aggregation else matrix
+
+
+def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of one metric and query set as a table of models and queries.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        What :func:`measure` returns, or those of its rows that are of one metric and query set.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_queries)
+        Rows and columns in the order of `scores`; the columns are named after the metric.
+
+    Raises
+    ------
+    TypeError
+        If `scores` is no table of :func:`measure`.
+    ValueError
+        If it holds several metrics or query sets.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> scores = measure("weat", load_weat_queries()[:2], [load_test_model()])
+    >>> scores_matrix(scores).shape
+    (1, 2)
+    """
+    check_scores(scores)
+    places = scores[["metric", "query_set"]].drop_duplicates()
+    if len(places) != 1:
+        raise ValueError(
+            "scores must be of one metric and one query set; got "
+            f"{', '.join(f'{metric}: {name}' for metric, name in places.itertuples(index=False))}. "
+            "Take a part: scores[scores['metric'] == 'WEAT']."
+        )
+    return matrix_of(scores).rename_axis(index="model_name", columns=places["metric"].iloc[0])
 
 
 def generate_subqueries_from_queries_list(
@@ -274,215 +418,50 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
     return labels
 
 
-def tidy_results(results: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per model and query: the score and all that is known about it.
-
-    Parameters
-    ----------
-    results : DataFrame
-        What `run_queries` returned, or a part of it: models and queries that are no longer in the
-        table are left out.
-
-    Returns
-    -------
-    DataFrame
-        Its columns are
-
-        - 'model_name', 'query_name', 'metric', 'score';
-        - 'score_lower', 'score_upper' and 'score_se': bounds of the bootstrap interval over words,
-          and the standard error; NaN unless `n_bootstrap` was given;
-        - 'no_bias_value': the score that means that no bias was measured;
-        - 'p_value': NaN unless the metric was asked for one; 'p_value_lower' and 'p_value_upper':
-          what encloses it; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds',
-          guaranteed; or 'approximate', then the two are a 99 % confidence interval;
-        - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
-          does not tell;
-        - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
-          though one was asked for; None otherwise;
-        - 'warnings': those of the result and, with ``audit=True``, of an audit, between bars; None
-          if there are none, '' after an audit.
-
-        Rows and columns of `results` that were renamed have no record; the log names them.
-
-    Raises
-    ------
-    TypeError
-        If `results` is no DataFrame of :func:`run_queries`, or lost its `attrs`, as a file does
-        not keep them.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> table = run_queries("weat", load_weat_queries()[:1], [load_test_model()])
-    >>> tidy_results(table)[["words_used", "words_lost"]].values.tolist()
-    [[100, 0]]
-    """
-    if not isinstance(results, pd.DataFrame) or "records" not in results.attrs:
-        raise TypeError(
-            "results must be a DataFrame of run_queries, with its attrs (most files do not keep "
-            f"them); got {found(results) if not isinstance(results, pd.DataFrame) else 'none'}."
-        )
-    records, models, queries = results.attrs["records"], set(results.index), set(results.columns)
-    # A table of the aggregated column alone stands for all queries.
-    whole = queries == {results.attrs["aggregated"]}
-    unknown = models - {record["model_name"] for record in records}
-    unknown |= queries - {record["query_name"] for record in records}
-    unknown.discard(results.attrs["aggregated"])
-    if unknown:
-        logger.warning("nothing is recorded of %s; rename after tidy_results", sorted(unknown))
-    tidy = pd.DataFrame(
-        [
-            {**record, "warnings": _joined(record["warnings"])}
-            for record in records
-            if record["model_name"] in models and (whole or record["query_name"] in queries)
-        ],
-        columns=_TIDY_COLUMNS,
-    )
-    numbers = ["score", "score_lower", "score_upper", "score_se", "no_bias_value"]
-    numbers += ["p_value", "p_value_lower", "p_value_upper"]
-    counts = ["words_used", "words_lost"]
-    return tidy.astype({**dict.fromkeys(numbers, float), **dict.fromkeys(counts, "Int64")})
-
-
-def results_table(
+def rows_of(
     answers: Sequence[Sequence[Answer]],
     model_names: Sequence[str],
     query_names: Sequence[str],
-    scale: Scale,
-    queries_set_name: str,
-    n_queries: int,
-    no_bias_values: Sequence[float] | None = None,
-) -> pd.DataFrame:
-    """Return answers as the table that `run_queries` describes, before aggregation.
-
-    Parameters
-    ----------
-    answers : sequence of sequences of Answer
-        Model by model, and query by query.
-    model_names, query_names : sequence of str
-        Those that occur twice are numbered.
-    scale : Scale
-        How the scores are to be read.
-    queries_set_name : str
-        What the queries test together.
-    n_queries : int
-        Number of queries before subqueries were generated.
-    no_bias_values : sequence of float, optional
-        The score of each query that means no bias, where that is not the same for all.
-    """
-    results = pd.DataFrame(
-        [[answer.score for answer in row] for row in answers],
-        index=pd.Index(unique_labels(model_names, "models"), name="model_name"),
-        columns=unique_labels(query_names, "queries"),
-        dtype=np.float64,
-    )
-    if no_bias_values is None:
-        no_bias_values = [scale.no_bias_value] * results.shape[1]
-    best = dict(zip(results.columns, no_bias_values, strict=True))
-    records = _records(answers, results, scale.label, best)
-    results.attrs = {
-        "metric": scale.label,
-        "queries_set_name": queries_set_name,
-        "no_bias_value": common_value(no_bias_values),
-        "value_range": list(scale.value_range),
-        "n_queries": n_queries,
-        "best": best,
-        "aggregated": None,
-        "nan_reasons": _nan_reasons(records),
-        "records": records,
-    }
-    return results
+    scales: Sequence[Scale],
+    **same: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows of a tidy table: `answers` by model and query, `scales` by query."""
+    rows = []
+    for model, row in zip(model_names, answers, strict=True):
+        for query, scale, answer in zip(query_names, scales, row, strict=True):
+            low, high = scale.value_range
+            place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
+            rows.append({**answer._asdict(), **place, "scale_min": low, "scale_max": high, **same})
+    return rows
 
 
-def common_value(values: Sequence[float]) -> float | None:
-    """Return the number that all are; None if they differ."""
-    return values[0] if len(set(values)) == 1 else None
+def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows of :func:`rows_of` as a tidy table."""
+    frame = pd.DataFrame(list(rows), columns=COLUMNS)
+    for column, separator in (("warnings", " | "), ("lost_words", ", ")):
+        frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
+    frame = frame.astype({**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, "Int64")})
+    families = frame.groupby(["query_set", "metric", "model_name"], sort=False)["p_value"]
+    if frame["p_value"].notna().any():
+        frame["p_value_adjusted"] = families.transform(_holm)
+    return frame
 
 
-def scale_of_answered(results: pd.DataFrame, scale: Scale) -> Scale:
-    """Return the scale by which a table of scores is aggregated.
-
-    What means no bias may differ between queries. Its mean then stands for the mean of scores; a
-    distance is taken from the value of its own query.
-
-    Parameters
-    ----------
-    results : DataFrame
-        A table of `results_table`.
-    scale : Scale
-        That of the metric, whatever the query.
-    """
-    best: dict[str, float] = results.attrs["best"]
-    values = [best[name] for name in results.columns[results.notna().all()]]
-    if all(value == scale.no_bias_value for value in values):
-        return scale
-    mean = values[0] if len(set(values)) == 1 else float(np.mean(values))
-    return _ScaleOfQueries(scale.label, scale.value_range, mean, best)
+def _holm(p_values: pd.Series) -> pd.Series:
+    """Adjust p-values of one family of tests by Holm's method; those that are NaN do not count."""
+    known = p_values.dropna().sort_values()
+    steps = np.maximum.accumulate(known.to_numpy() * np.arange(len(known), 0, -1))
+    return pd.Series(np.minimum(steps, 1.0), known.index).reindex(p_values.index)
 
 
-@dataclass(frozen=True)
-class _ScaleOfQueries(Scale):
-    """The scale of queries of which each has its own value for no bias."""
-
-    no_bias_values: Mapping[str, float]
-
-    def bias(self, scores: pd.DataFrame) -> pd.DataFrame:
-        """Distance of each score from the value of its query."""
-        return abs(scores - [self.no_bias_values[name] for name in scores.columns])
-
-
-class _SharedTuple(tuple[dict[str, Any], ...]):
-    """Records in `attrs`: pandas copies those deeply at every operation; these are shared."""
-
-    __slots__ = ()
-
-    def __deepcopy__(self, memo: object) -> _SharedTuple:
-        return self
-
-
-class _SharedDict(dict[str, Any]):
-    """A dictionary in `attrs` that is shared, too."""
-
-    def __deepcopy__(self, memo: object) -> _SharedDict:
-        return self
-
-
-def _records(
-    answers: Sequence[Sequence[Answer]],
-    results: pd.DataFrame,
-    label: str,
-    no_bias_values: Mapping[str, float],
-) -> _SharedTuple:
-    # None for NaN: attrs are compared and written as JSON, where NaN is neither equal nor valid.
-    return _SharedTuple(
-        {
-            "model_name": model,
-            "query_name": query,
-            "metric": label,
-            "no_bias_value": no_bias_values[query],
-            **{key: None if value != value else value for key, value in answer._asdict().items()},
-        }
-        for model, row in zip(results.index, answers, strict=True)
-        for query, answer in zip(results.columns, row, strict=True)
-    )
-
-
-def _audited(
-    answers: Sequence[Sequence[Answer]],
-    metric: BaseMetric,
-    queries: Sequence[Query],
-    models: Sequence[WordEmbeddingModel],
-    options: Mapping[str, Any],
-) -> list[list[Answer]]:
-    """Return the answers with the warnings of an audit."""
-    return [
-        [
-            audited(answer, metric, query, model, options)
-            for query, answer in zip(queries, row, strict=True)
-        ]
-        for model, row in zip(models, answers, strict=True)
-    ]
+def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
+    """Say why scores are NaN and, on request, which words were lost."""
+    for row in scores[scores["nan_reason"].notna()].itertuples():
+        logger.warning("%s is NaN for %s: %s", row.query_name, row.model_name, row.nan_reason)
+    lossy = scores[scores["lost_words"].notna()] if with_lost_words else scores.iloc[:0]
+    for row in lossy.drop_duplicates(["query_name", "model_name"]).itertuples():
+        words = row.words_lost, row.query_name, row.lost_words
+        logger.warning("%s lacks %d words of %r: %s", row.model_name, *words)
 
 
 def audited(
@@ -502,30 +481,31 @@ def audited(
     return answer._replace(warnings=[*(answer.warnings or ()), *map(str, found)])
 
 
-def _joined(texts: Sequence[str] | None) -> str | None:
-    return None if texts is None else " | ".join(texts)
+def _fitting(
+    metric: BaseMetric, queries: list[Query], model: WordEmbeddingModel, with_subqueries: bool
+) -> list[Query]:
+    """Return the queries that a metric is asked: as they are, or their subqueries."""
+    if not with_subqueries:
+        for query in queries:
+            metric._check_input(query, model)
+        return queries
+    fitting = generate_subqueries_from_queries_list(metric, queries)
+    if not fitting:
+        raise ValueError(
+            f"no query has a subquery that {metric.metric_short_name} takes: it needs "
+            f"{metric._wanted_shape()}."
+        )
+    # What cannot be asked keeps its place, as NaN.
+    return fitting + [query for query in queries if not metric.subqueries(query)]
 
 
-def _nan_reasons(records: Iterable[dict[str, Any]]) -> _SharedDict:
-    reasons = _SharedDict()
-    for record in records:
-        if record["nan_reason"] is not None:
-            of_model = reasons.setdefault(record["model_name"], {})
-            of_model[record["query_name"]] = record["nan_reason"]
-    return reasons
-
-
-def _check_runs(queries: object, models: object) -> tuple[list[Query], list[WordEmbeddingModel]]:
-    checked_queries = list(check_sequence("queries", queries))
-    checked_models = list(check_sequence("models", models))
-    for what, checked in (("queries", checked_queries), ("models", checked_models)):
-        if not checked:
-            raise ValueError(f"{what} is empty; there is nothing to run.")
-    for query in checked_queries:
-        check_query(query)
-    for model in checked_models:
-        check_model(model)
-    return list(dict.fromkeys(checked_queries)), checked_models
+def _check_runs(what: str, given: object, check: Callable[[Any], object]) -> list[Any]:
+    checked = list(check_sequence(what, given))
+    if not checked:
+        raise ValueError(f"{what} is empty; there is nothing to run.")
+    for each in checked:
+        check(each)
+    return checked
 
 
 def _check_params(metric_params: object) -> dict[str, Any]:

@@ -134,11 +134,10 @@ def check_preprocessor(options: object) -> Preprocessor:
     for option, value in options.items():
         if option in _CASES:
             check_bool(f"the option {option!r}", value)
-        elif option == "preprocessor":
-            if value is not None and not callable(value):
-                raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
-        elif option != "strip_accents" or not isinstance(value, bool):
+        elif option in _CHOICES and not (option == "strip_accents" and isinstance(value, bool)):
             check_choice(option, value, _CHOICES[option])
+        elif option == "preprocessor" and value is not None and not callable(value):
+            raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
     return options  # type: ignore[return-value]
 
 
@@ -208,15 +207,13 @@ def _apply(word: str, options: Preprocessor) -> str:
     if form is not None:
         # str.title() takes the letter after a mark for the start of a word.
         word = unicodedata.normalize("NFKC" if "K" in form else "NFC", word)
-    apostrophe = options.get("apostrophes")
-    if apostrophe is not None:
-        word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[apostrophe]))
+    if "apostrophes" in options:
+        word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[options["apostrophes"]]))
     for case, function in _CASES.items():
         if options.get(case):
             word = function(word)
-    accents = options.get("strip_accents", False)
-    if accents:
-        word = _strip_accents(word, to_ascii=accents == "ascii")
+    if options.get("strip_accents"):
+        word = _strip_accents(word, to_ascii=options["strip_accents"] == "ascii")
     return word if form is None else unicodedata.normalize(form, word)
 
 

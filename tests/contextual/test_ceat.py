@@ -26,7 +26,7 @@ from wefe.contextual import (
 from wefe.contextual._contexts import contexts_in
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT, list_metrics, weat_effect_size
-from wefe.running import tidy_results
+from wefe.running import measure
 
 _spec = importlib.util.spec_from_file_location(
     "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
@@ -396,16 +396,14 @@ def test_run_queries_takes_it(query, contexts):
     swapped = Query(query.target_sets[::-1], query.attribute_sets, ["Y", "X"], ["A", "B"])
     params = {"contexts": contexts, "n_samples": 50}
     table = run_queries(CEAT, [query, swapped], [FakeEncoder()], metric_params=params)
-    assert table.attrs["metric"] == "CEAT"
+    assert table.columns.name == "CEAT"
     # The same contexts are drawn for a word wherever it stands.
     assert table.iloc[0, 1] == pytest.approx(-table.iloc[0, 0], abs=1e-12)
-    row = tidy_results(table).iloc[0]
+    row = measure(CEAT, [query], [FakeEncoder()], metric_params=params).iloc[0]
     assert row["p_value"] == CEAT().run_query(query, FakeEncoder(), **params)["p_value"]
     assert row["words_used"] == 9
-    with_interval = run_queries(
-        CEAT, [query], [FakeEncoder()], metric_params=params, n_bootstrap=40
-    )
-    row = tidy_results(with_interval).iloc[0]
+    with_interval = measure(CEAT, [query], [FakeEncoder()], metric_params=params, n_bootstrap=40)
+    row = with_interval.iloc[0]
     assert row["score_lower"] < row["score"] < row["score_upper"]
 
 

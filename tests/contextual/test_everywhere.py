@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from wefe import WEAT, Query, load, run_queries, tidy_results
+from wefe import WEAT, Query, load, measure, run_queries
 from wefe.audit import (
     audit_direction,
     audit_query,
@@ -57,7 +57,7 @@ def test_metrics_of_whole_vocabularies_say_that_an_encoder_has_none(encoder, met
     assert result.nan_reason == (
         "tiny was opened for 9 words only, and the whole vocabulary is needed"
     )
-    table = tidy_results(run_queries(metric, [query], [encoder], progress=False, n_bootstrap=40))
+    table = measure(metric, [query], [encoder], progress=False, n_bootstrap=40)
     assert table["nan_reason"].tolist() == [
         "tiny was opened for 9 words only, and the whole vocabulary is needed"
     ]
@@ -139,7 +139,7 @@ def test_audits_and_intervals_are_those_of_the_snapshot(encoder):
     assert influences[0].equals(influences[1])
     intervals = [bootstrap_interval("weat", QUERY, model, 50) for model in (encoder, still)]
     assert intervals[0].lower == intervals[1].lower
-    table = tidy_results(run_queries("weat", [QUERY], [encoder], audit=True, progress=False))
+    table = measure("weat", [QUERY], [encoder], audit=True, progress=False)
     assert table["warnings"].notna().all()
 
 

@@ -22,7 +22,7 @@ from wefe.contextual import (
 from wefe.metrics import WEAT, BaseMetric, list_metrics
 from wefe.metrics._registry import as_metric
 from wefe.models._keyed_vectors import UnreadWordError
-from wefe.running import tidy_results
+from wefe.running import measure
 
 _spec = importlib.util.spec_from_file_location(
     "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
@@ -139,11 +139,11 @@ def test_p_values_intervals_and_seeds():
     )  # fmt: skip
     seed = int(np.random.default_rng(1).integers(2**32))
     for score in curves.scores:
-        table = run_queries(
+        table = measure(
             WEAT, [QUERY], [FakeEncoder(layer=score.layer)],
             metric_params={**params, "random_state": seed}, n_bootstrap=40,
         )  # fmt: skip
-        row = tidy_results(table).iloc[0]
+        row = table.iloc[0]
         assert score.p_value == row["p_value"]
         assert score.score_lower == pytest.approx(row["score_lower"])
         assert score.score_upper == pytest.approx(row["score_upper"])

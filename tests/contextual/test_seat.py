@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wefe import Query, run_queries
+from wefe import Query
 from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
 from wefe.contextual._templates import check_templates, fill_template
 from wefe.embeddings import UnanswerableError
 from wefe.metrics import WEAT, list_metrics, weat_effect_size
-from wefe.running import tidy_results
+from wefe.running import measure
 from wefe.silhouette import bootstrap_interval
 
 _spec = importlib.util.spec_from_file_location(
@@ -267,19 +267,17 @@ def test_a_vector_without_direction_is_an_unanswerable_query(query):
         def _vector(self, item, layer):
             return np.zeros(self.dim) if "judge" in item.text else super()._vector(item, layer)
 
-    table = run_queries(SEAT, [query], [Zero(), FakeEncoder("fine")])
-    assert math.isnan(table.iloc[0, 0])
-    assert "'This is judge.'" in table.attrs["nan_reasons"]["fake"][query.query_name]
-    assert math.isfinite(table.iloc[1, 0])
+    scores = measure(SEAT, [query], [Zero(), FakeEncoder("fine")])
+    assert scores["score"].isna().tolist() == [True, False]
+    assert "'This is judge.'" in scores["nan_reason"][0]
 
 
 def test_a_sentence_beyond_the_encoder_is_an_unanswerable_query(query):
     long = ["This is {}.", "This is, after very many words, {}."]
     models = [FakeEncoder(longest=20), FakeEncoder("fine")]
-    table = run_queries(SEAT, [query], models, metric_params={"templates": long})
-    assert math.isnan(table.iloc[0, 0])
-    assert math.isfinite(table.iloc[1, 0])
-    reason = table.attrs["nan_reasons"]["fake"][query.query_name]
+    scores = measure(SEAT, [query], models, metric_params={"templates": long})
+    assert scores["score"].isna().tolist() == [True, False]
+    reason = scores["nan_reason"][0]
     assert "fake cannot read 'This is, after very many words, nurse.' (11 of 22 sent" in reason
     assert "Use shorter templates" in reason
     with pytest.raises(UnanswerableError, match="longer than max_length"):
@@ -290,8 +288,7 @@ def test_a_network_says_which_sentence_is_too_long_for_it(tiny, query):
     encoder = load_encoder(tiny.encoder("bert"), "tiny", pooling="mean", cache=False)
     for level in ("sentence", "word"):
         params = {"templates": ["{}", "the " * 40 + "{}"], "level": level}
-        table = run_queries(SEAT, [query], [encoder], metric_params=params)
-        reason = table.attrs["nan_reasons"]["tiny"][query.query_name]
+        (reason,) = measure(SEAT, [query], [encoder], metric_params=params)["nan_reason"]
         assert "tiny cannot read 'the the" in reason
         assert "(11 of 22 sentences)" in reason
     assert math.isfinite(SEAT().run_query(query, encoder)["result"])
@@ -313,9 +310,9 @@ def test_equal_associations_have_no_effect_size(query):
 def test_run_queries_and_intervals_take_it(query):
     params = {"templates": TWO, **OPTIONS}
     encoder = FakeEncoder()
-    table = run_queries(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60)
-    assert table.attrs["metric"] == "SEAT-ES"
-    row = tidy_results(table).iloc[0]
+    scores = measure(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60)
+    row = scores.iloc[0]
+    assert row["metric"] == "SEAT-ES"
     direct = SEAT().run_query(query, encoder, **params)
     assert row["score"] == direct["result"]
     assert row["p_value"] == direct["p_value"]

@@ -33,13 +33,8 @@ def test_the_first_row_of_a_matrix_is_on_top(ranking):
 def test_the_title_of_correlations_says_what_they_are_or_what_the_caller_says(ranking):
     matrix = calculate_ranking_correlations(ranking, method="kendall")
     text = plot_ranking_correlations(matrix).layout.title.text
-    assert text.startswith("Kendall correlation of 3 rankings")
-    assert "Over 3 models" in text
-    assert plot_ranking_correlations(matrix, title="Gender").layout.title.text.startswith("Gender")
-    matrix.attrs = {}
-    text = plot_ranking_correlations(matrix).layout.title.text
     assert text.startswith("Correlation of 3 rankings")
-    assert "Over" not in text
+    assert plot_ranking_correlations(matrix, title="Gender").layout.title.text.startswith("Gender")
 
 
 def test_headings_lose_the_aggregation_that_all_share_and_the_title_says_it(ranking):

@@ -10,10 +10,19 @@ from wefe import load_test_model
 from wefe.datasets import load_weat_queries
 from wefe.plotting import plot_queries_results
 from wefe.query import Query
-from wefe.ranking import overall_scores
-from wefe.running import run_queries, tidy_results
+from wefe.running import measure, run_queries
 
 LONG = "European American names 5 and African American names 5 wrt Pleasant 5 and Unpleasant 5"
+
+
+def tidy(table, reason=lambda model, query: None):
+    """Scores as of `measure`, with reasons for NaN."""
+    long = table.rename_axis(index="model_name", columns=None).reset_index()
+    long = long.melt("model_name", var_name="query_name", value_name="score")
+    reasons = [reason(*place) for place in zip(long["model_name"], long["query_name"], strict=True)]
+    return long.assign(
+        metric="WEAT", query_set="Unnamed queries set", no_bias_value=0.0, nan_reason=reasons
+    )
 
 
 def ends(bar):
@@ -115,16 +124,13 @@ def test_a_table_with_the_aggregate_alone_is_plotted(results, by):
 
 
 @pytest.mark.parametrize("by", ["query", "model"])
-def test_a_table_from_a_file_is_plotted_from_0_without_a_line(ect_results, tmp_path, by):
+def test_a_table_from_a_file_is_read_by_its_heading(ect_results, tmp_path, by):
     ect_results.to_csv(tmp_path / "scores.csv")
     table = pd.read_csv(tmp_path / "scores.csv", index_col="model_name")
-    assert not table.attrs
-    figure = plot_queries_results(table, by=by)
-    expected = table.to_numpy() if by == "query" else table.to_numpy().T
-    np.testing.assert_array_equal([ends(bar) for bar in figure.data], expected)
+    assert plot_queries_results(table, by=by) == plot_queries_results(ect_results, by=by)
+    figure = plot_queries_results(table.iloc[:, :-1], by=by)
     assert lines_at(figure) == []
-    assert figure.layout.xaxis.title.text == "ECT score"
-    assert figure.layout.title.text == "ECT scores"
+    assert figure.layout.title.text == "Bias scores"
 
 
 def test_a_table_of_nothing_but_numbers_is_plotted():
@@ -138,8 +144,7 @@ def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn
     table = results.copy()
     table.iloc[1, 2] = math.nan
     reason = "'Insects' lost 33% of its words (<xyzzy>), more than the 20% allowed"
-    table.attrs["nan_reasons"] = {table.index[1]: {table.columns[2]: reason}}
-    figure = plot_queries_results(table, by=by)
+    figure = plot_queries_results(tidy(table, lambda *place: reason), by=by)
     (note,) = said(figure, "no value")
     assert "lost 33% of its words (&lt;xyzzy&gt;)" in note.hovertext.replace("<br>", " ")
     # Row 2 with 3 slots (the second is its middle), or row 1 with 5 slots (the third is).
@@ -180,8 +185,7 @@ LOST = "lost 50% of its words (peace, ...), more than the 20% allowed"
 def test_reasons_below_the_plot_are_short(results, reason, short, said):
     table = results.copy()
     table.iloc[0, 0] = math.nan
-    table.attrs["nan_reasons"] = {table.index[0]: {table.columns[0]: reason}}
-    (note,) = said(plot_queries_results(table), "a: ")
+    (note,) = said(plot_queries_results(tidy(table, lambda *place: reason)), "a: ")
     assert note.text.replace("<br>", " ") == f"a: {short}"
 
 
@@ -190,8 +194,7 @@ def test_equal_reasons_share_a_letter_and_at_most_five_are_written(by, said):
     names = [f"q{i}" for i in range(9)]
     table = pd.DataFrame(math.nan, index=["m", "n"], columns=names)
     reasons = dict(zip(names, ["same", "same", *"stuvwxy"], strict=True))
-    table.attrs["nan_reasons"] = {"m": reasons, "n": reasons}
-    figure = plot_queries_results(table, by=by)
+    figure = plot_queries_results(tidy(table, lambda _, query: reasons[query]), by=by)
     assert len(said(figure, "no value (a)")) == 4
     assert len(said(figure, "no value (e)")) == 2
     assert sum(note.text == "no value" for note in said(figure, "no value")) == 6
@@ -224,24 +227,15 @@ def test_bars_that_can_be_seen_have_no_dots(results, said):
 
 @pytest.fixture(scope="module")
 def tested(models):
-    return run_queries(
-        "weat",
-        load_weat_queries()[:3],
-        models,
-        metric_params={"calculate_p_value": True, "p_value_method": "exact"},
-        aggregate_results=True,
-    )
+    asked = {"calculate_p_value": True, "p_value_method": "exact"}
+    return measure("weat", load_weat_queries()[:3], models, metric_params=asked)
 
 
 @pytest.mark.parametrize("by", ["query", "model"])
 def test_bars_with_a_large_p_value_are_hollow_and_the_legend_says_so(tested, by):
-    tidy = tidy_results(tested)
-    tidy["p_value"] = tidy["p_value"].where(tidy["warnings"].isna())  # strong, the other way
-    p_values = tidy.pivot(index="model_name", columns="query_name", values="p_value")
-    # The aggregate has no p-value.
-    large = (p_values.reindex(index=tested.index, columns=tested.columns) > 0.05).to_numpy()
+    p_values = tested["p_value"].where(tested["warnings"].isna())  # strong, the other way
+    large = (p_values > 0.05).to_numpy().reshape(-1, 3)
     assert large.any()
-    assert not large[:, -1].any()
     figure = plot_queries_results(tested, by=by)
     large = large if by == "query" else large.T
     for position, (bar, hollow) in enumerate(zip(figure.data, large, strict=False)):
@@ -269,8 +263,8 @@ def test_a_bar_against_a_one_sided_test_is_full_and_named_if_it_is_significant(b
     flowers, _, names = load_weat_queries()[:3]
     reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets)
     asked = {"calculate_p_value": True, "p_value_method": "exact"}
-    table = run_queries("weat", [reverse, names], [load_test_model()], metric_params=asked)
-    assert (tidy_results(table)["p_value"] > 0.05).all()
+    table = measure("weat", [reverse, names], [load_test_model()], metric_params=asked)
+    assert (table["p_value"] > 0.05).all()
     figure = plot_queries_results(table, by=by)
     bars = [bar for bar in figure.data if bar.x[0] is not None]
     widths = [width for bar in bars for width in bar.marker.line.width or [0]]
@@ -281,12 +275,14 @@ def test_a_bar_against_a_one_sided_test_is_full_and_named_if_it_is_significant(b
         "1 full bar is strong in the opposite direction, which the right-sided permutation test of "
         "WEAT misses." in figure.layout.title.text.replace("<br>", " ")
     )
-    alone = plot_queries_results(table.iloc[:, :1])
+    alone = plot_queries_results(table[:1])
     assert "All p-values" not in alone.layout.title.text
 
 
 def test_small_p_values_are_mentioned_and_none_is_not(tested, results):
-    small = plot_queries_results(tested.iloc[:2, :2])
+    shown = tested["model_name"].isin(tested["model_name"].unique()[:2])
+    first = tested["query_name"].isin(tested["query_name"].unique()[:2])
+    small = plot_queries_results(tested[shown & first])
     assert (
         "All p-values are at most 0.05 (right-sided permutation test of WEAT)."
         in small.layout.title.text
@@ -297,7 +293,7 @@ def test_small_p_values_are_mentioned_and_none_is_not(tested, results):
 
 def test_hatched_bars_can_be_hollow(models):
     queries = load_weat_queries()
-    table = run_queries("weat", queries, models, metric_params={"calculate_p_value": True})
+    table = measure("weat", queries, models, metric_params={"calculate_p_value": True})
     figure = plot_queries_results(table, by="model")
     hatched = [bar for bar in figure.data[7:10] if not isinstance(bar.marker.color, str)]
     assert hatched
@@ -325,23 +321,27 @@ def test_aggregates_side_by_side_are_no_summary(ect_results):
 
 
 def test_an_overall_score_keeps_its_value_for_no_bias(ect_results):
-    figure = plot_queries_results(overall_scores([ect_results, ect_results]))
+    heading = "ECT: Overall weighted average distance from no bias score"
+    figure = plot_queries_results(ect_results.iloc[:, -1:].set_axis([heading], axis=1))
     assert lines_at(figure) == [0]
-    assert figure.layout.yaxis.ticktext == ("Weighted average distance from no bias",)
-    assert figure.layout.title.text == "ECT: Overall"
+    assert figure.layout.yaxis.ticktext == ("Average distance from no bias",)
+    assert figure.layout.title.text == "ECT: Overall weighted"
 
 
 def test_an_aggregate_of_nothing_says_why_it_is_missing(said):
     query = Query([["xyzzy"], ["plugh"]], [["he"], ["she"]])
     table = run_queries("weat", [query], [load_test_model()], aggregate_results=True)
     hovers = [note.hovertext for note in said(plot_queries_results(table), "no value")]
-    assert "xyzzy" in hovers[0]
+    assert "the score is NaN" in hovers[0].replace("<br>", " ")
     assert "no query that every model could answer" in hovers[1].replace("<br>", " ")
+    scores = measure("weat", [query], [load_test_model()])
+    (note,) = said(plot_queries_results(scores), "no value")
+    assert "xyzzy" in note.hovertext
 
 
 def test_queries_left_out_of_the_aggregate_are_counted(results):
     table = results.copy()
-    table.attrs["left_out"] = ["one", "two"]
+    table.iloc[0, :2] = math.nan
     assert "leaves out 2 queries" in plot_queries_results(table).layout.title.text
 
 
@@ -350,7 +350,7 @@ def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models)
         [["she", "her", "hers"], ["he", "him", "his"]],
         [["math", "algebra", "calculus", "equations", "xyzzy"], ["art", "poetry", "dance"]],
     )
-    table = run_queries(
+    table = measure(
         "weat",
         [query],
         models[:1],
@@ -360,7 +360,7 @@ def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models)
     (hover,) = plot_queries_results(table).data[0].hovertext
     assert "minilm 64d" in hover
     assert "wrt" in hover
-    assert f"WEAT = {table.iloc[0, 0]:.4g} (0 = no bias)" in hover
+    assert f"WEAT = {table['score'].item():.4g} (0 = no bias)" in hover
     assert "<br>p = " in hover
     assert " (between " in hover
     assert "1 of 14 words lost" in hover
@@ -412,10 +412,3 @@ def test_seven_models_and_25_queries_all_differ_in_look_and_have_room(by):
 def test_an_unknown_grouping_is_refused(results):
     with pytest.raises(ValueError, match="by must be one of 'query', 'model'"):
         plot_queries_results(results, by="queries")
-
-
-def test_renamed_models_have_no_p_values_rather_than_half_of_them(tested):
-    first = tested.index[0]
-    figure = plot_queries_results(tested.rename(index={first: "renamed"}))
-    assert "renamed after the run" in figure.layout.title.text.replace("<br>", " ")
-    assert len(figure.data) == len(tested)

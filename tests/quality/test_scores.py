@@ -90,14 +90,14 @@ SCORES = pd.DataFrame(
 
 def test_ranks_over_benchmarks_are_added_up():
     column = quality_ranking(SCORES, "WEB")
-    assert column.shape == (3, 1)
-    assert column["WEB"].to_dict() == {"a": 4.5, "b": 4.5, "c": 9.0}
+    assert column["model_name"].tolist() == ["a", "b", "c"]
+    assert column["score"].tolist() == [4.5, 4.5, 9.0]
     assert create_ranking([column], method="average")["WEB"].tolist() == [1.5, 1.5, 3.0]
 
 
 def test_scores_that_differ_by_rounding_share_a_rank():
     scores = pd.DataFrame({"x": [sum([0.1] * 10), 1.0], "y": [0.5, 0.5]}, index=["a", "b"])
-    assert quality_ranking(scores)["Quality"].tolist() == [3.0, 3.0]
+    assert quality_ranking(scores)["score"].tolist() == [3.0, 3.0]
 
 
 def test_a_size_of_the_vocabulary_is_for_the_analogies_among_the_benchmarks(toy_model, caplog):
@@ -126,10 +126,10 @@ def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(cap
     # Best in what it has: with it b would be third in similarity.
     scores = pd.concat([SCORES, pd.DataFrame({"similarity": [0.65]}, index=["d"])])
     with caplog.at_level(logging.WARNING, "wefe"):
-        column = quality_ranking(scores)["Quality"]
-    assert column.drop("d").to_dict() == quality_ranking(SCORES)["Quality"].to_dict()
-    assert column.index.tolist() == ["a", "b", "c", "d"]
-    assert np.isnan(column["d"])
+        column = quality_ranking(scores)
+    assert column["score"].tolist()[:3] == quality_ranking(SCORES)["score"].tolist()
+    assert column["model_name"].tolist() == ["a", "b", "c", "d"]
+    assert np.isnan(column["score"][3])
     assert "d has no quality rank: it has no score in analogy, purity" in caplog.text
 
 
@@ -157,4 +157,4 @@ def test_what_is_no_table_of_scores_is_refused(scores, error, message):
 
 def test_nobody_is_ranked_where_nobody_has_all_scores():
     scores = pd.DataFrame({"x": [np.nan, 0.1], "y": [0.3, np.nan]}, index=["a", "b"])
-    assert quality_ranking(scores)["Quality"].isna().all()
+    assert quality_ranking(scores)["score"].isna().all()

@@ -649,12 +649,12 @@ def test_a_changed_mapped_model_travels_as_it_is_in_memory(tmp_path):
     mapped = load(tmp_path / "v.safetensors", hold="mapped")
     mapped.vectors[:] += 0.5
     evaluation = Evaluation(WholeQueries(), query_for(RND), mapped, {})
-    sent = evaluation.travelling()
+    sent = evaluation.for_jobs(2)
     assert (evaluation._model.held, sent._model.held) == ("mapped", "memory")
     np.testing.assert_array_equal(sent._model.vectors, mapped.vectors)
     # What needs no model sends none.
-    plain = Evaluation(RND(), query_for(RND), mapped, {}).travelling()
-    assert plain._model is None
+    plain = Evaluation(RND(), query_for(RND), mapped, {}).for_jobs(2)
+    assert not hasattr(plain, "_model")
     assert not any(isinstance(each, WordEmbeddingModel) for each in vars(plain.metric).values())
 
 

@@ -528,7 +528,7 @@ def test_fresh_randomness_reads_nothing(call, computed, tmp_path):
         ({"metric_params": {"weat": {"ddof": 5}}}, ValueError, "ddof"),
         ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"dof": 1}}}, TypeError, "dof"),
         ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"ddof": 5}}}, ValueError, "ddof"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be a number of workers, .* got 0"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be a number of workers, .* got int 0"),
         ({"scales": {"weat": {"value_range": (1, 1)}}}, ValueError, "two rising finite numbers"),
         (
             {"metrics": ["weat", "ect"], "scales": {"ect": {"no_bias_value": 5}}},

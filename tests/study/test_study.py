@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import WordEmbeddingModel, load, load_test_model, run_queries, tidy_results
+from wefe import WordEmbeddingModel, load, load_test_model, measure, run_queries
 from wefe.datasets import load_query_set
 from wefe.study import Study, StudyResults
 
@@ -109,19 +109,23 @@ def test_a_study_gives_what_run_queries_gives(folder):
     }
     for query_set in ("gender", "religion"):
         for label, own in params.items():
+            asked = {
+                "metric_params": {"preprocessors": [{}, {"lowercase": True}], **own},
+                "generate_subqueries": True,
+            }
+            name, queries = label.removesuffix("-ES").lower(), load_query_set(query_set, True)
             table = run_queries(
-                label.removesuffix("-ES").lower(),
-                load_query_set(query_set, offline=True),
+                name,
+                queries,
                 models,
-                queries_set_name=query_set,
-                metric_params={"preprocessors": [{}, {"lowercase": True}], **own},
-                generate_subqueries=True,
+                query_set,
                 aggregate_results=True,
                 aggregation_function="bias_avg",
+                **asked,
             )
             pd.testing.assert_frame_equal(results.scores(label, query_set), table)
             tidy = results.to_frame().query("query_set == @query_set and metric == @label")
-            expected = tidy_results(table)
+            expected = measure(name, queries, models, query_set, **asked)
             for column in ("score", "p_value", "words_used", "words_lost", "nan_reason"):
                 assert tidy[column].tolist() == pytest.approx(
                     expected[column].tolist(), nan_ok=True
@@ -419,7 +423,7 @@ def test_a_model_that_lacks_words_takes_queries_from_all_or_is_left_out(folder):
     (folder / "short.txt").write_text("".join(kept))
     queries = run(folder)
     column = queries.scores("WEAT-ES", "gender")
-    left_out = column.attrs["left_out"]
+    left_out = queries.totals("gender")["WEAT-ES"]["left_out"].iloc[0]
     assert len(left_out) == 1
     assert "Math" in left_out[0]
     whole = column.loc["whole"]

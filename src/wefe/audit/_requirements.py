@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, found
-from wefe._same_words import without_logging
 from wefe.audit import _search
 from wefe.audit._theorems import (
     Design,
@@ -25,7 +24,7 @@ from wefe.audit._theorems import (
     separate_and_mixed,
     theorems_of,
 )
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric, list_metrics
@@ -146,15 +145,14 @@ class Counterexample:
         """
         metric = self.metric if metric is None else metric
         scores = []
-        with without_logging("wefe"):
-            for model, stored in zip(self.models(), self.scores, strict=True):
-                try:
-                    result = metric.run_query(self.query, model, **self.params)["result"]
-                    scores.append(float(result))
-                except _search.UNDEFINED:
-                    if not math.isnan(stored):
-                        raise
-                    scores.append(math.nan)
+        for model, stored in zip(self.models(), self.scores, strict=True):
+            try:
+                result = result_of(metric, self.query, model, **self.params)["result"]
+                scores.append(float(result))
+            except _search.UNDEFINED:
+                if not math.isnan(stored):
+                    raise
+                scores.append(math.nan)
         return scores
 
     def to_frame(self) -> pd.DataFrame:
@@ -536,15 +534,13 @@ def check_requirements(
     probe = _search.Probe(instance, params, design)
     known = theorems_of(instance, params, design) if theorems else {}
     counterexamples: dict[Property, Counterexample] = {}
-    # Undefined scores are counted here; a line in the log for each would say nothing.
-    with without_logging("wefe"):
-        _search.check_repeatable(probe, streams[0])
-        for name, stream in zip(_PROPERTIES, streams[1:], strict=True):
-            if name in known and known[name].verdict:
-                continue
-            example = _counterexample(name, probe, n_trials, stream, known)
-            if example is not None:
-                counterexamples[name] = example
+    _search.check_repeatable(probe, streams[0])
+    for name, stream in zip(_PROPERTIES, streams[1:], strict=True):
+        if name in known and known[name].verdict:
+            continue
+        example = _counterexample(name, probe, n_trials, stream, known)
+        if example is not None:
+            counterexamples[name] = example
     verdicts = {
         name: known[name].verdict if name in known else (False if name in counterexamples else None)
         for name in _PROPERTIES

@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wefe._same_words import without_logging
 from wefe.audit._direction import audit_direction
 from wefe.audit._query import CANCELLED, DEFAULT_EPSILON, LEAN, QueryAudit, audit_query
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import Lookup, UnanswerableError
+from wefe.embeddings import Lookup, UnanswerableError, without_log
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._registry import as_metric
@@ -61,7 +60,7 @@ def score_warnings(
 
     See Also
     --------
-    wefe.running.run_queries : ``audit=True`` shows them beside each score.
+    wefe.running.measure : ``audit=True`` shows them beside each score.
 
     Examples
     --------
@@ -79,15 +78,13 @@ def score_warnings(
     instance = as_metric(metric)
     if instance.encodes_texts:
         return ()
-    lookup = {key: params[key] for key in Lookup.__annotations__ if key in params}
+    lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
     found = itertools.chain(
         _of_biases(instance, query, model, params, lookup),
         _of_directions(instance, query, model, params, lookup),
     )
     try:
-        # What there is to be logged of the words, the score has logged.
-        with without_logging("wefe"):
-            return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(found))
     except UnanswerableError as error:
         return (AuditWarning("not-audited", str(error)),)
 

@@ -16,7 +16,7 @@ from wefe._checks import found
 from wefe._progress import progress_bar
 from wefe.audit._theorems import Design
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._direction import bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
@@ -111,7 +111,7 @@ class Probe:
         self.n_scores += 1
         params = {**self.params, **changed}
         try:
-            score = float(self.metric.run_query(self.query, model, **params)["result"])
+            score = float(result_of(self.metric, self.query, model, **params)["result"])
             self._answered = True
         except UNDEFINED as error:
             self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])

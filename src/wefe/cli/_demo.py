@@ -31,10 +31,14 @@ def demo(
 
     Example: wefe demo --model glove.6B.300d.txt
     """
+    import pandas as pd
+
+    from wefe.aggregation import aggregate
     from wefe.datasets import load_case_study_queries, load_weat_queries
+    from wefe.metrics import WEAT
     from wefe.models._load import words_of
     from wefe.ranking import create_ranking
-    from wefe.running import run_queries, tidy_results
+    from wefe.running import measure
 
     logging.getLogger("wefe").setLevel(logging.ERROR)
     tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
@@ -49,19 +53,10 @@ def demo(
         f"({len(tested):,} words{' of these' if tested.held == 'selected' else ''}, {tested.dim} "
         "dimensions)\n"
     )
-    tests = run_queries(
-        "weat",
-        tests_asked,
-        [tested],
-        metric_params={
-            **lookup,
-            "return_effect_size": True,
-            "calculate_p_value": True,
-            "p_value_method": "exact",
-        },
-    )
+    exact = WEAT(return_effect_size=True, calculate_p_value=True, p_value_method="exact")
+    tidy = measure(exact, tests_asked, [tested], metric_params=lookup)
     columns = {"query_name": "test", "score": "effect_size", "p_value": "p_value"}
-    tidy = tidy_results(tests).rename(columns=columns)
+    tidy = tidy.rename(columns=columns)
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
     if tidy["effect_size"].isna().all():
         reason = tidy["nan_reason"].iloc[0]
@@ -74,32 +69,24 @@ def demo(
     )
     n_models = {4: "four", 5: "five"}[len(models)]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
-    scores = [
-        run_queries(
-            metric,
-            queries,
-            models,
-            queries_set_name="gender",
-            metric_params={**lookup, **params},
-            generate_subqueries=True,
-            return_only_aggregation=True,
-            aggregation_function=AGGREGATION,
-        )
-        for metric, params in (
-            ("weat", {"return_effect_size": True}),
-            ("rnd", {"normalize": True}),
-            ("ect", {}),
-            ("mac", {}),
-            ("rnsb", {"holdout": False}),
-        )
-    ]
-    labels = [str(table.attrs["metric"]) for table in scores]
-    values = scores[0].iloc[:, :0].copy()
-    for label, table in zip(labels, scores, strict=True):
-        values[label] = table.iloc[:, -1]
+    params: dict[str, dict[str, Any]] = {
+        "weat-es": {},
+        "rnd": {"normalize": True},
+        "ect": {},
+        "mac": {},
+        "rnsb": {"holdout": False},
+    }
+    scores = pd.concat(
+        measure(name, queries, models, metric_params=lookup | own, generate_subqueries=True)
+        for name, own in params.items()
+    )
+    totals = aggregate(scores, AGGREGATION)
+    labels = totals["metric"].unique()
+    values = totals.pivot(index="model_name", columns="metric", values="score")
+    values = values.reindex(index=totals["model_name"].unique(), columns=labels)
     print("Average distance from the value that means no bias")
-    print(as_text(values, index=True))
-    ranking = create_ranking(scores, method="min").astype("Int64")
+    print(as_text(values.rename_axis(columns=None), index=True))
+    ranking = create_ranking(totals, method="min").astype("Int64")
     ranking.columns = labels
     ranking["sum"] = ranking.sum(axis=1)
     print("\nRanks (1: least bias measured)")

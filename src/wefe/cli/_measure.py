@@ -205,9 +205,11 @@ def measure(
     """
     import pandas as pd
 
+    from wefe.aggregation import aggregate
     from wefe.datasets._opened import open_query_set
     from wefe.models._load import words_of
-    from wefe.running import run_queries, tidy_results
+    from wefe.ranking import create_ranking
+    from wefe.running import measure as measured
 
     names = _check_metrics(metric)
     if not model and not encoder:
@@ -256,7 +258,7 @@ def measure(
     models += open_encoders(encoder, layer, pooling, template)
     if contexts is not None and "ceat" in names:
         own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
-    rows, scores, of_words = [], [], []
+    rows, of_words = [], []
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
@@ -264,39 +266,38 @@ def measure(
             defaults = asking.report_params(own, 0, p_value_test.value)
             defaults |= asking.params_for_unpaired(own, asked.name, asked.paired)
             params = {**lookup, **defaults, **own}
-            results = run_queries(
-                "weat" if name == "weat-es" else name,
+            scores = measured(
+                name,
                 asked.queries,
                 models,
                 queries_set_name=asked.name,
                 lost_vocabulary_threshold=lost_vocabulary_threshold,
                 metric_params=_without_tests(params) if name == "sc-weat" else params,
                 generate_subqueries=True,
-                aggregate_results=True,
-                aggregation_function=AGGREGATION,
                 n_jobs=n_jobs,
                 n_bootstrap=bootstrap,
                 confidence=confidence,
                 audit=audit,
             )
-            rows.append(tidy_results(results).assign(queries=asked.name))
-            scores.append(results)
+            rows.append(scores)
             if name == "sc-weat" and format is Format.json:
                 params = {"lost_vocabulary_threshold": lost_vocabulary_threshold, **params}
-                own_words = _words_of_sc_weat(results, asked.queries, models, params)
-                of_words.append(own_words.assign(queries=asked.name))
-    tidy = pd.concat(rows, ignore_index=True)
+                of_words.append(_words_of_sc_weat(scores, asked.queries, models, params))
+    scores = pd.concat(rows, ignore_index=True)
+    totals = aggregate(scores, AGGREGATION)
+    # As tables are printed, a query set is what was asked for as --queries.
+    tidy = scores.rename(columns={"query_set": "queries"})
     if format is Format.csv:
         print(as_csv(tidy), end="")
     elif format is Format.json:
         tables = {"results": tidy}
         if len(models) > 1:
-            tables["ranking"] = _ranking(scores).reset_index()
+            tables["ranking"] = create_ranking(totals, method="min").reset_index()
         if of_words:
             tables["words"] = pd.concat(of_words, ignore_index=True)
         print(as_json(tables))
     else:
-        _print_tables(tidy, scores, bootstrap, confidence)
+        _print_tables(tidy, totals, bootstrap, confidence)
     if tidy["score"].isna().all():
         print(
             "no query could be answered; the reasons stand above. Where too many words are lost, "
@@ -307,10 +308,11 @@ def measure(
 
 
 def _print_tables(
-    tidy: pd.DataFrame, scores: Sequence[pd.DataFrame], n_bootstrap: int, confidence: float
+    tidy: pd.DataFrame, totals: pd.DataFrame, n_bootstrap: int, confidence: float
 ) -> None:
     import pandas as pd
 
+    from wefe.ranking import create_ranking
     from wefe.results import OPPOSITE
 
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
@@ -351,19 +353,16 @@ def _print_tables(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({n_bootstrap} resamples)."
         )
-    for table in scores:
-        for record in table.attrs["records"]:
-            if record["warnings"]:
-                names = (record["metric"], record["query_name"], record["model_name"])
-                print(f"\nWarnings of {', '.join(names)}:")
-                print("\n".join(f"- {text}" for text in record["warnings"]))
+    for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
+        print(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
+        print("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
     if tidy["model_name"].nunique() > 1:
         print("\nAverage distance from no bias (queries that all models answered, of those asked)")
-        print(as_text(_short(scores, [table.iloc[:, -1] for table in scores]), index=True))
-        ranking = _ranking(scores)
+        print(as_text(_short(tidy, totals, totals["score"]), index=True))
+        ranking = create_ranking(totals, method="min")
+        ranks = ranking.to_numpy().T.ravel()
         print("\nRanks (1: least bias measured)")
-        ranks = [ranking.iloc[:, i].astype("Int64") for i in range(ranking.shape[1])]
-        print(as_text(_short(scores, ranks), index=True))
+        print(as_text(_short(tidy, totals, pd.array(ranks, dtype="Int64")), index=True))
         if ranking.isna().all().any():
             print("Blank: no query was answered by all models; leave out the one that lacks words.")
 
@@ -375,7 +374,7 @@ def _without_tests(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words_of_sc_weat(
-    results: pd.DataFrame,
+    scores: pd.DataFrame,
     queries: Sequence[Query],
     models: Sequence[WordEmbeddingModel],
     params: Mapping[str, Any],
@@ -383,51 +382,46 @@ def _words_of_sc_weat(
     """Return what SC-WEAT says of every word of the queries of a table of scores."""
     import pandas as pd
 
-    from wefe._same_words import without_logging
     from wefe.metrics import SCWEAT
-    from wefe.running import generate_subqueries_from_queries_list
+    from wefe.metrics._base import result_of
+    from wefe.query import unique_queries
 
     rows = []
-    with without_logging("wefe"):  # all was said when the scores were computed
-        asked = generate_subqueries_from_queries_list(SCWEAT, queries)
-        # Queries that have no subquery come after these, and the aggregated column last.
-        columns = results.columns[: len(asked)]
-        for model_name, model in zip(results.index, models, strict=True):
-            for query_name, query in zip(columns, asked, strict=True):
-                result = SCWEAT().run_query(query, model, **params)
-                tests = result.details.get("permutation_tests", {})
-                for word, effect_size in result["effect_sizes"].items():
-                    test = tests.get(word)
-                    rows.append(
-                        {
-                            "model_name": model_name,
-                            "query_name": query_name,
-                            "word": word,
-                            "effect_size": effect_size,
-                            "p_value": None if test is None else test.p_value,
-                            "p_value_method": None if test is None else test.method,
-                        }
-                    )
+    asked = unique_queries([part for query in queries for part in SCWEAT().subqueries(query)])
+    names = scores["query_name"].unique()
+    for model_name, model in zip(scores["model_name"].unique(), models, strict=True):
+        # Queries that have no subquery come after these.
+        for query_name, query in zip(names, asked, strict=False):
+            # What there is to be logged was logged when the scores were computed.
+            result = result_of(SCWEAT(), query, model, **params)
+            tests = getattr(result, "details", {}).get("permutation_tests", {})
+            for word, effect_size in result["effect_sizes"].items():
+                test = tests.get(word)
+                rows.append(
+                    {
+                        "model_name": model_name,
+                        "query_name": query_name,
+                        "word": word,
+                        "effect_size": effect_size,
+                        "p_value": None if test is None else test.p_value,
+                        "p_value_method": None if test is None else test.method,
+                        "queries": scores["query_set"].iloc[0],
+                    }
+                )
     return pd.DataFrame(rows)
 
 
-def _ranking(scores: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    from wefe.ranking import create_ranking
-
-    return create_ranking(scores, method="min")
-
-
-def _short(scores: Sequence[pd.DataFrame], columns: Sequence[pd.Series]) -> pd.DataFrame:
+def _short(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
     """Return one row per metric and query set, one column per model."""
-    import pandas as pd
-
+    n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
-        f"{table.attrs['metric']}: {table.attrs['queries_set_name']} "
-        f"({table.attrs['n_scores']} of {table.shape[1] - 1})"
-        for table in scores
+        f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"
+        for metric, queries, n_scores in totals[["metric", "query_set", "n_scores"]].to_numpy()
     ]
-    shown = pd.concat(list(columns), axis=1, keys=labels).T
-    return shown.convert_dtypes() if columns[0].dtype == "Int64" else shown
+    shown = totals.assign(label=labels, value=values)
+    table = shown.pivot(index="label", columns="model_name", values="value")
+    table = table.reindex(index=list(dict.fromkeys(labels)), columns=shown["model_name"].unique())
+    return table.rename_axis(index=None, columns=None)
 
 
 def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundContexts:

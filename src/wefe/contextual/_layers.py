@@ -250,7 +250,7 @@ def layer_scores(
     [1.27, 1.36, 1.38, 1.44, 1.43, 1.38, 1.46]
     >>> figure = curves.plot()
     """
-    from wefe.running import common_value, unique_labels
+    from wefe.running import unique_labels
 
     instance = as_metric(metric)
     asked = [queries] if isinstance(queries, Query) else list(check_sequence("queries", queries))
@@ -271,7 +271,7 @@ def layer_scores(
         params["random_state"] = as_seed(params["random_state"])
     wanted = None
     if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
-        wanted = Resampling.make(n_bootstrap, confidence, bootstrap_random_state)
+        wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
     views = []
     for encoder in encoders:
         checked = check_encoder(encoder, "layer_scores")
@@ -306,9 +306,9 @@ def layer_scores(
                         answer.nan_reason,
                     )
                 )
-    no_bias = common_value([instance.scale(query, **params).no_bias_value for query in asked])
-    label = instance.scale(None, **params).label
-    return LayerScores(label, math.nan if no_bias is None else no_bias, tuple(scores))
+    values = {instance.scale(query, **params).no_bias_value for query in asked}
+    no_bias = values.pop() if len(values) == 1 else math.nan
+    return LayerScores(instance.scale(None, **params).label, no_bias, tuple(scores))
 
 
 class _Store:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from wefe._answers import Answer, no_subquery, run_all
-from wefe._same_words import without_logging
 from wefe.debias._common_words import Row
 from wefe.debias._uncertainty import Errors, paired_errors, reduced_queries
 from wefe.embeddings import Lookup, embed_query
@@ -116,8 +115,7 @@ def _jackknife(
     everything = [query for by_set, _ in plans for part in by_set for query in part]
     if not everything:
         return [[(Errors(), reason or "")] * (len(models) - 1) for _, reason in plans]
-    with without_logging("wefe.embeddings", "wefe.metrics", "wefe._answers"):
-        flat = run_all(metric, everything, models, {**options, **lookup}, n_jobs, progress)
+    flat = run_all(metric, everything, models, {**options, **lookup}, n_jobs, progress)
     results, start = [], 0
     for by_set, reason in plans:
         sizes = [len(part) for part in by_set]

@@ -57,15 +57,8 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
         "rows",
         "columns",
     )
-    attrs = correlation_matrix.attrs
-    method = str(attrs.get("method", ""))
-    kind = f"{method.capitalize()} correlation" if method.isalpha() else "Correlation"
-    notes = []
-    if "n_models" in attrs:
-        models = count(attrs["n_models"], "model")
-        notes.append(f"Over {models}; with few models even a high value may be chance.")
-    title = title or f"{kind} of {count(len(table.rows), 'ranking')}"
-    return _heat_map(table, title, notes, kind)
+    title = title or f"Correlation of {count(len(table.rows), 'ranking')}"
+    return _heat_map(table, title, ["With few models even a high value may be chance."])
 
 
 def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -> go.Figure:

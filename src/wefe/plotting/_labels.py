@@ -7,17 +7,10 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from wefe.aggregation import CAUTION, DESCRIPTIONS
+from wefe.aggregation import HEADING
 
 LINE_PX = 16
 CHARACTER_PX = 7
-
-# The headings that `run_queries` and `overall_scores` give to an aggregated column.
-_HEADING = re.compile(
-    r"(?P<what>(?P<label>[^:]+): .+) "
-    rf"(?P<way>({'|'.join(DESCRIPTIONS.values())}|custom aggregation)({re.escape(CAUTION)})?)"
-    r" score(?P<number>( \(\d+\))?)"
-)
 
 
 def escape(text: str) -> str:
@@ -40,12 +33,6 @@ def wrap(text: str, width: int = 40) -> str:
     return "<br>".join(map(escape, lines))
 
 
-def label_of_heading(name: str) -> str | None:
-    """Return the metric in the heading of an aggregated column; None if this is no such heading."""
-    match = _HEADING.fullmatch(name)
-    return match and match["label"]
-
-
 def shorten(names: Sequence[str]) -> tuple[list[str], str]:
     """Leave out of headings the aggregation that all share, and return it in a sentence.
 
@@ -54,7 +41,7 @@ def shorten(names: Sequence[str]) -> tuple[list[str], str]:
     >>> shorten(["WEAT: Gender sum score", "ECT: Gender sum score", "WordSim"])
     (['WEAT: Gender', 'ECT: Gender', 'WordSim'], 'Scores of each metric and query set: sum.')
     """
-    matches = [_HEADING.fullmatch(name) for name in names]
+    matches = [HEADING.fullmatch(name) for name in names]
     ways = {match["way"] for match in matches if match}
     short = [
         match["what"] + match["number"] if match else name

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe.plotting._labels import at_most, count, escape, label_of_heading, shorten, wrap
-from wefe.plotting._table import Numbers
+from wefe.aggregation import HEADING, best_of_heading, metric_of_label
+from wefe.plotting._labels import at_most, count, escape, shorten, wrap
+from wefe.plotting._table import Numbers, check_table
 from wefe.results import OPPOSITE
-from wefe.running import tidy_results
+from wefe.running import scores_matrix
 
 # Scores of a larger p-value could well be those of words sorted at random.
 SIGNIFICANT = 0.05
@@ -31,69 +32,75 @@ _KEY = ["model_name", "query_name"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table of scores is to be read, as far as its `attrs` and last heading tell.
+    """How scores are to be read, as far as a table of them tells.
 
     Attributes
     ----------
+    matrix : DataFrame of shape (n_models, n_queries)
+        The scores.
     metric, queries_set_name, aggregation : str
         Empty if unknown.
     aggregated : bool
         Whether the last column is an aggregate.
     no_bias : list of float or None
         Per column, the value that means no bias; None if unknown.
-    left_out : int
-        How many queries the aggregate does not cover.
-    nan_reasons : mapping
-        Model -> query -> why the score is NaN.
     records : mapping
         (Model, query) -> what else is known about the score.
-    renamed : bool
-        Whether a model is called otherwise than in the run, so that nothing is known of it.
     """
 
+    matrix: pd.DataFrame
     metric: str
     queries_set_name: str
     aggregated: bool
     aggregation: str
     no_bias: list[float | None]
-    left_out: int
-    nan_reasons: Mapping[str, Mapping[str, str]]
     records: Mapping[Any, Mapping[Any, Any]]
-    renamed: bool
 
     @classmethod
-    def of(cls, results: pd.DataFrame) -> Reading:
-        """Read a table of `run_queries`, or any other table of scores."""
-        attrs = results.attrs
-        # The attrs alone would not do: they survive when a user drops the aggregated column.
-        last = str(results.columns[-1])
-        labels = [label for name in results.columns if (label := label_of_heading(str(name)))]
-        # Aggregates side by side are what a table shows, not what sums it up.
-        aggregated = attrs.get("aggregated") == last or (
-            len(labels) == 1 and label_of_heading(last) is not None
-        )
-        no_bias = [_number_or_none(attrs.get("no_bias_value"))] * results.shape[1]
-        if aggregated:
-            best = attrs.get("best", {}).get(results.columns[-1])
-            no_bias[-1] = no_bias[-1] if best is None else _number_or_none(best)
-        name = attrs.get("queries_set_name", "Unnamed queries set")
-        records: Mapping[Any, Mapping[Any, Any]] = {}
-        renamed = False
-        if "records" in attrs:
-            renamed = not set(results.index) <= {r["model_name"] for r in attrs["records"]}
-            # Of renamed models nothing is known, and half of the p-values would mislead.
-            tidy = tidy_results(results)
-            records = {} if renamed else tidy.set_index(_KEY).to_dict("index")
+    def of(cls, results: object) -> Reading:
+        """Read a table of `measure` or `run_queries`, or any other table of scores."""
+        if isinstance(results, pd.DataFrame) and {"query_name", "score"} <= set(results.columns):
+            return cls._of_tidy(results)
+        check_table("results", results, "run_queries", "models", "queries")
+        return cls._of_matrix(results)  # type: ignore[arg-type]
+
+    @classmethod
+    def _of_tidy(cls, scores: pd.DataFrame) -> Reading:
+        matrix = scores_matrix(scores)
+        values = scores["no_bias_value"].unique()
+        no_bias = _number_or_none(values[0]) if len(values) == 1 else None
         return cls(
-            metric=str(attrs.get("metric", labels[0] if len(set(labels)) == 1 else "")),
-            queries_set_name="" if name == "Unnamed queries set" else str(name),
-            aggregated=aggregated,
-            aggregation=str(attrs.get("aggregation", "")) if aggregated else "",
+            matrix,
+            metric=str(scores["metric"].iloc[0]),
+            queries_set_name=_known_name(scores["query_set"].iloc[0]),
+            aggregated=False,
+            aggregation="",
+            no_bias=[no_bias] * matrix.shape[1],
+            records=scores.set_index(_KEY).to_dict("index"),
+        )
+
+    @classmethod
+    def _of_matrix(cls, matrix: pd.DataFrame) -> Reading:
+        last = str(matrix.columns[-1])
+        headings = [match for name in matrix.columns if (match := HEADING.fullmatch(str(name)))]
+        # Aggregates side by side are what a table shows, not what sums it up.
+        aggregate = HEADING.fullmatch(last) if len(headings) == 1 else None
+        labels = {match["label"] for match in headings}
+        metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
+        known = metric_of_label(metric) if aggregate is not None or not headings else None
+        no_bias: list[float | None] = [None if known is None else known.no_bias_value]
+        no_bias *= matrix.shape[1]
+        if aggregate is not None:
+            answered = int(matrix.iloc[:, :-1].notna().all().sum())
+            no_bias[-1] = _number_or_none(best_of_heading(last, answered))
+        return cls(
+            matrix,
+            metric=metric,
+            queries_set_name="" if aggregate is None else _known_name(aggregate["set"]),
+            aggregated=aggregate is not None,
+            aggregation="" if aggregate is None else aggregate["way"],
             no_bias=no_bias,
-            left_out=len(attrs.get("left_out", ())) if aggregated else 0,
-            nan_reasons=attrs.get("nan_reasons", {}),
-            records=records,
-            renamed=renamed,
+            records={},
         )
 
     def title(self) -> str:
@@ -145,14 +152,13 @@ class Reading:
     def notes(self, scores: Numbers, with_reasons: bool) -> list[str]:
         """Say what is missing."""
         notes = []
-        if self.renamed:
-            notes.append("Models were renamed after the run: p-values are not shown.")
         missing = int(np.isnan(scores).sum())
         if missing:
             have = count(missing, "score has", "scores have")
             notes.append(f"{have} no value{' (reasons below)' if with_reasons else ''}.")
-        if self.left_out:
-            queries = count(self.left_out, "query", "queries")
+        left_out = int(np.isnan(scores[:, :-1]).any(axis=0).sum()) if self.aggregated else 0
+        if left_out:
+            queries = count(left_out, "query", "queries")
             notes.append(f"The aggregate leaves out {queries} that not every model could answer.")
         return notes
 
@@ -197,10 +203,14 @@ class Reading:
         return "<br>".join(lines)
 
     def _nan_reason(self, model: str, query: str, column: int) -> str | None:
-        reason = self.nan_reasons.get(model, {}).get(query)
+        reason: str | None = self.records.get((model, query), {}).get("nan_reason")
         if reason is None and self.aggregated and column == len(self.no_bias) - 1:
             reason = "there is no query that every model could answer"
         return reason
+
+
+def _known_name(queries_set_name: str) -> str:
+    return "" if queries_set_name == "Unnamed queries set" else queries_set_name
 
 
 def _shortened(reason: str) -> str:

@@ -39,15 +39,17 @@ def plot_queries_results(
     """Plot scores as grouped horizontal bars.
 
     Bars start at the value that means no bias, which a line marks: the longer a bar, the more bias
-    was measured; a dot stands for a bar that is too short to be seen. A table without `attrs` (from
-    a file, say) does not know that value; its bars start at 0. Hollow bars have p > 0.05, where the
-    metric was asked for p-values. Full ones against the direction of a one-sided test are strong in
+    was measured; a dot stands for a bar that is too short to be seen. They start at 0 where the
+    table does not name a metric that WEFE knows. Hollow bars have p > 0.05, where the metric was
+    asked for p-values. Full ones against the direction of a one-sided test are strong in
     the opposite direction; a note counts them.
 
     Parameters
     ----------
-    results : DataFrame of shape (n_models, n_queries)
-        What :func:`wefe.running.run_queries` returns, with or without an aggregated column. That
+    results : DataFrame
+        What :func:`wefe.running.measure` returns, of one metric and query set: p-values, reasons
+        for NaN and lost words are shown, too. Or the matrix of
+        :func:`wefe.running.run_queries`, with or without an aggregated column. That
         one stands apart: as a shaded group or as black bars, and on an axis of its own if another
         value means no bias.
     by : {'query', 'model'}, default='query'
@@ -74,9 +76,11 @@ def plot_queries_results(
     >>> [trace.name for trace in plot_queries_results(table).data]
     ['w2v', 'glove']
     """
-    models, queries, scores = check_table("results", results, "run_queries", "models", "queries")
-    by_query = check_choice("by", by, ("query", "model")) == "query"
     reading = Reading.of(results)
+    models, queries, scores = check_table(
+        "results", reading.matrix, "run_queries", "models", "queries"
+    )
+    by_query = check_choice("by", by, ("query", "model")) == "query"
     short, aggregation = reading.labels(queries)
     labels = [wrap(name) for name in short]
     stands_apart = reading.aggregated and len(queries) > 1

@@ -69,7 +69,7 @@ def quality_scores(
     >>> from wefe.quality import Benchmark
     >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
     >>> quality_scores([load_test_model()], [Benchmark("animals", "categorisation", animals)])
-                  animals
+    benchmark     animals
     model_name
     minilm-words      1.0
     """
@@ -109,7 +109,9 @@ def quality_scores(
                 records.append({**score.to_dict(), "model_name": name})
                 bar.update()
     table = pd.DataFrame(
-        index=pd.Index(names, name="model_name"), columns=columns, dtype=float, data=float("nan")
+        float("nan"),
+        index=pd.Index(names, name="model_name"),
+        columns=pd.Index(columns, name="benchmark"),
     )
     n_used: dict[str, dict[str, int]] = {name: {} for name in names}
     reasons: dict[str, dict[str, str]] = {}
@@ -130,8 +132,6 @@ def quality_scores(
                 benchmark.n_items,
             )
     table.attrs = {
-        "best": dict.fromkeys(columns, "higher"),
-        "aggregated": None,
         "n_used": n_used,
         "n_items": {benchmark.name: benchmark.n_items for benchmark in asked},
         "kinds": {benchmark.name: benchmark.kind for benchmark in asked},
@@ -155,11 +155,11 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
 
     Returns
     -------
-    DataFrame of shape (n_models, 1)
-        The sum of the ranks of each model, lower is better; :func:`wefe.ranking.create_ranking`
-        takes it beside the tables of :func:`wefe.running.run_queries`. Scores that are equal, but
-        for rounding, share the average of their ranks. A model that lacks a score is NaN, and left
-        out of the ranks of the others.
+    DataFrame
+        One row per model, as of :func:`wefe.ranking.score_column`: the sum of its ranks, lower is
+        better. :func:`wefe.ranking.create_ranking` takes it beside scores of bias. Scores that are
+        equal, but for rounding, share the average of their ranks. A model that lacks a score is
+        NaN, and left out of the ranks of the others.
 
     Raises
     ------
@@ -181,8 +181,8 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     ...     {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}, index=["a", "b", "c"]
     ... )
     >>> column = quality_ranking(scores)
-    >>> column["Quality"].to_dict()
-    {'a': 3.0, 'b': 3.0, 'c': 6.0}
+    >>> column["score"].tolist()
+    [3.0, 3.0, 6.0]
     >>> create_ranking([column], method="average")["Quality"].to_dict()
     {'a': 1.5, 'b': 1.5, 'c': 3.0}
     """

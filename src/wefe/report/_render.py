@@ -48,16 +48,13 @@ def to_html(results: StudyResults) -> str:
     >>> html[:15], html.count("<h1")
     ('<!doctype html>', 1)
     """
-    from wefe._same_words import without_logging
     from wefe.report._figures import figures
 
     summary = summarize(results)
-    with without_logging("wefe"):
-        drawn = figures(results, summary)
     return html_page(
         "report.html.jinja",
         **summary,
-        figures=drawn,
+        figures=figures(results, summary),
         asks={
             each["label"]: f"{each['title']}: {each['asks']}".rstrip(": ")
             for each in summary["methods"]["metrics"]

@@ -60,13 +60,10 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     >>> print(summary["findings"][1]["sentences"][0])
     Gender: minilm-words (hard-debias, gender) has the least bias measured by WEAT-ES and ECT.
     """
-    from wefe._same_words import without_logging
     from wefe.report._findings import findings
     from wefe.report._paired import first_and_second
 
-    # What would be logged stands in the report.
-    with without_logging("wefe"):
-        summary: dict[str, Any] = _plain(_tables(results))
+    summary: dict[str, Any] = _plain(_tables(results))
     summary["pairs"] = first_and_second(summary)
     summary["findings"] = findings(summary)
     summary["caveat"] = (
@@ -200,22 +197,22 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
         rows = tidy[(tidy["metric"] == label) & (tidy["query_set"] == name)]
         if rows.empty:
             continue
-        table = results.scores(label, name)
+        totals = results.totals(name)[label]
         by_model = {
             model: part.set_index("query_name") for model, part in rows.groupby("model_name")
         }
-        queries = [str(query) for query in table.columns[:-1]]
+        queries = rows["query_name"].unique().tolist()
         parts.append(
             {
                 "query_set": name,
                 "queries": queries,
                 "cells": [
                     [_cell(by_model[model].loc[query], no_bias) for query in queries]
-                    for model in table.index
+                    for model in totals["model_name"]
                 ],
-                "aggregated": table.iloc[:, -1].tolist(),
-                "aggregation": table.attrs["aggregation"],
-                "left_out": list(table.attrs["left_out"]),
+                "aggregated": totals["score"].tolist(),
+                "aggregation": totals["aggregation"].iloc[0],
+                "left_out": totals["left_out"].iloc[0],
             }
         )
     return {
@@ -310,9 +307,11 @@ def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
 
 def _no_bias_values(results: StudyResults, label: str, name: str) -> set[float]:
     """Return the scores that mean no bias, of the queries of a set."""
-    names = results.plan.metric(label).query_sets if name == OVERALL else [name]
-    tables = [results.scores(label, part) for part in names]
-    return {float(table.attrs["best"][query]) for table in tables for query in table.columns[:-1]}
+    tidy = results.to_frame()
+    rows = tidy[tidy["metric"] == label]
+    if name != OVERALL:
+        rows = rows[rows["query_set"] == name]
+    return set(rows["no_bias_value"])
 
 
 def _head(function: str, best: float, no_bias: Collection[float]) -> str:
@@ -333,20 +332,10 @@ def _head(function: str, best: float, no_bias: Collection[float]) -> str:
 
 def _column(results: StudyResults, label: str, name: str) -> tuple[pd.Series, float] | None:
     """Return an aggregated column of a metric, and the value that means no bias in it."""
-    from wefe.ranking import overall_scores
-
-    plan = results.plan
-    asked = plan.metric(label).query_sets
-    if name != OVERALL:
-        if name not in asked:
-            return None
-        table = results.scores(label, name)
-    else:
-        tables = [results.scores(label, part) for part in asked]
-        weights = [plan.query_set(part).weight for part in asked]
-        table = overall_scores(tables, OVERALL, weights)
-    column = table.iloc[:, -1]
-    return column, float(table.attrs["best"][column.name])
+    totals = results.totals(name).get(label)
+    if totals is None:
+        return None
+    return totals.set_index("model_name")["score"], float(totals["best"].iloc[0])
 
 
 def _correlations(results: StudyResults, name: str) -> dict[str, Any]:

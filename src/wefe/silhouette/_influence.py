@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from wefe._bootstrap import (
     without_each,
 )
 from wefe._checks import check_share, found
-from wefe._evaluation import Evaluation
+from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
 from wefe._wordset import Weights
-from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
@@ -201,22 +200,13 @@ def bootstrap_interval(
     >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.1345, 1.659], 95 %, percentile, 1000 resamples>
     """
-    wanted = Resampling.make(n_bootstrap, confidence, random_state, sets, method)
+    wanted = Resampling(n_bootstrap, confidence, random_state, sets, method)
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
     with progress_bar(n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
 
-        def score_all(
-            score: Callable[[Sequence[Weights]], Vectors],
-            resamples: Iterator[Sequence[Weights]],
-        ) -> Iterable[Vectors]:
-            import joblib
-
-            if joblib.effective_n_jobs(n_jobs) == 1:
-                parts: Iterable[Vectors] = map(score, resamples)
-            else:
-                there = evaluation.travelling().scores
-                parts = parallel(n_jobs)(joblib.delayed(there)(counts) for counts in resamples)
-            for part in parts:
+        def score_all(resamples: Iterator[Sequence[Weights]]) -> Iterable[Vectors]:
+            score = evaluation.for_jobs(n_jobs).scores
+            for part in call_all(score, zip(resamples), n_jobs):
                 yield part
                 bar.update(len(part))
 

@@ -20,7 +20,6 @@ from wefe._checks import (
     check_share,
     found,
 )
-from wefe._same_words import without_logging
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson
 from wefe.metrics._registry import as_metric
@@ -461,9 +460,8 @@ def _distances(
         logger.warning("%r: %s", query.query_name, no_subquery(metric))
         return np.empty(0), no_subquery(metric)
     answers = []
-    with without_logging("wefe.metrics", "wefe._answers"):  # the note tells
-        for models in batches:
-            answers += run_all(metric, parts, models, params, n_jobs, progress)
+    for models in batches:
+        answers += run_all(metric, parts, models, params, n_jobs, progress)
     scales = [metric.scale(part, **params) for part in parts]
     notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
     reasons = [each.nan_reason for row in answers for each in row if each.nan_reason]

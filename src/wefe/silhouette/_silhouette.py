@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import as_seed, check_choice, check_positive_int, check_sequence, found
-from wefe._evaluation import Evaluation, check_range, finite_range
+from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe._wordset import Nested, Ones, Weights
-from wefe._workers import parallel
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
@@ -726,20 +725,14 @@ def _score_blocks(
     n_jobs: int | None,
 ) -> Iterator[Vectors]:
     """Yield the curves of some runs after the others."""
-    import joblib
-
     n_runs = len(orders[0])
     fixed = evaluation.attributes if vary == "targets" else evaluation.targets
     per_run = len(sizes) * sum(len(part) for part in fixed)
     size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // per_run)) if evaluation.is_fast else 1
     parts = [slice(start, min(start + size, n_runs)) for start in range(0, n_runs, size)]
-    alone = joblib.effective_n_jobs(n_jobs) == 1
-    if not alone:
-        evaluation = evaluation.travelling()
-    calls = [(evaluation, vary, sizes, [order[part] for order in orders]) for part in parts]
-    if alone:
-        return (_curves(*call) for call in calls)
-    return iter(parallel(n_jobs)(joblib.delayed(_curves)(*call) for call in calls))
+    sent = evaluation.for_jobs(n_jobs)
+    calls = [(sent, vary, sizes, [order[part] for order in orders]) for part in parts]
+    return call_all(_curves, calls, n_jobs)
 
 
 def _curves(evaluation: Evaluation, vary: Vary, sizes: Sizes, orders: Sequence[Sizes]) -> Vectors:
@@ -783,6 +776,19 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
     return start
 
 
+def check_range(value_range: object) -> tuple[float, float]:
+    """Return a range that was given as two rising numbers."""
+    try:
+        low, high = map(float, value_range)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not -math.inf < low < high < math.inf:
+        raise ValueError(
+            f"value_range must be two rising finite numbers; got {found(value_range)}."
+        )
+    return low, high
+
+
 def _scale(
     evaluation: Evaluation,
     vary: Vary,
@@ -795,7 +801,14 @@ def _scale(
     if value_range is not None:
         bounds = check_range(value_range)
     else:
-        bounds = finite_range(scale, evaluation.metric)
+        bounds = scale.value_range
+        if math.isinf(bounds[0]) or math.isinf(bounds[1]):
+            raise ValueError(
+                f"{scale.label} has no finite range {bounds} with these parameters of "
+                f"{type(evaluation.metric).__name__}, so a silhouette has no share of it to fill. "
+                "Pass value_range=(lowest, highest), or parameters that bound the score, such as "
+                "normalize=True."
+            )
         # The effect size of sets of different sizes may exceed that of the full sets.
         before = [] if vary == "targets" else [len(part) for part in evaluation.targets]
         after = [len(part) for part in evaluation.attributes] if vary == "targets" else []

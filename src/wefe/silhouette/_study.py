@@ -25,14 +25,15 @@ from wefe._checks import (
     as_seed,
     check_choice,
     check_known,
+    check_n_jobs,
     check_positive_int,
     check_sequence,
     found,
 )
-from wefe._evaluation import Evaluation, check_range
+from wefe._evaluation import Evaluation
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe._same_words import on_same_words, without_logging
+from wefe._same_words import on_same_words
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
@@ -42,7 +43,13 @@ from wefe.models._passes import word_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._growth import UnequalLists
-from wefe.silhouette._silhouette import Silhouette, Vary, accuracy_score, bias_silhouettes
+from wefe.silhouette._silhouette import (
+    Silhouette,
+    Vary,
+    accuracy_score,
+    bias_silhouettes,
+    check_range,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -497,7 +504,7 @@ def silhouette_study(
         "random_state": as_seed(random_state),
         "unequal": check_choice("unequal", unequal, ("exhaust", "proportional", "trim")),
     }
-    _check_n_jobs(n_jobs)
+    check_n_jobs(n_jobs)
     folder = None if directory is None else Path(directory)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -554,17 +561,6 @@ def silhouette_study(
     return study
 
 
-def _check_n_jobs(n_jobs: int | None) -> None:
-    import joblib
-
-    try:
-        joblib.effective_n_jobs(n_jobs)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"n_jobs must be a number of workers, -1 for one per core, or None; got {n_jobs!r}."
-        ) from error
-
-
 def _check_params(tasks: Sequence[_Task]) -> None:
     """Let each metric refuse its parameters before the first one has worked for hours."""
     checked: set[tuple[str, str]] = set()
@@ -574,8 +570,7 @@ def _check_params(tasks: Sequence[_Task]) -> None:
             continue
         params = {"lost_vocabulary_threshold": 1.0, **task.options["metric_params"]}
         try:
-            with without_logging("wefe"):
-                Evaluation(task.metric, task.query, task.model, params)
+            Evaluation(task.metric, task.query, task.model, params)
         except UnanswerableError:
             continue  # this model is in the way, perhaps not the next one
         checked.add(question)

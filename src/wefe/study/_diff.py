@@ -491,10 +491,10 @@ def _aggregated(before: StudyResults, after: StudyResults, tolerance: float) -> 
 def _aggregated_of(results: StudyResults) -> pd.DataFrame:
     rows = []
     for place in _places(results):
-        for label, table in results._columns(place).items():
-            column = table.iloc[:, -1]
-            best = float(table.attrs["best"][column.name])
-            for model, score in column.items():
+        for label, totals in results.totals(place).items():
+            for model, score, best in totals[["model_name", "score", "best"]].itertuples(
+                index=False
+            ):
                 rows.append((model, place, label, score, abs(score - best)))
     columns = ["model_name", "query_set", "metric", "score", "bias"]
     frame = pd.DataFrame(rows, columns=columns).astype({"score": float, "bias": float})

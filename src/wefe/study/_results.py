@@ -12,16 +12,16 @@ import pandas as pd
 
 from wefe._answers import Answer
 from wefe._checks import check_known
-from wefe._same_words import without_logging
-from wefe.aggregation import aggregate
+from wefe.aggregation import aggregated, heading_of
+from wefe.metrics._base import Scale
 from wefe.metrics._registry import as_metric
 from wefe.ranking import (
     calculate_ranking_correlations,
-    create_ranking,
     overall_scores,
+    ranked,
     score_column,
 )
-from wefe.running import results_table, scale_of_answered, tidy_results
+from wefe.running import rows_of, scores_matrix, tidy_frame, unique_labels
 from wefe.study._plan import OVERALL, Kind, Plan, Task
 
 if TYPE_CHECKING:
@@ -207,34 +207,19 @@ class StudyResults:
         -------
         DataFrame
             Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name';
-            then those of :func:`wefe.running.tidy_results` (score, interval, p-value, words used
-            and lost, reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds',
+            then those of :func:`wefe.running.measure` (score, interval, p-value, words used and
+            lost, reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds',
             'finished' and 'wefe_version'.
         """
-        tables = []
-        for metric in self.plan.metrics:
-            for query_set in metric.query_sets:
-                tasks = self._scores_of(metric.label, query_set)
-                if not tasks:
-                    continue
-                tidy = tidy_results(self._table(metric.label, query_set))
-                tidy["metric"] = metric.label
-                tidy.insert(0, "query_set", query_set)
-                for column, name in (("status", "status"), ("failure", "reason")):
-                    tidy[column] = [getattr(outcome, name) for _, outcome in tasks]
-                for column, name in _PROVENANCE.items():
-                    tidy[column] = [getattr(outcome, name) for _, outcome in tasks]
-                tables.append(tidy)
-        if not tables:
-            return pd.DataFrame(columns=["query_set", "model_name", "metric", "query_name"])
-        # Columns that are empty in one table have other types there.
-        tidy = pd.concat([table.astype(object) for table in tables], ignore_index=True)
-        tidy = tidy.astype({"words_used": "Int64", "words_lost": "Int64"})
-        tidy = tidy.astype(dict.fromkeys((*_NUMBERS, "no_bias_value", "seconds"), float))
+        tidy = self._tidy.copy()
+        tidy.insert(0, "query_set", tidy.pop("query_set"))
         planned = [self.plan.model(label) for label in tidy["model_name"]]
         tidy.insert(2, "base_model", [model.base for model in planned])
         tidy.insert(3, "mitigation", [model.mitigation for model in planned])
-        return tidy
+        outcomes = [outcome for place in self._scores for _, outcome in self._scores_of(*place)]
+        for column, name in _PROVENANCE.items():
+            tidy[column] = [getattr(outcome, name) for outcome in outcomes]
+        return tidy.astype({"seconds": float})
 
     def scores(self, metric: str, query_set: str) -> pd.DataFrame:
         """Return the scores matrix of one metric (WEFE paper, section 3.2), aggregated.
@@ -254,7 +239,10 @@ class StudyResults:
             are left out; or that model is, if the study says ``missing = "models"``. A model of
             which a task failed has no aggregated score, and takes no queries from the others.
         """
-        return self._tables[self._place(metric, query_set)]
+        metric, query_set = self._place(metric, query_set)
+        matrix = scores_matrix(self._part(metric, query_set))
+        totals = self._totals[metric, query_set]
+        return matrix.assign(**{heading_of(totals): totals["score"].to_numpy()})
 
     def aggregated(self, query_set: str | None = None) -> pd.DataFrame:
         """Return aggregated scores, one column per metric.
@@ -276,12 +264,13 @@ class StudyResults:
         ValueError
             If there is no such query set.
         """
-        tables = self._columns(query_set)
-        if not tables:
+        columns = {
+            label: totals.set_index("model_name")["score"]
+            for label, totals in self.totals(query_set).items()
+        }
+        if not columns:
             return pd.DataFrame(index=pd.Index([], name="model_name"))
-        return pd.concat(
-            [table.iloc[:, -1].rename(label) for label, table in tables.items()], axis=1
-        )
+        return pd.DataFrame(columns)
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the ranks of the models, one column per metric: 1 is the least bias measured.
@@ -297,14 +286,13 @@ class StudyResults:
         DataFrame of shape (n_models, n_metrics)
             NaN for a model without a score.
         """
-        tables = dict(self._columns(query_set))
+        tables = self.totals(query_set)
         if query_set in (None, OVERALL):
             tables |= self._external
         if not tables:
             return pd.DataFrame(index=[model.label for model in self.plan.models])
         ties = self.plan.settings["aggregation"]["ties"]
-        with without_logging("wefe"):
-            ranking = create_ranking(list(tables.values()), method=ties)
+        ranking = ranked(list(tables.values()), ties)
         ranking.columns = pd.Index(list(tables))
         return ranking.reindex([model.label for model in self.plan.models])
 
@@ -319,7 +307,7 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_rankings, n_rankings)
-            In [-1, 1]; 'n_models' in its `attrs` says of how many models.
+            In [-1, 1]; NaN for two rankings with fewer than 3 models in common.
         """
         method = self.plan.settings["aggregation"]["correlation"]
         return calculate_ranking_correlations(self.rankings(query_set), method)
@@ -496,41 +484,47 @@ class StudyResults:
         check_known("query_set", [query_set], list(self.plan.metric(metric).query_sets))
         return metric, query_set
 
-    def _table(self, metric: str, query_set: str) -> pd.DataFrame:
-        """Return the scores matrix, before aggregation."""
-        by_model: dict[str, list[tuple[Task, Outcome]]] = {}
-        for task, outcome in self._scores_of(metric, query_set):
-            by_model.setdefault(task.model, []).append((task, outcome))
-        rows = list(by_model.values())
-        planned = self.plan.query_set(query_set)
-        return results_table(
-            [[_answer(outcome) for _, outcome in row] for row in rows],
-            list(by_model),
-            [task.place["query"] for task, _ in rows[0]],
-            self.plan.metric(metric).scale,
-            query_set,
-            len(planned.queries),
-            [self._no_bias_value(metric, task) for task, _ in rows[0]],
-        )
+    @cached_property
+    def _tidy(self) -> pd.DataFrame:
+        """All scores, one row each."""
+        rows: list[dict[str, Any]] = []
+        for metric, query_set in self._scores:
+            by_model: dict[str, list[tuple[Task, Outcome]]] = {}
+            for task, outcome in self._scores_of(metric, query_set):
+                by_model.setdefault(task.model, []).append((task, outcome))
+            first = next(iter(by_model.values()))
+            rows += rows_of(
+                [[_answer(outcome) for _, outcome in row] for row in by_model.values()],
+                list(by_model),
+                unique_labels([task.place["query"] for task, _ in first], "queries"),
+                [self._scale(metric, task) for task, _ in first],
+                query_set=query_set,
+                n_queries=len(self.plan.query_set(query_set).queries),
+                metric=metric,
+            )
+        return tidy_frame(rows)
 
-    def _no_bias_value(self, metric: str, task: Task) -> float:
-        """Return the score of a query that means no bias."""
+    def _part(self, metric: str, query_set: str) -> pd.DataFrame:
+        tidy = self._tidy
+        return tidy[(tidy["metric"] == metric) & (tidy["query_set"] == query_set)]
+
+    def _scale(self, metric: str, task: Task) -> Scale:
+        """Return how the score of a query is to be read."""
         what = task.identity
         try:
             query = self.plan.queries[what["query"]]
-            scale = as_metric(what["metric"]).scale(query, **what["params"])
+            return as_metric(what["metric"]).scale(query, **what["params"])
         # A metric of somebody else may not be installed where results are read.
         except (LookupError, TypeError, ValueError):
-            scale = self.plan.metric(metric).scale
-        return scale.no_bias_value
+            return self.plan.metric(metric).scale
 
     @cached_property
-    def _tables(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {place: self._aggregated(*place) for place in self._scores}
+    def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {place: self._total(*place) for place in self._scores}
 
-    def _aggregated(self, metric: str, query_set: str) -> pd.DataFrame:
-        """Return the scores matrix with its aggregated column."""
-        table = self._table(metric, query_set)
+    def _total(self, metric: str, query_set: str) -> pd.DataFrame:
+        """Return the aggregated scores of all models; NaN for those that do not count."""
+        part = self._part(metric, query_set)
         # A model that could not be opened must not take the queries from the others.
         out = {
             task.model
@@ -538,33 +532,44 @@ class StudyResults:
             if outcome.status != "done"
         }
         if self.plan.settings["aggregation"]["missing"] == "models":
-            answered = table.loc[:, table.notna().any()]
-            out |= set(answered.index[answered.isna().any(axis=1)])
-        kept = table.loc[[label for label in table.index if label not in out]]
+            is_answered = part["score"].notna().groupby(part["query_name"]).transform("any")
+            out |= set(part["model_name"][is_answered & part["score"].isna()])
         function = self.plan.settings["aggregation"]["function"]
-        with without_logging("wefe"):
-            scale = scale_of_answered(kept, self.plan.metric(metric).scale)
-            aggregated = aggregate(kept, function, scale)
-        column = aggregated.columns[-1]
-        whole = table.assign(**{column: aggregated[column]})
-        whole.attrs = aggregated.attrs
-        return whole
+        totals, _ = aggregated(part, function, without=out)
+        return totals
 
-    def _columns(self, query_set: str | None) -> dict[str, pd.DataFrame]:
-        """Return a table with an aggregated column for each metric."""
+    def totals(self, query_set: str | None = None) -> dict[str, pd.DataFrame]:
+        """Return aggregated scores by metric, as of :func:`wefe.aggregation.aggregate`.
+
+        Parameters
+        ----------
+        query_set : str, optional
+            A query set, or 'Overall' (the default): weighted over all query sets of the metric.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            Label of the metric -> one row per model, with 'score', 'best' and what was done.
+
+        Raises
+        ------
+        ValueError
+            If there is no such query set.
+        """
         if query_set not in (None, OVERALL):
             check_known("query_set", [query_set], [part.name for part in self.plan.query_sets])
             return {
-                metric.label: self._tables[metric.label, query_set]
+                metric.label: self._totals[metric.label, query_set]
                 for metric in self.plan.metrics
-                if (metric.label, query_set) in self._tables
+                if (metric.label, query_set) in self._totals
             }
-        columns = {}
-        for metric in self.plan.metrics:
-            tables = [self._tables[metric.label, name] for name in metric.query_sets]
-            weights = [self.plan.query_set(name).weight for name in metric.query_sets]
-            columns[metric.label] = overall_scores(tables, OVERALL, weights)
-        return columns
+        weights = {part.name: part.weight for part in self.plan.query_sets}
+        return {
+            metric.label: overall_scores(
+                [self._totals[metric.label, name] for name in metric.query_sets], OVERALL, weights
+            )
+            for metric in self.plan.metrics
+        }
 
     @cached_property
     def _external(self) -> dict[str, pd.DataFrame]:
@@ -587,6 +592,8 @@ _NUMBERS = [
     *("p_value", "p_value_lower", "p_value_upper"),
 ]
 _PROVENANCE = {
+    "status": "status",
+    "failure": "reason",
     "key": "key",
     "seconds": "seconds",
     "finished": "finished",

@@ -11,7 +11,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,7 +22,6 @@ from threadpoolctl import threadpool_limits
 
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
-from wefe._same_words import without_logging
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._load import load, words_of
@@ -47,6 +47,30 @@ _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "repres
 _LOOKUP = tuple(Lookup.__annotations__)
 
 
+@contextmanager
+def _noted(notes: list[str]) -> Iterator[None]:
+    """Collect the warnings that this thread causes, each once, in place of logging them."""
+    here = threading.get_ident()
+
+    def passes(record: logging.LogRecord) -> bool:
+        if record.levelno > logging.WARNING or record.thread != here:
+            return True
+        if record.levelno == logging.WARNING and record.getMessage() not in notes:
+            notes.append(record.getMessage())
+        return False
+
+    # A filter holds for the very logger only, not for those below it.
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("wefe.")]
+    loggers = [logging.getLogger(name) for name in names]
+    for each in loggers:
+        each.addFilter(passes)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeFilter(passes)
+
+
 @dataclass(frozen=True)
 class Mitigation:
     """A mitigation of the study file, ready to be carried out.
@@ -68,7 +92,7 @@ class Mitigation:
     @cached_property
     def _opened(self) -> tuple[Criterion, list[str]]:
         notes: list[str] = []
-        with without_logging("wefe", kept=notes):
+        with _noted(notes):
             criterion = self.entry.load_criterion(self.base, self.offline)
         for note in notes:
             logger.warning("%s", note)
@@ -103,7 +127,7 @@ class Mitigation:
         """Return the mitigated model, and what is to be known about how it was made."""
         notes = list(self._opened[1])
         ignored = self.entry.ignored(self.criterion)
-        with without_logging("wefe", kept=notes):
+        with _noted(notes):
             mitigated = self.method().fit_transform(
                 model,
                 target=self.entry.target,
@@ -312,7 +336,7 @@ class OpenedVariant:
         start = time.perf_counter()
         try:
             # What is logged of words and NaN is part of every result.
-            with without_logging("wefe"):
+            with _noted([]):
                 value = _RUN[task.kind](self, task.identity)
             # A result that JSON cannot hold is a failure here, not of the file.
             json.dumps(value, allow_nan=False)
@@ -459,7 +483,7 @@ def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
             params["contexts"] = find_contexts([query], (line.strip() for line in lines))
     if metric.takes_original and opened.original is not None:
         params["original"] = opened.original
-    wanted = None if what["bootstrap"] is None else Resampling.make(*what["bootstrap"])
+    wanted = None if what["bootstrap"] is None else Resampling(*what["bootstrap"])
     if not metric.encodes_texts:
         model.prepare([query], check_preprocessors(params.get("preprocessors")))
     answer = answer_of(metric, query, model, params, wanted)

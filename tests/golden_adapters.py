@@ -1,0 +1,36 @@
+"""What moved since the golden numbers were recorded; `golden.py` says how adapters work.
+
+`run_queries` returns the matrix alone; `measure` has the rest.
+"""
+
+import wefe
+
+# Tables of `run_queries`, with what they were asked for.
+_CALLS = []
+_MATRIX_ONLY = ("aggregate_results", "aggregation_function", "return_only_aggregation")
+_TIDY_ONLY = ("audit", "n_bootstrap")
+
+
+def table_of(metric, queries, models, **options):
+    of_matrix = {name: value for name, value in options.items() if name not in _TIDY_ONLY}
+    of_tidy = {name: value for name, value in options.items() if name not in _MATRIX_ONLY}
+    table = wefe.run_queries(metric, queries, models, **of_matrix)
+    _CALLS.append((table, metric, queries, models, of_tidy))
+    return table
+
+
+def tidy(table):
+    _, metric, queries, models, options = next(call for call in _CALLS if call[0] is table)
+    return wefe.measure(metric, queries, models, **options)
+
+
+def overall(tables):
+    found = wefe.overall_scores([wefe.aggregate(tidy(table)) for table in tables])
+    return found[["score"]]
+
+
+def quality_table(models, benchmarks):
+    from wefe.quality import quality_ranking, quality_scores
+
+    scores = quality_scores(models, benchmarks, progress=False)
+    return scores, quality_ranking(scores)[["score"]]
