@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from wefe import Query, WordEmbeddingModel
+from wefe._wordset import Nested, Weights
 from wefe.metrics import ECT, ect
+from wefe.metrics._geometry import spearman
 
 T1, T2, ATTRIBUTES = "she woman", "he man", "home kids boss job nurse pilot tree"
 
@@ -163,3 +165,14 @@ def test_target_set_whose_mean_is_zero_is_undefined(named):
     result = ECT().run_query(query, model)
     assert math.isnan(result["ect"])
     assert "or its mean is zero" in result.nan_reason
+
+
+@pytest.mark.parametrize("spoil", ["nothing", "a tie", "NaN"])
+def test_growing_subsets_are_correlated_as_any_other_weights(spoil):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 1, 30))
+    y[0, 3] = {"nothing": y[0, 3], "a tie": y[0, 4], "NaN": np.nan}[spoil]
+    growing = Nested([rng.permutation(30) for _ in range(4)], [1, 2, 5, 17, 30])
+    np.testing.assert_allclose(
+        spearman(x, y, growing, 1e-12), spearman(x, y, Weights(growing.matrix()), 1e-12), atol=1e-12
+    )

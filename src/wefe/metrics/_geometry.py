@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wefe._wordset import Vectors, Weights, WordSet, as_vectors, unit, word_sets
+from wefe._wordset import Nested, Ones, Vectors, Weights, WordSet, as_vectors, unit, word_sets
 
 __all__ = ["Vectors", "as_vectors", "unit"]
 
@@ -120,19 +120,32 @@ def average_ranks(
     >>> average_ranks(np.array([0.3, 0.1, 0.3]))
     array([2.5, 1. , 2.5])
     """
-    rows, numbers = np.broadcast_arrays(
-        *map(np.atleast_2d, (values, 1.0 if weights is None else weights))
-    )
+    rows = np.atleast_2d(values)
     order = np.argsort(rows, axis=1)
-    ordered, counts = (np.take_along_axis(each, order, axis=1) for each in (rows, numbers))
-    apart, edge = np.diff(ordered, axis=1) > tolerance, np.ones((len(rows), 1), dtype=bool)
-    until = np.cumsum(counts, axis=1)
-    before = np.where(np.hstack([edge, apart]), until - counts, 0)
-    before = np.maximum.accumulate(before, axis=1)
-    until = np.where(np.hstack([apart, edge]), until, np.inf)
-    until = np.minimum.accumulate(until[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(rows.shape)
-    np.put_along_axis(ranks, order, (before + until + 1) / 2, axis=1)
+    begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
+    until = np.arange(1.0, rows.shape[1] + 1)[None]
+    counts = np.ones((1, 1))
+    if weights is not None:
+        # One order for all cases is picked faster as columns.
+        counts = (
+            weights[:, order[0]]
+            if len(order) == 1
+            else np.take_along_axis(np.broadcast_to(weights, order.shape), order, axis=1)
+        )
+        until = np.cumsum(counts, axis=1)
+    before = until - counts
+    if not begins.all():
+        edge = np.ones((len(begins), 1), dtype=bool)
+        before = np.where(np.hstack([edge, begins]), before, 0)
+        before = np.maximum.accumulate(before, axis=1)
+        until = np.where(np.hstack([begins, edge]), until, np.inf)
+        until = np.minimum.accumulate(until[:, ::-1], axis=1)[:, ::-1]
+    middle = (before + until + 1) / 2
+    ranks = np.empty((max(len(order), len(middle)), rows.shape[1]))
+    if len(order) == 1:
+        ranks[:, order[0]] = middle
+    else:
+        np.put_along_axis(ranks, order, np.broadcast_to(middle, ranks.shape), axis=1)
     return ranks.reshape(np.shape(values) if weights is None else ranks.shape)
 
 
@@ -155,17 +168,60 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
     """
     n_cases = max(len(x), len(y), weights.n_cases)
     scores = np.empty(n_cases)
+    if (
+        isinstance(weights, Nested)
+        and len(x) == len(y) == 1
+        and all(_differ(each[0]) > tolerance for each in (x, y))
+    ):
+        return _spearman_of_subsets(x[0], y[0], weights)
+    if len(x) == len(y) == 1:
+        # Sorted once: every case has its words in this order.
+        order = np.argsort(x[0])
+        x, y = x[:, order], y[:, order]
     size = max(1, _BLOCK_NUMBERS // x.shape[1])
     for start in range(0, n_cases, size):
         part = slice(start, start + size)
-        w = weights.matrix(part if weights.n_cases > 1 else slice(None))
-        centre = (w.sum(axis=1, keepdims=True) + 1) / 2
+        w = None if isinstance(weights, Ones) else weights.matrix(part)
+        n = weights.totals[:1] if w is None else w.sum(axis=1)
+        if w is not None and len(x) == len(y) == 1:
+            w = w[:, order]
         one, other = (
-            average_ranks(each[part] if len(each) > 1 else each, w, tolerance) - centre
+            average_ranks(each[part] if len(each) > 1 else each, w, tolerance)
+            - (n[:, None] + 1) / 2
             for each in (x, y)
         )
-        squares = (w * one**2).sum(axis=1) * (w * other**2).sum(axis=1)
+        weighted = one if w is None else w * one
+        squares = _row_products(weighted, one)
+        squares = squares * _row_products(other if w is None else w * other, other)
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores[part] = (w * one * other).sum(axis=1) / np.sqrt(squares)
+            scores[part] = _row_products(weighted, other) / np.sqrt(squares)
     undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     return np.where(undefined, np.nan, np.clip(scores, -1.0, 1.0))
+
+
+def _differ(values: Vectors) -> float:
+    """Smallest difference of two values; NaN if one of them is NaN."""
+    return float(np.diff(np.sort(values)).min(initial=np.inf))
+
+
+def _spearman_of_subsets(x: Vectors, y: Vectors, subsets: Nested) -> Vectors:
+    """Correlate in each subset of words without ties: ranks are 1 to n, in either order.
+
+    1 - 6 sum(d^2) / (n (n^2 - 1)), with sum(d^2) = 2 (sum(i^2) - sum(i r_i)).
+    """
+    by_x, by_y = np.argsort(x), np.argsort(y)
+    place_in_y = np.argsort(by_y)[by_x]
+    n = subsets.totals
+    products = np.empty(len(n))
+    for case in range(len(n)):
+        included = subsets.row(case)
+        ranks = np.cumsum(included[by_y])[place_in_y[included[by_x]]]
+        products[case] = np.arange(1.0, len(ranks) + 1) @ ranks.astype(np.float64)
+    squares = n * (n + 1) * (2 * n + 1) / 6
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.clip(1 - 12 * (squares - products) / (n * (n * n - 1)), -1.0, 1.0))
+
+
+def _row_products(a: Vectors, b: Vectors) -> Vectors:
+    """Inner products of rows, of which one may stand for all."""
+    return np.asarray(np.einsum("ij,ij->i", *np.broadcast_arrays(a, b)))
