@@ -423,6 +423,11 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
         (lambda: create_ranking([{"a": 1}]), TypeError, "DataFrames.*element 0"),
         (lambda: create_ranking([]), ValueError, "empty"),
         (lambda: create_ranking(None), TypeError, "list"),
+        (
+            lambda: create_ranking(pd.DataFrame({"query_name": ["q"], "score": [1.0]})),
+            ValueError,
+            "wefe.aggregate",
+        ),
         (lambda: create_ranking([score_column(M1, "x", 0)], method="best"), ValueError, "method"),
         (lambda: create_ranking([pd.DataFrame(index=["a"])]), ValueError, "no column"),
         (

@@ -327,6 +327,11 @@ def _columns(
             )
         if table.shape[1] == 0:
             raise ValueError(f"results_dataframes: element {position} has no column.")
+        if {"query_name", "score"} <= set(table.columns):
+            raise ValueError(
+                f"results_dataframes: element {position} has the scores of single queries; rank "
+                "what wefe.aggregate makes of them."
+            )
         if {"metric", "model_name", "score", "best"} <= set(table.columns):
             for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
                 column = part.set_index("model_name")["score"].rename(heading_of(part))

@@ -140,9 +140,10 @@ def get_metric(name: str) -> type[BaseMetric]:
         return getattr(import_module("wefe.contextual"), plain.upper())  # type: ignore[no-any-return]
     known = {_plain(metric.metric_short_name): metric for metric in list_metrics()} | _registry
     if plain not in known:
-        # An unknown name stays as it was written, so that the message shows that.
-        plain = _ALSO_CALLED.get(plain, name)
-    return known[check_choice("metric", plain, known)]
+        plain = _ALSO_CALLED.get(plain, plain)
+    if plain not in known:
+        check_choice("metric", name, metric_names())
+    return known[plain]
 
 
 def metric_names() -> dict[str, type[BaseMetric]]:
