@@ -611,8 +611,22 @@ class GIPE(ProximityBias):
 
     Parameters
     ----------
-    k, theta, n_components, direction, original, exclude : optional
-        As for :class:`ProximityBias`.
+    k : int, default=100
+        Nearest neighbours of each word; all other words, if the model has fewer. A word is
+        never its own neighbour.
+    theta : float, default=0.05
+        The indirect bias of a biased neighbour is larger than this.
+    n_components : int, default=1
+        Dimensions of the bias subspace.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs. 'means': the difference of the means
+        of two target sets, which need not be paired then; a single direction.
+    original : WordEmbeddingModel, optional
+        The model before mitigation. The bias direction and the indirect bias are computed
+        there, as in the paper, and only the neighbours are those of the model measured: a direction
+        that was removed from it could tell nothing about it. By default the model measured.
+    exclude : sequence of str, optional
+        Words that are nobody's neighbours. None by default; the target words count, too.
 
     Notes
     -----
