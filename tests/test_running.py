@@ -26,6 +26,7 @@ from wefe.metrics import (
     list_metrics,
 )
 from wefe.metrics._base import Scale
+from wefe.metrics._registry import as_metric
 from wefe.metrics._weat import weat
 from wefe.plotting import plot_queries_results, plot_ranking
 from wefe.ranking import create_ranking, overall_scores
@@ -764,3 +765,37 @@ def test_wefat_is_another_name_of_sc_weat_and_listed_nowhere(toy_model):
     with pytest.raises(ValueError, match="metric must be one of") as refused:
         get_metric("wefatt")
     assert "'wefat'" not in str(refused.value)
+
+
+@pytest.mark.parametrize("metric", ["weat", "weat-es", "rnd", "mac", "ect"])
+@pytest.mark.parametrize("params", [{}, {"normalize": True}, {"strategy": "all"}])
+def test_models_scored_at_once_are_scored_as_one_by_one(metric, params):
+    words = [*"abcdefgh", "A", "zero"]
+    vectors = np.random.default_rng(0).normal(size=(40, len(words), 7))
+    vectors[:, -1] = 0
+    models = [WordEmbeddingModel((words, own), f"{i}") for i, own in enumerate(vectors)]
+    # Other words, other dimensions, and words that are lost.
+    models.append(WordEmbeddingModel((words[2:], vectors[0, 2:]), "few"))
+    models.append(WordEmbeddingModel((words, vectors[0, :, :4]), "narrow"))
+    query = Query([["A", "b", "c"], ["d", "e", "x"]], [["f", "g", "h"], ["a", "c"]])
+    params = params | {"preprocessors": [{}, {"lowercase": True}], "lost_vocabulary_threshold": 0.4}
+    scores = measure(metric, [query], models, metric_params=params, generate_subqueries=True)
+    for part in as_metric(metric).subqueries(query):
+        table = scores[scores["query_name"] == part.query_name]
+        for row, model in zip(table.itertuples(), models, strict=True):
+            result = as_metric(metric).run_query(part, model, **params)
+            assert row.score == pytest.approx(result["result"], rel=1e-13, nan_ok=True)
+            assert row.nan_reason == result.nan_reason or math.isnan(row.nan_reason)
+            lost = [word for use in result.targets + result.attributes for word in use.lost]
+            assert (row.words_lost, row.lost_words or "") == (len(lost), ", ".join(lost))
+
+
+def test_a_metric_that_inherits_a_formula_is_asked_for_its_own(models, queries):
+    class Doubled(WEAT):
+        metric_short_name = "DOUBLED"
+
+        def _compute(self, targets, attributes):
+            return 2 * super()._compute(targets, attributes).values["result"]
+
+    single = measure("weat", queries, models)["score"]
+    np.testing.assert_allclose(measure(Doubled, queries, models)["score"], 2 * single)

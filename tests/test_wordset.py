@@ -110,7 +110,11 @@ def test_distances_do_not_cancel():
     words = rng().normal(size=(20, 50)) + 100
     points = np.concatenate([words[:3], words[:3] + 1e-7, rng(1).normal(size=(4, 50))])
     expected = np.linalg.norm(points[:, None] - words[None], axis=2)
-    np.testing.assert_allclose(distances(points, words), expected, rtol=1e-10, atol=1e-15)
+    found = distances(points, WordSet("words", (), words))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
+    of_models = WordSet("words", (), np.stack([words + i for i in range(len(points))]))
+    expected = [np.linalg.norm(point - words - i, axis=1) for i, point in enumerate(points)]
+    np.testing.assert_allclose(distances(points, of_models), expected, rtol=1e-10, atol=1e-15)
 
 
 def test_no_direction_is_nan():

@@ -13,13 +13,15 @@ from wefe._checks import found
 from wefe._evaluation import Evaluation, call_all, in_memory, is_mapped, travelling
 from wefe._progress import progress_bar
 from wefe._same_words import with_only
-from wefe.embeddings import UnanswerableError
+from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
 from wefe.words import check_preprocessors
 
+# Vectors of a query are held for so many models at once.
+_MODELS_AT_ONCE = 32
 _SIDES = {"greater": "right-sided", "less": "left-sided", "two-sided": "two-sided"}
 
 
@@ -117,63 +119,142 @@ def _number(metric: BaseMetric, result: object, key: str) -> float:
     )
 
 
+class _Asked(NamedTuple):
+    """A query, the metrics that ask it, and their options by model."""
+
+    query: Query
+    metrics: list[BaseMetric]
+    options: list[Sequence[Mapping[str, Any]]]
+
+
 def _answer_all(
-    metric: BaseMetric,
-    model: WordEmbeddingModel,
-    queries: Sequence[Query],
-    options: Sequence[Mapping[str, Any]],
-    wanted: Resampling | None,
-) -> list[Answer]:
-    return [
-        answer_of(metric, query, model, own, wanted)
-        for query, own in zip(queries, options, strict=True)
-    ]
+    asked: Sequence[_Asked], models: Sequence[WordEmbeddingModel], wanted: Resampling | None
+) -> list[list[list[Answer]]]:
+    """Return the answers by query, metric and model."""
+    answers = []
+    for query, metrics, options in asked:
+        known = [{}] * len(metrics) if wanted else _at_once(query, metrics, options, models)
+        answers.append(
+            [
+                [
+                    own.get(i) or answer_of(metric, query, model, params[i], wanted)
+                    for i, model in enumerate(models)
+                ]
+                for metric, params, own in zip(metrics, options, known, strict=True)
+            ]
+        )
+    return answers
+
+
+def _at_once(
+    query: Query,
+    metrics: Sequence[BaseMetric],
+    options: Sequence[Sequence[Mapping[str, Any]]],
+    models: Sequence[WordEmbeddingModel],
+) -> list[dict[int, Answer]]:
+    """Score models that have the same words together, as cases of one formula.
+
+    What has more to say than a number, such as a p-value or why it is NaN, is left to others.
+    """
+    answers: list[dict[int, Answer]] = [{} for _ in metrics]
+    plain = []
+    for known, metric, params in zip(answers, metrics, options, strict=True):
+        # Of the class itself: one that inherits from it may have another formula.
+        if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
+            own, lookup = metric.with_params(**params[0])
+            if not own._asks_more():
+                plain.append((known, own))
+    for members, embedded in embed_models(models, query, lookup) if plain else ():
+        sets = embedded.sets
+        lost = [word for part in sets for word in part.lost]
+        n_used = sum(len(part) for part in sets)
+        for known, metric in plain:
+            scores = metric._scores(embedded.targets, embedded.attributes).tolist()
+            known |= {
+                member: Answer(
+                    score, words_used=n_used, words_lost=len(lost), lost_words=lost or None
+                )
+                for member, score in zip(members, scores, strict=True)
+                if score == score
+            }
+    return answers
 
 
 def run_all(
-    metric: BaseMetric,
-    queries: Sequence[Query],
+    asked: Sequence[tuple[BaseMetric, Sequence[Query]]],
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
     wanted: Resampling | None = None,
-) -> list[list[Answer]]:
-    """Return the answers, model by model; with intervals where a resampling is given."""
+) -> list[list[list[Answer]]]:
+    """Return the answers by metric, model and query; with intervals if a resampling is given."""
     import joblib
 
-    if metric.encodes_texts:  # weights do not travel to workers
+    encoded = any(metric.encodes_texts for metric, _ in asked)
+    if encoded:  # weights do not travel to workers
         n_jobs = 1
-    n_workers, n_queries = joblib.effective_n_jobs(n_jobs), len(queries)
-    if not metric.encodes_texts:
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    # A query is looked up once for all metrics that ask it.
+    places: dict[Query, list[tuple[int, int]]] = {}
+    for number, (_, queries) in enumerate(asked):
+        for position, query in enumerate(queries):
+            places.setdefault(query, []).append((number, position))
+    if not encoded:
         # A worker has the forms that were made ready and no others; here more can be made.
         forms = check_preprocessors(options.get("preprocessors"))
-        every = n_workers > 1 or options.get("strategy") == "all"
+        all_forms = n_workers > 1 or options.get("strategy") == "all"
         for model in models:
-            model.prepare(queries, forms if every else forms[:1])
+            model.prepare(places, forms if all_forms else forms[:1])
     sent = list(models)
     if n_workers > 1:
         options = travelling(options)
-        sent = [for_worker(metric, queries, model, options) for model in models]
-    # A model travels to a worker once per chunk; with one worker a chunk is one query, so that
-    # the progress bar moves.
-    size = 1 if n_workers == 1 else -(-n_queries // -(-n_workers // len(models)))
-    calls = [
-        (metric, model, queries[start : start + size], own[start : start + size], wanted)
-        for model, own in zip(sent, _options_of_calls(options, len(sent), n_queries), strict=True)
-        for start in range(0, n_queries, size)
+        metrics = [metric for metric, _ in asked]
+        sent = [for_worker(metrics, list(places), model, options) for model in models]
+    options_of = [_options_of_calls(options, len(queries), len(models)) for _, queries in asked]
+    # Calls are short here, so that the progress bar moves; a worker gets as much as there is.
+    n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
+    n_queries = 1 if n_workers == 1 else -(-len(places) // -(-n_workers // len(models)))
+    blocks = [
+        (range(len(models))[i : i + n_models], list(places)[j : j + n_queries])
+        for i in range(0, len(models), n_models)
+        for j in range(0, len(places), n_queries)
     ]
-    flat: list[Answer] = []
-    total = len(models) * n_queries
-    with progress_bar(total, metric.metric_short_name, "query", progress) as bar:
-        for answers in call_all(_answer_all, calls, n_jobs):
-            flat.extend(answers)
-            bar.update(len(answers))
-    return [flat[start : start + n_queries] for start in range(0, total, n_queries)]
+    calls = (
+        (
+            [
+                _Asked(
+                    query,
+                    [asked[number][0] for number, _ in places[query]],
+                    [
+                        [options_of[number][i][position] for i in block]
+                        for number, position in places[query]
+                    ],
+                )
+                for query in queries
+            ],
+            [sent[i] for i in block],
+            wanted,
+        )
+        for block, queries in blocks
+    )
+    answers = [[[Answer(math.nan)] * len(queries) for _ in models] for _, queries in asked]
+    total = len(models) * sum(len(queries) for _, queries in asked)
+    label = ", ".join(metric.metric_short_name for metric, _ in asked)
+    with progress_bar(total, label, "query", progress) as bar:
+        for (block, queries), results in zip(
+            blocks, call_all(_answer_all, calls, n_jobs), strict=True
+        ):
+            for query, by_metric in zip(queries, results, strict=True):
+                for (number, position), row in zip(places[query], by_metric, strict=True):
+                    for i, answer in zip(block, row, strict=True):
+                        answers[number][i][position] = answer
+                    bar.update(len(row))
+    return answers
 
 
 def for_worker(
-    metric: BaseMetric,
+    metrics: Sequence[BaseMetric],
     queries: Sequence[Query],
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
@@ -181,15 +262,17 @@ def for_worker(
     """Return what goes to a worker in place of a model; see `travelling`."""
     if not is_mapped(model):
         return model
-    ours = type(metric).__module__.startswith("wefe.metrics.")
-    if not ours or metric.needs_vocabulary or model.use_subwords:
+    if model.use_subwords or not all(
+        type(metric).__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary
+        for metric in metrics
+    ):
         return in_memory(model)
     # Our metrics look up the words of the query and nothing else.
     return with_only(model, model.vocab, queries, options.get("preprocessors"))
 
 
 def _options_of_calls(
-    options: Mapping[str, Any], n_models: int, n_queries: int
+    options: Mapping[str, Any], n_queries: int, n_models: int
 ) -> list[list[Mapping[str, Any]]]:
     """Return the options of each call: the same, but for the seed if it is a generator.
 

@@ -36,7 +36,7 @@ def as_rows(name: str, values: npt.ArrayLike) -> Vectors:
 
 def lengths_of(name: str, array: Vectors) -> Vectors:
     """Return the lengths of rows; refuse rows without a direction."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
+    lengths = np.sqrt(np.einsum("...ij,...ij->...i", array, array))
     if not lengths.all():
         row = int(np.flatnonzero(lengths == 0)[0])
         raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
@@ -174,7 +174,8 @@ class WordSet:
     words : tuple of str
         The forms found in the vocabulary, all different: one per row of `vectors`.
     vectors : ndarray of shape (n_words, dim)
-        Their vectors, float64.
+        Their vectors, float64; inside the library also those of several models, of shape
+        (n_models, n_words, dim), each of which is a case.
     lost : tuple of str
         Out-of-vocabulary words: those, as the query has them, of which no variant was found.
     first_row : tuple of (int or None)
@@ -211,10 +212,10 @@ class WordSet:
     weights: Weights = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        vars(self)["weights"] = _ones(len(self.vectors))
+        vars(self)["weights"] = _ones(len(self))
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return int(self.vectors.shape[-2])
 
     @property
     def n_entries(self) -> int:
@@ -229,12 +230,12 @@ class WordSet:
     @functools.cached_property
     def lengths(self) -> Vectors:
         """Lengths of the vectors, none of them 0: shape (n_words,)."""
-        return lengths_of(self.name, as_vectors(self.name, self.vectors))
+        return lengths_of(self.name, self.vectors)
 
     @functools.cached_property
     def unit(self) -> Vectors:
         """The vectors at unit length: shape (n_words, dim)."""
-        return np.asarray(self.vectors / self.lengths[:, None])
+        return np.asarray(self.vectors / self.lengths[..., None])
 
     @property
     def total(self) -> Vectors:
@@ -264,7 +265,7 @@ class WordSet:
         ndarray of shape (n_cases, dim)
             Their means.
         """
-        return self.average(self.vectors)
+        return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
     def mean_unit(self) -> Vectors:
         """Average the unit vectors in each case.
@@ -279,7 +280,8 @@ class WordSet:
     @functools.cached_property
     def _mean_unit(self) -> Vectors:
         if self.weights.n_cases == 1:
-            return self.weights.matrix() / self.lengths @ self.vectors / self.total[:, None]
+            weights = self.weights.matrix() / self.lengths[..., None, :]
+            return (weights @ self.vectors / self.total).reshape(-1, self.vectors.shape[-1])
         return self.average(self.unit)
 
     def mean_cosine(self, other: WordSet) -> Vectors:
@@ -296,8 +298,25 @@ class WordSet:
             One mean cosine per word of the other set, in [-1, 1].
         """
         if self.weights.n_cases == 1:
-            return np.asarray(self.mean_unit() @ other.vectors.T / other.lengths)
+            return other.dot(self.mean_unit()) / other.lengths
         return self.average(self.unit @ other.unit.T)
+
+    def dot(self, rows: Vectors) -> Vectors:
+        """Multiply vectors with those of the words.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_cases, dim)
+            One vector per case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, n_words)
+            Their inner products.
+        """
+        if self.vectors.ndim == 2:
+            return np.asarray(rows @ self.vectors.T)
+        return np.asarray((self.vectors @ rows[:, :, None])[:, :, 0])
 
     def sum(self, values: Vectors) -> Vectors:
         """Sum values of the words in each case.

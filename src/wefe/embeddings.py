@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -522,22 +522,64 @@ def embed_sets(
     check_bool("verbose", verbose)
     found = [_found(model, words, preprocessors, strategy) for _, words in sets]
     # All at once: a model that computes its vectors does so in one batch.
-    every = model.get_vectors([form for forms, _, _ in found for form in forms])
-    vectors = np.asarray(every, dtype=np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    embedded, stop = [], 0
-    for (name, _), (forms, lost, first_row) in zip(sets, found, strict=True):
-        start, stop = stop, stop + len(forms)
-        part = WordSet(name, forms, vectors[start:stop], lost, first_row)
-        vars(part)["lengths"] = lengths[start:stop]
-        embedded.append(part)
-        if verbose:
-            counts = len(part), part.n_entries, name, len(lost)
-            logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
-    # A zero vector has length 0, a vector with NaN or infinity a non-finite one.
-    if not (lengths.all() and np.isfinite(lengths).all()):
+    vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
+    embedded = _word_sets([name for name, _ in sets], found, vectors)
+    for part in embedded if verbose else ():
+        counts = len(part), part.n_entries, part.name, len(part.lost)
+        logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
+    if not _usable(embedded):
         _refuse_unusable(model, embedded)
     return tuple(part.with_vectors(part.unit) if normalize else part for part in embedded)
+
+
+def embed_models(
+    models: Sequence[WordEmbeddingModel], query: Query, lookup: Lookup
+) -> Iterator[tuple[list[int], EmbeddedQuery]]:
+    """Look a query up in several models: those that find the same words, with their positions.
+
+    Their vectors have shape (n_models, n_words, dim). Models that lost too many words, or have
+    unusable vectors, are left out.
+    """
+    how = without_log(lookup)
+    threshold = how.pop("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+    threshold = check_share("lost_vocabulary_threshold", threshold)
+    normalize = check_bool("normalize", how.pop("normalize", False))
+    targets, attributes = query._sides
+    sides = targets + attributes
+    groups: dict[Any, dict[int, FloatArray]] = {}
+    for i, model in enumerate(models):
+        found = tuple(_found(model, words, **how) for _, words in sides)
+        vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
+        groups.setdefault((vectors.shape[1], found), {})[i] = vectors
+    for (_, found), members in groups.items():
+        vectors = np.stack(list(members.values()))
+        sets = _word_sets([name for name, _ in sides], found, vectors)
+        if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
+            if normalize:
+                sets = [part.with_vectors(part.unit) for part in sets]
+            n_targets = len(targets)
+            yield (
+                list(members),
+                EmbeddedQuery(query, "", (*sets[:n_targets],), (*sets[n_targets:],)),
+            )
+
+
+def _word_sets(names: Sequence[str], found: Sequence[_Found], every: FloatArray) -> list[WordSet]:
+    """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
+    vectors = np.asarray(every, dtype=np.float64)
+    lengths = np.sqrt(np.einsum("...ij,...ij->...i", vectors, vectors))
+    sets, stop = [], 0
+    for name, (forms, lost, first_row) in zip(names, found, strict=True):
+        start, stop = stop, stop + len(forms)
+        part = WordSet(name, forms, vectors[..., start:stop, :], lost, first_row)
+        vars(part)["lengths"] = lengths[..., start:stop]
+        sets.append(part)
+    return sets
+
+
+def _usable(sets: Iterable[WordSet]) -> bool:
+    """Tell whether no vector is zero (then its length is 0) or has NaN or infinity."""
+    return all(part.lengths.all() and np.isfinite(part.lengths).all() for part in sets)
 
 
 def forms_found(
@@ -572,8 +614,8 @@ _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ..
 def _found(
     model: WordEmbeddingModel,
     words: tuple[str, ...],
-    preprocessors: Preprocessors | None,
-    strategy: Strategy,
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
 ) -> _Found:
     prefix = model.vocab_prefix
     written = tuple(prefix + word for word in words) if prefix else words

@@ -181,22 +181,23 @@ def measure(
             fitting = _fitting(instance, asked, compared[0], with_subqueries)
             tasks.append((query_set, len(asked), instance, fitting))
     model_names = unique_labels([model.name for model in compared], "models")
+    asked = [(instance, fitting) for *_, instance, fitting in tasks]
+    every = run_all(asked, compared, options, n_jobs, progress, wanted)
     rows: list[dict[str, Any]] = []
-    for query_set, n_queries, instance, asked in tasks:
-        answers = run_all(instance, asked, compared, options, n_jobs, progress, wanted)
+    for (query_set, n_queries, instance, fitting), answers in zip(tasks, every, strict=True):
         if audit:
             answers = [
                 [
                     audited(answer, instance, query, model, options)
-                    for query, answer in zip(asked, row, strict=True)
+                    for query, answer in zip(fitting, row, strict=True)
                 ]
                 for model, row in zip(compared, answers, strict=True)
             ]
         rows += rows_of(
             answers,
             model_names,
-            unique_labels([query.query_name for query in asked], "queries"),
-            [instance.scale(query, **params) for query in asked],
+            unique_labels([query.query_name for query in fitting], "queries"),
+            [instance.scale(query, **params) for query in fitting],
             query_set=query_set,
             n_queries=n_queries,
             metric=instance.scale(None, **params).label,

@@ -271,9 +271,10 @@ def test_dask_keeps_failures_apart(folder):
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen:
-    # A job in the background is started so that it ignores Ctrl-C; what it starts does, too.
+    # A job in the background may ignore Ctrl-C and SIGHUP; what it starts does, too.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "hasattr(signal, 'SIGHUP') and signal.signal(signal.SIGHUP, signal.SIG_DFL); "
         f"sys.path[:] = {sys.path!r}; from wefe.cli import main; main()"
     )
     return subprocess.Popen(
@@ -372,7 +373,7 @@ def test_workers_end_with_their_caller_however_it_ends(folder, name):
     workers = psutil.Process(process.pid).children()
     assert len(workers) == 2
     process.send_signal(getattr(signal, name))
-    process.wait()
+    process.wait(timeout=60)
     _, left = psutil.wait_procs(workers, timeout=30)
     assert not left
 

@@ -287,7 +287,7 @@ def layer_scores(
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     names = unique_labels([query.query_name for query in asked], "queries")
     every = [view for own in views for view in own]
-    answers = iter(run_all(instance, asked, every, params, 1, progress, wanted))
+    answers = iter(run_all([(instance, asked)], every, params, 1, progress, wanted)[0])
     for label, own in zip(labels, views, strict=True):
         by_layer = [next(answers) for _ in own]
         for position, name in enumerate(names):

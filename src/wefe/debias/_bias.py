@@ -70,7 +70,7 @@ def bias_rows(
     asked = list(parts.values())
     if not asked:
         return rows
-    answers = run_all(metric, asked, models, options, n_jobs, progress)
+    answers = run_all([(metric, asked)], models, options, n_jobs, progress)[0]
     errors = _jackknife(metric, asked, models, answers, options, n_jobs, progress)
     subjects = unique_labels([query.query_name for query in asked], "queries")
     for position, subject in enumerate(subjects):
@@ -115,7 +115,8 @@ def _jackknife(
     everything = [query for by_set, _ in plans for part in by_set for query in part]
     if not everything:
         return [[(Errors(), reason or "")] * (len(models) - 1) for _, reason in plans]
-    flat = run_all(metric, everything, models, {**options, **lookup}, n_jobs, progress)
+    asked = [(metric, everything)]
+    flat = run_all(asked, models, {**options, **lookup}, n_jobs, progress)[0]
     results, start = [], 0
     for by_set, reason in plans:
         sizes = [len(part) for part in by_set]

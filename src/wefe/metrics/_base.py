@@ -201,6 +201,9 @@ class BaseMetric:
     needs_vocabulary : bool
         Looks at more words than those of the query, such as their nearest neighbours, so that a
         model has to be opened whole. False by default.
+    scores_many_models : bool
+        The formula uses word sets by their methods and weights alone, so that it takes the vectors
+        of several models as cases; False by default.
     takes_original : bool
         Has a parameter `original`, the model before mitigation, in which directions are then
         found; studies and comparisons pass it. False by default.
@@ -276,6 +279,7 @@ class BaseMetric:
     pairs_targets: ClassVar[Any] = False
     encodes_texts: ClassVar[bool] = False
     needs_vocabulary: ClassVar[bool] = False
+    scores_many_models: ClassVar[bool] = False
     takes_original: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None
     subset_params: ClassVar[Mapping[str, Any]] = {}
@@ -613,6 +617,10 @@ class BaseMetric:
                 f"under 'result'; got {found(value)}."
             ) from None
         return measured if isinstance(measured, Measurement) else self._named(score)
+
+    def _asks_more(self) -> bool:
+        """Tell whether the result is to have more than a score, such as a p-value."""
+        return False
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         """Say why the score of word sets is NaN."""

@@ -86,10 +86,11 @@ class ECT(BaseMetric):
     audit_findings = frozenset({"shared-lean"})
     value_range = (-1.0, 1.0)
     no_bias_value = 1.0
+    scores_many_models = True
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        x, y = (unit_rows(part.mean_vector()) @ words.unit.T for part in targets)
+        x, y = (words.dot(unit_rows(part.mean_vector())) / words.lengths for part in targets)
         # Words of one direction have equal similarities but for rounding: they tie.
         return spearman(x, y, words.weights, ZERO_LENGTH)
 

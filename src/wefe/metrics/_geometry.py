@@ -70,17 +70,18 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / lengths)
 
 
-def distances(points: Vectors, words: Vectors) -> Vectors:
+def distances(points: Vectors, words: WordSet) -> Vectors:
     """Euclidean distance of each point to each word: shape (n_points, n_words).
 
     One matrix product, but for those that are so near that too many digits would cancel.
     """
-    of_points, of_words = (np.einsum("ij,ij->i", each, each) for each in (points, words))
-    both = of_points[:, None] + of_words
-    squares = both - 2 * (points @ words.T)
+    of_words = np.einsum("...ij,...ij->...i", words.vectors, words.vectors)
+    both = np.einsum("ij,ij->i", points, points)[:, None] + of_words
+    squares = both - 2 * words.dot(points)
     result = np.sqrt(np.maximum(squares, 0))
     for point, word in zip(*np.nonzero(squares < 1e-4 * both), strict=True):
-        result[point, word] = np.linalg.norm(points[point] - words[word])
+        vectors = words.vectors if words.vectors.ndim == 2 else words.vectors[point]
+        result[point, word] = np.linalg.norm(points[point] - vectors[word])
     return np.asarray(result)
 
 

@@ -155,6 +155,7 @@ class MAC(BaseMetric):
     audit_findings = frozenset({"cancelling-biases"})
     value_range = (0.0, 2.0)
     no_bias_value = 1.0
+    scores_many_models = True
     nan_values = {"mac": math.nan, "targets_eval": {}}  # noqa: RUF012
 
     average: Average = "sets"

@@ -171,6 +171,7 @@ class RND(BaseMetric):
 
     distance: Distance = "norm"
     reduce: Literal["mean", "sum"] = "mean"
+    scores_many_models = True
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = 2.0 if self.distance != "norm" or lookup.get("normalize") else math.inf
@@ -183,9 +184,9 @@ class RND(BaseMetric):
         """Difference of each word in each case: (n_cases, n_words)."""
         first, second = (part.mean_vector() for part in targets)
         if self.distance == "norm":
-            return distances(first, words.vectors) - distances(second, words.vectors)
+            return distances(first, words) - distances(second, words)
         sign = 1.0 if self.distance == "cos" else -1.0
-        return np.asarray(sign * (unit_rows(first) - unit_rows(second)) @ words.unit.T)
+        return np.asarray(sign * words.dot(unit_rows(first) - unit_rows(second)) / words.lengths)
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes

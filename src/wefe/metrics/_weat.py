@@ -195,6 +195,9 @@ class PermutedMetric(BaseMetric):
             "random_state": random_state,  # for sets so large that random splits are drawn
         }
 
+    def _asks_more(self) -> bool:
+        return self.calculate_p_value or bool(self._ignored())
+
     def _test(
         self, x: npt.ArrayLike, y: npt.ArrayLike, random_state: Any = None
     ) -> tuple[PermutationTest, bool]:
@@ -321,6 +324,7 @@ class WEAT(PermutedMetric):
     null_exchange = "words between the target sets"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012
+    scores_many_models = True
 
     return_effect_size: bool = False
 

@@ -461,7 +461,7 @@ def _distances(
         return np.empty(0), no_subquery(metric)
     answers = []
     for models in batches:
-        answers += run_all(metric, parts, models, params, n_jobs, progress)
+        answers += run_all([(metric, parts)], models, params, n_jobs, progress)[0]
     scales = [metric.scale(part, **params) for part in parts]
     notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
     reasons = [each.nan_reason for row in answers for each in row if each.nan_reason]
