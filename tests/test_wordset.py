@@ -55,7 +55,7 @@ def test_methods_of_a_weighted_set_are_those_of_repeated_words(weights):
 def test_large_matrices_of_weights_are_made_in_blocks(weights, monkeypatch):
     values = rng().normal(size=(weights.n_cases, 9))
     whole = weights.sums_by_case(values)
-    monkeypatch.setattr("wefe._wordset._BLOCK_NUMBERS", 20)
+    monkeypatch.setattr("wefe._wordset.BLOCK_NUMBERS", 20)
     np.testing.assert_allclose(weights.sums_by_case(values), whole, atol=1e-14)
 
 
@@ -110,11 +110,13 @@ def test_distances_do_not_cancel():
     words = rng().normal(size=(20, 50)) + 100
     points = np.concatenate([words[:3], words[:3] + 1e-7, rng(1).normal(size=(4, 50))])
     expected = np.linalg.norm(points[:, None] - words[None], axis=2)
-    found = distances(points, WordSet("words", (), words))
+    by_case = WordSet("points", (), points).weighted(Weights(np.eye(len(points))))
+    found = distances(by_case, WordSet("words", (), words))
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
+    by_model = WordSet("points", (), points[:, None])
     of_models = WordSet("words", (), np.stack([words + i for i in range(len(points))]))
     expected = [np.linalg.norm(point - words - i, axis=1) for i, point in enumerate(points)]
-    np.testing.assert_allclose(distances(points, of_models), expected, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(distances(by_model, of_models), expected, rtol=1e-10, atol=1e-15)
 
 
 def test_no_direction_is_nan():

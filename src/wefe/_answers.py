@@ -32,6 +32,10 @@ class Answer(NamedTuple):
     score_lower: float = math.nan
     score_upper: float = math.nan
     score_se: float = math.nan
+    null_mean: float = math.nan
+    null_lower: float = math.nan
+    null_median: float = math.nan
+    null_upper: float = math.nan
     p_value: float = math.nan
     p_value_lower: float = math.nan
     p_value_upper: float = math.nan
@@ -92,7 +96,12 @@ def _score(
     test = result.details.get("permutation_test")
     if test is not None:
         lower, upper = test.p_value_bounds
+        null_lower, null_median, null_upper = test.null_quantiles
         answer = answer._replace(
+            null_mean=test.null_mean,
+            null_lower=null_lower,
+            null_median=null_median,
+            null_upper=null_upper,
             p_value_lower=lower,
             p_value_upper=upper,
             p_value_test=_SIDES[test.alternative],

@@ -21,7 +21,7 @@ from wefe._checks import check_array, check_sequence
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
 # Numbers of a matrix of weights that is made at once.
-_BLOCK_NUMBERS = 1 << 21
+BLOCK_NUMBERS = 1 << 21
 
 
 def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
@@ -90,6 +90,10 @@ class Weights:
         case = min(case, self.n_cases - 1)
         return np.asarray(self.matrix(slice(case, case + 1))[0])
 
+    def rows(self, case: int) -> npt.NDArray[np.intp]:
+        """Return the words of one case, each as often as it counts: shape (n_chosen,)."""
+        return np.repeat(np.arange(self.n_words), self.row(case).astype(int))
+
     def sums_by_case(self, values: Vectors) -> Vectors:
         """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
         if len(values) == 1:
@@ -102,7 +106,7 @@ class Weights:
         )
 
     def _blocks(self) -> Iterator[slice]:
-        size = max(1, _BLOCK_NUMBERS // max(self.n_words, 1))
+        size = max(1, BLOCK_NUMBERS // max(self.n_words, 1))
         for start in range(0, self.n_cases, size):
             yield slice(start, min(start + size, self.n_cases))
 
@@ -158,6 +162,27 @@ class Nested(Weights):
     def row(self, case: int) -> npt.NDArray[np.bool_]:
         run, step = divmod(case, len(self.sizes))
         return np.asarray(self._places[run] < self.sizes[step])
+
+
+class Chosen(Weights):
+    """Some of the words, in an order of each case.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n_cases, n_chosen)
+        Which words; none occurs twice in a case.
+    n_words : int
+        Number of all words.
+    """
+
+    def __init__(self, rows: npt.NDArray[np.intp], n_words: int) -> None:
+        matrix = np.zeros((len(rows), n_words))
+        np.put_along_axis(matrix, rows, 1.0, axis=1)
+        super().__init__(matrix)
+        self._rows = rows
+
+    def rows(self, case: int) -> npt.NDArray[np.intp]:
+        return np.asarray(self._rows[min(case, self.n_cases - 1)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +292,36 @@ class WordSet:
         """
         return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
+    def mean_dot(self, other: WordSet) -> Vectors:
+        """Multiply the mean vector of each case with the vectors of another set.
+
+        Parameters
+        ----------
+        other : WordSet
+            The other set; its weights play no part.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, n_words)
+            One inner product per word of the other set.
+        """
+        if self.weights.n_cases == 1:
+            return other.dot(self.mean_vector())
+        return self.average(self.vectors @ other.vectors.T)
+
+    def mean_length(self) -> Vectors:
+        """Compute the length of the mean vector in each case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+            Their lengths, at least 0.
+        """
+        if self.weights.n_cases == 1:
+            return np.asarray(np.linalg.norm(self.mean_vector(), axis=1))
+        sums = self.weights.sums(self.vectors @ self.vectors.T)
+        return np.sqrt(np.maximum(self.weights.sums_by_case(sums), 0.0)) / self.total
+
     def mean_unit(self) -> Vectors:
         """Average the unit vectors in each case.
 
@@ -348,13 +403,15 @@ class WordSet:
         """
         return self.sum(values) / self.total
 
-    def weighted(self, weights: Weights) -> WordSet:
+    def weighted(self, weights: Weights, name: str | None = None) -> WordSet:
         """Change how often each word counts.
 
         Parameters
         ----------
         weights : Weights
             The new weights.
+        name : str, optional
+            A new name of the set.
 
         Returns
         -------
@@ -362,7 +419,7 @@ class WordSet:
             The same words with these weights.
         """
         other = copy.copy(self)
-        vars(other)["weights"] = weights
+        vars(other).update(weights=weights, name=name or self.name)
         vars(other).pop("_mean_unit", None)
         return other
 
@@ -396,8 +453,7 @@ class WordSet:
         WordSet
             The words of that case, without weights.
         """
-        numbers = self.weights.row(case).astype(int)
-        return self.take(np.repeat(np.arange(len(self)), numbers))
+        return self.take(self.weights.rows(case))
 
     def with_vectors(self, vectors: Vectors) -> WordSet:
         """Replace the vectors of the words.

@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),
+    *("null_mean", "null_lower", "null_median", "null_upper"),
     *("no_bias_value", "scale_min", "scale_max"),
     *("p_value", "p_value_adjusted", "p_value_lower", "p_value_upper"),
 ]

@@ -311,7 +311,7 @@ def test_fast_scores_are_those_of_each_case(both, candidates):
         np.testing.assert_allclose(evaluation.scores(weights), slow, atol=1e-12)
         assert len(set(slow)) > 3
     targets, (words,) = evaluation.targets, evaluation.attributes
-    questions, _ = _eqt._questions(targets, words, both)
+    questions = _eqt._questions(targets, words, both)
     asked = evaluation.metric._asked(questions, targets, words)
     assert asked.intruders.any() == (candidates is None)
 

@@ -483,7 +483,7 @@ def test_wrong_associations_are_refused(x, error, message):
     ("options", "error", "message"),
     [
         ({"alternative": "bigger"}, ValueError, "alternative must be one of 'greater', 'less'"),
-        ({"method": "bootstrap"}, ValueError, "method must be one of 'exact', 'approximate'"),
+        ({"method": "bootstrap"}, ValueError, "method must be one of 'approximate', 'exact'"),
         (
             {"n_iterations": 0},
             ValueError,

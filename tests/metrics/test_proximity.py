@@ -451,18 +451,15 @@ def test_mapped_and_quantised_models_answer_as_models_in_memory_do(tmp_path):
         )
 
 
-def test_many_neighbours_in_several_blocks_are_the_same(monkeypatch):
+def test_neighbours_of_many_words_are_those_of_each_word():
     model, original = random_model(3), random_model(4, dim=6)
-    g = original.vectors[:1]
-
-    def run():
-        return neighborhoods(model, [f"w{i}" for i in range(9)], g, g, 20, original=original)
-
-    whole = run()
-    monkeypatch.setattr("wefe.metrics._proximity._BLOCK_NUMBERS", 30)
-    parts = run()
-    np.testing.assert_allclose(parts.indirect_bias, whole.indirect_bias, rtol=1e-9)
-    np.testing.assert_allclose(parts.along, whole.along, rtol=1e-9)
+    g, words = original.vectors[:1], [f"w{i}" for i in range(9)]
+    whole = neighborhoods(model, words, g, g, 20, original=original)
+    for i, word in enumerate(words):
+        alone = neighborhoods(model, [word], g, g, 20, original=original)
+        np.testing.assert_array_equal(alone.names[0], whole.names[i])
+        np.testing.assert_allclose(alone.indirect_bias[0], whole.indirect_bias[i], rtol=1e-9)
+        np.testing.assert_allclose(alone.along[0], whole.along[i], rtol=1e-9)
 
 
 def test_small_models_give_the_neighbours_that_they_have(six, toy_model):

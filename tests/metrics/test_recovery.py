@@ -351,7 +351,7 @@ def test_balanced_accuracy_is_that_of_scikit_learn_and_its_p_value_that_of_all_g
     assert result.p_value == pytest.approx(expected, abs=0.03)
     # Shares of 4, 3 and 1 words have the variance of a share of so many.
     n = 9 / (1 / 4 + 1 / 3 + 1)
-    assert result.interval == pytest.approx(recovery._wilson(seen, n, 0.95))
+    assert result.interval == pytest.approx(recovery.wilson(seen, n, 0.95))
 
 
 def test_of_groups_of_one_size_balance_changes_nothing(three):
@@ -408,15 +408,15 @@ def test_the_interval_of_a_correlation_is_that_of_a_slow_jackknife():
 
 def test_the_interval_of_a_share_is_wilsons():
     """8 of 10: 0.490 to 0.943, as textbooks have it."""
-    assert recovery._wilson(0.8, 10, 0.95) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert recovery.wilson(0.8, 10, 0.95) == pytest.approx((0.4902, 0.9433), abs=1e-4)
 
 
 @pytest.mark.parametrize("n", range(1, 60))
 def test_the_interval_of_nothing_begins_at_zero_and_that_of_all_ends_at_one(n):
-    low, high = recovery._wilson(0.0, n, 0.95)
+    low, high = recovery.wilson(0.0, n, 0.95)
     assert low == 0
     assert 0 < high < 1
-    low, high = recovery._wilson(1.0, n, 0.95)
+    low, high = recovery.wilson(1.0, n, 0.95)
     assert 0 < low < 1
     assert high == 1
 

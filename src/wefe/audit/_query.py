@@ -511,7 +511,6 @@ def audit_query(
     significance = check_share("significance", significance)
     check_choice("alternative", alternative, get_args(Alternative))
     weat = WEAT(
-        return_effect_size=True,
         calculate_p_value=calculate_p_value,
         p_value_test_type=alternative,
         p_value_method=p_value_method,
@@ -529,7 +528,8 @@ def audit_query(
     comparison = None
     if len(biases) == 2:
         # As the metric does, its logging included.
-        measured = weat._compute(embedded.targets, embedded.attributes)
+        sides = embedded.targets, embedded.attributes
+        measured = weat._tested(weat._measure(*sides), *sides)
         sizes = len(biases[0]), len(biases[1])
         comparison = TargetComparison(
             weat=measured.values["weat"],

@@ -14,15 +14,10 @@ from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
 from wefe.contextual._model import shortened
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
 from wefe.embeddings import Lookup, UnanswerableError
-from wefe.metrics._base import Measurement, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
+from wefe.metrics._exchange import Sums
 from wefe.metrics._parameters import Count
-from wefe.metrics._weat import (
-    Ddof,
-    Method,
-    PermutedMetric,
-    effect_size_of,
-    largest_effect_size,
-)
+from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
@@ -30,7 +25,7 @@ Level: TypeAlias = Literal["sentence", "word"]
 Permuted: TypeAlias = Literal["words", "sentences"]
 
 
-class SEAT(PermutedMetric):
+class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
     Every word is put into every template ("This is {}.", "That is {}.", ...). Each such sentence
@@ -58,18 +53,9 @@ class SEAT(PermutedMetric):
         model itself play no part.
     ddof : {0, 1}, default=1
         Deviation in the effect size: sample (1), as published, or population (0).
-    calculate_p_value : bool, default=False
-        Run the permutation test.
-    p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
-        Which splits count as extreme; see :class:`wefe.metrics.WEAT`.
-    p_value_method : {'exact', 'approximate'}, default='exact'
-        How they are counted; see :class:`wefe.metrics.WEAT`.
     p_value_iterations : int, default=100000
-        Number of random splits.
-    p_value_verbose : bool, default=False
-        Log the outcome of the tests at level INFO.
-    random_state : int, Generator or None, default=None
-        Makes the random splits reproducible.
+        Number of random splits; see :class:`wefe.metrics.BaseMetric`, as for the other parameters
+        of the test.
 
     See Also
     --------
@@ -126,7 +112,7 @@ class SEAT(PermutedMetric):
         "C. May, A. Wang, S. Bordia, S. R. Bowman and R. Rudinger. On Measuring Social Biases"
         " in Sentence Encoders. NAACL 2019."
     )
-    null_exchange = "words between the target sets, with all their sentences"
+    null_exchange = "targets"
     nan_values = {"seat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
@@ -137,7 +123,6 @@ class SEAT(PermutedMetric):
     return_effect_size: bool = True
     level: Level = "sentence"
     ddof: Ddof = 1
-    p_value_method: Method = "exact"
     p_value_iterations: Count = 100_000
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:  # noqa: ARG002
@@ -158,9 +143,7 @@ class SEAT(PermutedMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         parts, sentences = (*targets, *attributes), self._sentences
-        x, y, a, b = sentences.of_sets(parts)
-        axis = a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))
-        s_x, s_y = x @ axis, y @ axis  # (n_words, n_templates)
+        s_x, s_y = self._associations(parts)
         means = s_x.mean(axis=1), s_y.mean(axis=1)
         statistic = float(s_x.sum() - s_y.sum())
         effect = effect_size_of(s_x.ravel(), s_y.ravel(), self.ddof)
@@ -175,8 +158,6 @@ class SEAT(PermutedMetric):
                 len(part) * len(own) for part, own in zip(parts, sentences.templates, strict=True)
             ),
         }
-        exchanged = means if self.permute == "words" else (s_x.ravel(), s_y.ravel())
-        p_value, warnings = self._p_value(*exchanged, details)
         undefined = None
         if math.isnan(effect):
             undefined = "all target sentences have the same association, so the deviation is 0"
@@ -186,12 +167,28 @@ class SEAT(PermutedMetric):
                 "result": effect if self.return_effect_size else statistic,
                 "seat": statistic,
                 "effect_size": effect,
-                "p_value": p_value,
+                "p_value": math.nan,
             },
             undefined if self.return_effect_size else None,
             details,
-            warnings,
         )
+
+    def _associations(self, sets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+        """Associations of the sentences of both target sets: each (n_words, n_templates)."""
+        x, y, a, b = self._sentences.of_sets(sets)
+        axis = a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))
+        return x @ axis, y @ axis
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
+        of_sentences = self._associations((*targets, *attributes))
+        x, y = (
+            each.mean(axis=1) if self.permute == "words" else each.ravel() for each in of_sentences
+        )
+        if not self.return_effect_size:
+            n_templates = len(self._sentences.templates[0]) if self.permute == "words" else 1
+            return Sums(x, y, lambda of_x, of_y: n_templates * (of_x - of_y))
+        deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
+        return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
 
 
 class _Sentences:

@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 
@@ -37,13 +37,20 @@ from wefe.embeddings import (
     embed_query,
     without_log,
 )
+from wefe.metrics._exchange import Exchange, Sums, exchange_test
 from wefe.metrics._pairs import paired, too_few_tuples
-from wefe.metrics._parameters import check_parameters, hints_of
+from wefe.metrics._parameters import Count, RandomState, check_parameters, hints_of
+from wefe.metrics._permutation import Method, PermutationTest
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
-from wefe.results import MetricResult, log_result
+from wefe.results import OPPOSITE, MetricResult, log_result
 
 logger = logging.getLogger(__name__)
+
+TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
+
+_NOT_CALCULATED = "no p-value is calculated: that needs calculate_p_value=True"
+_MISSED = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,11 @@ class Scale:
     label: str
     value_range: tuple[float, float]
     no_bias_value: float
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether no bias lies at an end of the range, so that all bias is on one side of it."""
+        return self.no_bias_value in self.value_range
 
     def bias(self, scores: Any) -> Any:
         """Distance from the value that means no bias: the order "less biased than".
@@ -172,12 +184,37 @@ class Prepared(NamedTuple):
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class BaseMetric:
     """Base class of the metrics.
 
     A metric declares the first three of these attributes, and more of them where they differ from
     the defaults. Its parameters are annotated fields with defaults, as of a dataclass: they can be
-    given to the class, ``MAC(average="words")``, or to `run_query`.
+    given to the class, ``MAC(average="words")``, or to `run_query`. All metrics have these:
+
+    Parameters
+    ----------
+    calculate_p_value : bool, default=False
+        Run a permutation test: what `null_exchange` names is exchanged, and the score compared with
+        those that result. The result then has 'p_value', and ``details["permutation_test"]`` is a
+        :class:`PermutationTest`, which also says what the score is like without bias.
+    p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
+        Which scores count as extreme: those at least as large as the observed one, at most as
+        large, or at least as far from the value that means no bias. Ties count. Metrics whose
+        scores lie on one side of no bias (ECT, SAME, RNSB and those of neighbours) have 'two-sided'
+        as default, which asks whether there is more bias than by chance.
+    p_value_method : {'exact', 'approximate', 'saddlepoint'}, default='exact'
+        'exact' counts all splits of scores that are sums over words or pairs (WEAT, SC-WEAT, SEAT,
+        RIPA, EQT), or encloses their share between guaranteed bounds and returns the upper one.
+        Those of other scores are listed if there are up to 20,000, and a sample of them is drawn
+        otherwise. 'approximate' draws random splits and returns (r + 1)/(n + 1). 'saddlepoint' is
+        for a first look at sums: see :func:`permutation_test`. WEAT has 'approximate' as default.
+    p_value_iterations : int, default=10000
+        Number of random splits.
+    p_value_verbose : bool, default=False
+        Log the outcome of the test at level INFO.
+    random_state : int, Generator or None, default=None
+        Makes the random splits reproducible.
 
     Attributes
     ----------
@@ -217,8 +254,11 @@ class BaseMetric:
     question, meaning, reference : str
         What it asks, in a line; what a score means, in a sentence or two; the publication. Reports
         print them.
-    null_exchange : str or None
-        What may be exchanged if there is no bias; None if no exchange changes the score.
+    null_exchange : {'targets', 'attributes', 'pairs'} or None
+        What may be exchanged if there is no bias: words between the target sets or between the
+        attribute sets, or the two words of each pair; None if there is no such test.
+    no_p_value : str
+        Why there is none, perhaps only with the parameters at hand.
     audit_findings : frozenset of str
         Kinds of audit warnings that concern its score; see :func:`wefe.audit.score_warnings`.
     model : WordEmbeddingModel
@@ -287,8 +327,16 @@ class BaseMetric:
     question: ClassVar[Any] = ""
     meaning: ClassVar[Any] = "a metric of a user"
     reference: ClassVar[str] = ""
-    null_exchange: ClassVar[str | None] = None
+    null_exchange: ClassVar[Exchange | None] = None
+    no_p_value: ClassVar[Any] = ""
     audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
+
+    calculate_p_value: bool = False
+    p_value_test_type: TestType = "right-sided"
+    p_value_method: Method = "exact"
+    p_value_iterations: Count = 10_000
+    p_value_verbose: bool = False
+    random_state: RandomState = None
 
     #: Those of a call, where a metric needs the vocabulary.
     model: ClassVar[WordEmbeddingModel]
@@ -351,7 +399,7 @@ class BaseMetric:
         prepared = metric._prepare(query, model, lookup)
         metric, embedded, targets, attributes, reason = prepared
         if reason is None:
-            measured = metric._measure(targets, attributes)
+            measured = metric._tested(metric._measure(targets, attributes), targets, attributes)
         else:
             measured = metric._undefined(reason)
         reason = measured.nan_reason
@@ -460,13 +508,60 @@ class BaseMetric:
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         return Scale(self.metric_short_name, self.value_range, self.no_bias_value)
 
+    def _tested(
+        self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> Measurement:
+        """Add the p-value that is asked for, or say why there is none."""
+        if not self.calculate_p_value:
+            return dataclasses.replace(measured, warnings=measured.warnings + self._ignored())
+        p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
+        score = float(measured.values["result"])
+        undeclared = "" if self.null_exchange else "it does not say what may be exchanged"
+        if why := self.no_p_value or undeclared:
+            warnings += (f"{self.metric_short_name} has no p-value: {why}",)
+        elif not math.isnan(score):
+            test, is_missed = exchange_test(self, targets, attributes, score)
+            details["permutation_test"], p_value = test, test.p_value
+            warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
+            if self.p_value_verbose:
+                logger.info("%s", test)
+        values = {**measured.values, "p_value": p_value}
+        return dataclasses.replace(measured, values=values, details=details, warnings=warnings)
+
+    def _ignored(self) -> tuple[str, ...]:
+        """Say that options of the test have no effect without one."""
+        kind = type(self)
+        asked, defaults = ((each.p_value_method, each.p_value_test_type) for each in (self, kind))
+        return () if self.calculate_p_value or asked == defaults else (_NOT_CALCULATED,)
+
+    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
+        """Say why a p-value is another than the one that was asked for."""
+        if self.p_value_method == test.method or self.p_value_method == "approximate":
+            return ()
+        if test.method == "approximate":
+            n_splits = test.n_splits
+            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
+        lower, upper = test.p_value_bounds
+        if upper - lower <= 0.01 * upper:
+            return ()
+        between = f"between {lower:.3g} and {upper:.3g}"
+        return (f"the exact p-value is known to lie {between}; the upper one is returned",)
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
+        """Return what a score is a sum of, if it is, so that its splits can be counted."""
+        return None
+
+    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
+        raise NotImplementedError
+
     def report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
     ) -> dict[str, Any]:
         """Return what `wefe measure` and studies ask of the metric, unless they are told otherwise.
 
         A report has no use for a score that is random, or for a p-value of random splits where the
-        exact one can be had.
+        exact one can be had. P-values that take long are calculated on request.
 
         Parameters
         ----------
@@ -482,7 +577,14 @@ class BaseMetric:
         dict
             Parameters of `run_query`.
         """
-        return {}
+        if self.null_exchange is None or self.needs_vocabulary:
+            return {}
+        return {
+            "calculate_p_value": True,
+            "p_value_method": "exact",
+            "p_value_test_type": p_value_test_type,
+            "random_state": random_state,  # for sets so large that random splits are drawn
+        }
 
     def params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None
@@ -619,8 +721,8 @@ class BaseMetric:
         return measured if isinstance(measured, Measurement) else self._named(score)
 
     def _asks_more(self) -> bool:
-        """Tell whether the result is to have more than a score, such as a p-value."""
-        return False
+        """Tell whether the result is to have more than a score."""
+        return self.calculate_p_value or bool(self._ignored())
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         """Say why the score of word sets is NaN."""
@@ -657,7 +759,7 @@ class BaseMetric:
     def __repr__(self) -> str:
         own = [
             f"{each.name}={value!r}"
-            for each in dataclasses.fields(self)  # type: ignore[arg-type]
+            for each in dataclasses.fields(self)
             if (value := getattr(self, each.name)) is not each.default
         ]
         return f"{type(self).__name__}({', '.join(own)})"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
+from wefe.query import Template
 
 
 def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
@@ -108,8 +109,41 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     return float(_strict(direct_bias_by_word(words, directions), DirectBias(c=c).c).mean())
 
 
+class SubspaceMetric(BaseMetric):
+    """The metrics whose target sets define a bias subspace."""
+
+    metric_template: ClassVar[Template] = ("n", 1)
+    metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
+
+    n_components: Count = 1
+    direction: Literal["pca", "means"] = "pca"
+
+    @property
+    def pairs_targets(self) -> bool:
+        """Word i of each target set belong together, for principal directions."""
+        return self.direction == "pca"
+
+    def _subspace(self, targets: Sequence[WordSet]) -> tuple[dict[str, Any], str | None]:
+        """Return details with the subspace of sets without weights, or why there is none."""
+        details: dict[str, Any] = {}
+        if self.pairs_targets:
+            details["pairs"] = tuples_of(targets)
+            if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
+                return details, "the members of every pair have the same direction"
+            details["subspace"] = bias_subspace([t.vectors for t in targets], self.n_components)
+            return details, None
+        if (len(targets), self.n_components) != (2, 1):
+            needs = "direction='means' needs 2 target sets and n_components=1"
+            raise ValueError(f"{needs}; got {len(targets)} sets, n_components={self.n_components}.")
+        first, second = (part.mean_unit() for part in targets)
+        if np.linalg.norm(first - second) < ZERO_LENGTH:
+            return details, "the target sets have the same mean, so there is no direction"
+        details["subspace"] = BiasSubspace(unit("direction", first - second), np.ones(1))
+        return details, None
+
+
 @register
-class DirectBias(BaseMetric):
+class DirectBias(SubspaceMetric):
     """Direct bias; :func:`wefe.metrics.direct_bias` holds the mathematics.
 
     The target sets define the bias direction, paired by position; the attribute set holds words
@@ -153,75 +187,47 @@ class DirectBias(BaseMetric):
     True
     """
 
-    metric_template = ("n", 1)
-    metric_template_minimum = (2, 1)
     metric_name = "Direct Bias"
     metric_short_name = "Direct Bias"
     if_unpaired = {"direction": "means"}  # noqa: RUF012
     question = "how much of neutral words lies along the bias direction?"
-    meaning = (
-        "How much, without its sign, attribute words that should be neutral lie along the "
-        "bias direction, which the target words define."
-    )
+    meaning = "How far neutral words lie along the bias direction that the target words define."
     reference = (
         "T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer "
         "Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016."
+    )
+    no_p_value = (
+        "exchanging the words of a pair, or the pairs, leaves the bias direction as it is, and no "
+        "other exchange tests this score alone"
     )
     audit_findings = frozenset()
     value_range = (0.0, 1.0)
     nan_values = {"direct_bias": math.nan, "word_values": {}}  # noqa: RUF012
 
     c: Annotated[float, partial(check_number, at_least=0)] = 1.0
-    n_components: Count = 1
-    direction: Literal["pca", "means"] = "pca"
-
-    @property
-    def pairs_targets(self) -> bool:
-        """Word i of each target set belong together, for principal directions."""
-        return self.direction == "pca"
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
         by_word = np.full((n_cases_of(targets), len(words)), math.nan)
         for row, sets in zip(by_word, each_case(targets), strict=True):
             with suppress(UnanswerableError):
-                subspace, _ = find_subspace(sets, self.n_components, self.direction)
-                if subspace is not None:
-                    row[:] = _strict(_lengths(words, subspace.directions), self.c)
+                details, reason = self._subspace(sets)
+                if reason is None:
+                    row[:] = _strict(_lengths(words, details["subspace"].directions), self.c)
         return words.mean(by_word)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes
-        details: dict[str, Any] = {"pairs": tuples_of(targets)} if self.pairs_targets else {}
-        subspace, reason = find_subspace(targets, self.n_components, self.direction)
-        if subspace is None:
-            return self._undefined(str(reason), details)
-        directions = subspace.directions
+        details, reason = self._subspace(targets)
+        if reason is not None:
+            return self._undefined(reason, details)
+        directions = details["subspace"].directions
         lengths = _lengths(words, directions)
         score = float(words.mean(_strict(lengths, self.c)[None])[0])
         by_word = words.unit @ directions[0] if len(directions) == 1 else lengths
         word_values = dict(zip(words.words, by_word.tolist(), strict=True))
         values = {"result": score, "direct_bias": score, "word_values": word_values}
-        return Measurement(values, None, {**details, "subspace": subspace})
-
-
-def find_subspace(
-    targets: Sequence[WordSet], n_components: int, direction: str
-) -> tuple[BiasSubspace | None, str | None]:
-    """Return the subspace that target sets without weights define, or why there is none."""
-    if direction == "pca":
-        if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
-            return None, "the members of every pair have the same direction"
-        return bias_subspace([part.vectors for part in targets], n_components), None
-    if len(targets) != 2 or n_components != 1:
-        raise ValueError(
-            "direction='means' needs 2 target sets and n_components=1; got "
-            f"{len(targets)} sets, n_components={n_components!r}."
-        )
-    first, second = (part.mean_unit() for part in targets)
-    if np.linalg.norm(first - second) < ZERO_LENGTH:
-        return None, "the target sets have the same mean, so there is no direction"
-    return BiasSubspace(unit("direction", first - second), np.ones(1)), None
+        return Measurement(values, None, details)
 
 
 def _lengths(words: WordSet, basis: Vectors) -> Vectors:

@@ -107,8 +107,8 @@ def bias_subspace(
     >>> bias_subspace([she, he]).directions
     array([[1., 0.]])
     """
-    sets = _groups_of_tuples(normalize=normalize, defining_sets=defining_sets)
-    tuples = np.stack(sets, axis=1)
+    sets = _groups_of_tuples("defining_sets", defining_sets, check_bool("normalize", normalize))
+    tuples = sets.swapaxes(0, 1)
     rows = (tuples - tuples.mean(axis=1, keepdims=True)).reshape(-1, tuples.shape[-1])
     _, singular, components = np.linalg.svd(rows, full_matrices=False)
     noise = max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * np.abs(tuples).max())
@@ -169,12 +169,11 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     >>> group_directions([she, he])[:, 0]
     array([ 1., -1.])
     """
-    sets = _groups_of_tuples(groups=groups)
+    sets = _groups_of_tuples("groups", groups)
     if len(sets) == 2:
-        direction = bias_subspace(sets).directions[0]
+        direction = bias_subspace(list(sets)).directions[0]
         return np.stack([direction, -direction])
-    tuples = np.stack(sets)
-    means = (tuples - tuples.mean(axis=0)).mean(axis=1)
+    means = (sets - sets.mean(axis=0)).mean(axis=1)
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     if (lengths < ZERO_LENGTH).any():
         raise UnanswerableError(
@@ -185,18 +184,16 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
 
 
 def _groups_of_tuples(
-    *, normalize: bool = True, **groups: Sequence[npt.ArrayLike]
-) -> list[Vectors]:
+    name: str, groups: Sequence[npt.ArrayLike], normalize: bool = True
+) -> Vectors:
     """Return the words of each group, of which row i of all groups is one tuple."""
-    check_bool("normalize", normalize)
-    (sets,) = lists_of_word_sets(**groups)
+    (sets,) = lists_of_word_sets(**{name: groups})
     arrays = [part.unit if normalize else part.vectors for part in sets]
-    if len({part.shape for part in arrays}) != 1 or len(sets) < 2:
-        raise ValueError(
-            f"{next(iter(groups))} must be two or more arrays of one shape (n_tuples, dim); got "
-            f"shapes {[part.shape for part in arrays]}."
-        )
-    return arrays
+    shapes = [part.shape for part in arrays]
+    if len(set(shapes)) != 1 or len(sets) < 2:
+        expected = "two or more arrays of one shape (n_tuples, dim)"
+        raise ValueError(f"{name} must be {expected}; got shapes {shapes}.")
+    return np.stack(arrays)
 
 
 def orthonormal(directions: npt.ArrayLike) -> Vectors:

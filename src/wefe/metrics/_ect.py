@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy.typing as npt
 
 from wefe._wordset import Vectors, WordSet, word_sets
-from wefe.metrics._base import BaseMetric
-from wefe.metrics._geometry import ZERO_LENGTH, spearman, unit_rows
+from wefe.metrics._base import BaseMetric, TestType
+from wefe.metrics._geometry import ZERO_LENGTH, mean_cosines, spearman
 from wefe.metrics._registry import register
 
 
@@ -61,6 +61,11 @@ class ECT(BaseMetric):
     Do the two target sets rank the attribute words alike? The score is in [-1, 1], and 1 means that
     no bias was measured. Vectors are averaged as they are: ``normalize=True`` gives another score.
 
+    Parameters
+    ----------
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
+
     References
     ----------
     Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
@@ -82,15 +87,17 @@ class ECT(BaseMetric):
         "correlation of the two orders. Higher is better."
     )
     reference = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
-    null_exchange = "words between the target sets"
+    null_exchange = "targets"
     audit_findings = frozenset({"shared-lean"})
     value_range = (-1.0, 1.0)
     no_bias_value = 1.0
     scores_many_models = True
 
+    p_value_test_type: TestType = "two-sided"
+
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        x, y = (words.dot(unit_rows(part.mean_vector())) / words.lengths for part in targets)
+        x, y = (mean_cosines(part, words) for part in targets)
         # Words of one direction have equal similarities but for rounding: they tie.
         return spearman(x, y, words.weights, ZERO_LENGTH)
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set, found
-from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
+from wefe._wordset import Vectors, WordSet, unit, word_sets
 from wefe.embeddings import forms_found
-from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._base import BaseMetric, Measurement, TestType
 from wefe.metrics._geometry import ZERO_LENGTH, unit_rows
 from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._parameters import Count
@@ -94,8 +94,8 @@ def eqt_by_question(
     first, second, words, others = word_sets(t1=t1, t2=t2, a=a, candidates=candidates)
     check_same_size(first, second)
     metric = EQT(k=k, both_directions=both_directions)
-    questions, undirected = _questions((first, second), words, metric.both_directions)
-    if undirected.any():
+    questions = _questions((first, second), words, metric.both_directions)
+    if np.isnan(questions).any():
         raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
     best = np.einsum("ijk,ik->ij", questions, words.unit)
     exclude: list[list[int]] = [[]] * best.size
@@ -154,15 +154,13 @@ def eqt(
     return float(eqt_by_question(t1, t2, a, candidates, k, both_directions).mean())
 
 
-def _questions(
-    targets: Sequence[WordSet], words: WordSet, both_directions: bool
-) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-    """Return unit vectors of a - t1 + t2, (n_words, n_questions, dim), and which have none."""
+def _questions(targets: Sequence[WordSet], words: WordSet, both_directions: bool) -> Vectors:
+    """Return unit vectors of a - t1 + t2, (n_words, n_questions, dim); NaN where it is zero."""
     t1, t2 = (part.unit for part in targets)
     shifts = np.concatenate([t2 - t1, t1 - t2]) if both_directions else t2 - t1
     questions = words.unit[:, None] + shifts
     lengths = np.linalg.norm(questions, axis=2, keepdims=True)
-    return questions / np.maximum(lengths, ZERO_LENGTH), lengths[..., 0] <= ZERO_LENGTH
+    return np.asarray(questions / np.where(lengths > ZERO_LENGTH, lengths, np.nan))
 
 
 def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
@@ -243,20 +241,34 @@ class EQT(BaseMetric):
     metric_short_name = "EQT"
     if_unpaired = {}  # noqa: RUF012
     question = "do analogies between the groups give neutral words back?"
-    meaning = (
-        "The share of analogies between paired target words that give an attribute word back:"
-        " 1 if the groups are exchangeable."
-    )
+    meaning = "The share of analogies between the groups that give neutral words back; 1 is best."
     reference = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
     value_range = (0.0, 1.0)
     no_bias_value = 1.0
     pairs_targets = True
     needs_vocabulary = True
+    null_exchange = "pairs"
 
     candidates: Annotated[Sequence[str] | None, _check_candidates] = None
     k: Count = 1
     both_directions: bool = False
     variants: Annotated[Mapping[str, Sequence[str]] | None, _check_variants] = None
+    p_value_test_type: TestType = "two-sided"
+
+    @property
+    def no_p_value(self) -> str:
+        """Why there is no permutation test."""
+        same = "both directions are asked, so exchanging the words of a pair changes nothing"
+        return same if self.both_directions else ""
+
+    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        by_pair = []
+        for sides in (targets, targets[::-1]):
+            # A question without a direction is a miss.
+            questions = np.nan_to_num(_questions(sides, attributes[0], False))
+            asked = self._asked(questions, sides, attributes[0])
+            by_pair.append(asked.hits(np.ones(len(targets[0]))).mean(axis=0))
+        return np.stack(by_pair, axis=1)
 
     def _pairs(self, targets: Sequence[WordSet]) -> list[tuple[str, ...]]:
         """Return the pair of each question about a word."""
@@ -265,28 +277,25 @@ class EQT(BaseMetric):
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,), pairs = attributes, targets[0]  # pairs stay together: both sets count alike
-        questions, undirected = _questions(targets, words, self.both_directions)
-        if undirected.any():
+        questions = _questions(targets, words, self.both_directions)
+        if np.isnan(questions).any():
             return super()._scores(targets, attributes)
         asked = self._asked(questions, targets, words)
-        if pairs.weights.n_cases == 1 or not asked.intruders.any():
-            return words.mean(pairs.average(_per_pair(asked.hits(), len(pairs)).T))
-        scores = np.empty(n_cases_of((pairs, words)))
-        for case in range(len(scores)):
-            row = pairs.weights.row(case)
-            hits = _per_pair(asked.hits(row > 0), len(pairs))
-            by_word = np.average(hits, axis=1, weights=row)
-            scores[case] = np.average(by_word, weights=words.weights.row(case))
-        return scores
+        by_word = np.empty((pairs.weights.n_cases, len(words)))
+        for case, row in enumerate(pairs.weights.matrix()):
+            hits = asked.hits(row > 0).reshape(len(words), -1, len(pairs))
+            by_word[case] = np.average(hits.mean(axis=1), axis=1, weights=row)
+        return words.mean(by_word)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), pairs = attributes, self._pairs(targets)
-        questions, undirected = _questions(targets, words, self.both_directions)
-        if undirected.any():
-            which = [(pairs[j][0], words.words[i], pairs[j][1]) for i, j in np.argwhere(undirected)]
+        questions = _questions(targets, words, self.both_directions)
+        undirected = np.argwhere(np.isnan(questions[..., 0]))
+        if undirected.size:
+            which = [(pairs[j][0], words.words[i], pairs[j][1]) for i, j in undirected]
             return self._undefined(f"s - m + f is zero, so it has no direction, for {which}")
         asked = self._asked(questions, targets, words)
-        hits = asked.hits()
+        hits = asked.hits(np.ones(len(targets[0])))
         score, unusable = float(hits.mean()), asked.details["unusable_candidates"]
         details = {
             "by_word": dict(zip(words.words, hits.mean(axis=1).tolist(), strict=True)),
@@ -300,21 +309,17 @@ class EQT(BaseMetric):
         }
         warnings = []
         if unusable:
-            warnings.append(
-                f"{len(unusable)} candidates are left out, as their vectors have no direction: "
-                f"{', '.join(unusable)}"
-            )
+            those = f"{len(unusable)} candidates are left out, as their vectors have no direction"
+            warnings.append(f"{those}: {', '.join(unusable)}")
         if asked.n_short:
-            warnings.append(
-                f"{asked.n_short} of {hits.size} questions have fewer candidates than k={self.k} "
-                "besides their word, which are hits, whatever the candidates are"
-            )
+            those = f"{asked.n_short} of {hits.size} questions"
+            warnings.append(f"{those} have fewer candidates than k={self.k}, so they are hits")
         return Measurement({"result": score, "eqt": score}, None, details, tuple(warnings))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
         """Answer questions, unit vectors of shape (n_words, n_questions, dim)."""
         best, answers, accepted = self._accepted(questions, words)
-        table, row_of, names, lost, unusable = self._candidates()
+        table, row_of, names, lacking = self._candidates()
         pairs, given = self._pairs(targets), tuples_of(targets)
         every = () if self.candidates is not None else chain(*given)
         members = dict.fromkeys(word for word in every if word in row_of)
@@ -329,27 +334,26 @@ class EQT(BaseMetric):
         # Words that are in no pair any more, when pairs are left out, become candidates.
         vectors = self.model.get_vectors([*members]).astype(np.float64)
         units = unit_rows(vectors.reshape(-1, questions.shape[2]))
-        n_candidates = len(row_of) - len(members)
-        lacking = {"lost_candidates": lost, "unusable_candidates": unusable}
         return _Asked(
             *(self.k, n_nearer, answers, int((n_others < self.k).sum())),
-            {"n_candidates": n_candidates, **lacking},
+            {"n_candidates": len(row_of) - len(members), **lacking},
             questions @ units.T > best[..., None] + _TIE,
-            np.array([[word in pair for pair in given] for word in members], dtype=bool),
+            (np.array([*members], dtype=object)[:, None, None] == np.array(given)).any(axis=2),
         )
 
-    def _candidates(self) -> tuple[_Table, Mapping[str, int], _Names, list[str], list[str]]:
+    def _candidates(self) -> tuple[_Table, Mapping[str, int], _Names, dict[str, list[str]]]:
         """Return vectors, the row of each form and back, and candidates that cannot be used."""
+        lacking: dict[str, list[str]] = {"lost_candidates": [], "unusable_candidates": []}
         if self.candidates is None:
             table = _whole_table(self.model, "EQT")
-            return table, self.model.vocab, partial(_words, self.model), [], []
+            return table, self.model.vocab, partial(_words, self.model), lacking
         forms_of = forms_found(self.model, self.candidates, self.lookup.get("preprocessors"))
         forms = list(dict.fromkeys(form for hits in forms_of.values() for form in hits))
-        lost = [word for word, hits in forms_of.items() if not hits]
         vectors, usable = _usable(self.model, forms)
         row_of = {form: row for row, form in enumerate(usable)}
-        unusable = [form for form in forms if form not in row_of]
-        return _Table(vectors), row_of, np.array(usable, dtype=object).take, lost, unusable
+        lacking["lost_candidates"] += [word for word, hits in forms_of.items() if not hits]
+        lacking["unusable_candidates"] += [form for form in forms if form not in row_of]
+        return _Table(vectors), row_of, np.array(usable, dtype=object).take, lacking
 
     def _accepted(
         self, questions: Vectors, words: WordSet
@@ -368,33 +372,26 @@ class EQT(BaseMetric):
         return best, answers, accepted
 
 
-def _per_pair(hits: npt.NDArray[np.bool_], n_pairs: int) -> Vectors:
-    """Share of hits for each word and pair, over the directions asked: (n_words, n_pairs)."""
-    return np.asarray(hits.reshape(len(hits), -1, n_pairs).mean(axis=1))
-
-
 @dataclass(frozen=True)
 class _Asked:
     """All questions of a query, answered: arrays have the shape (n_words, n_questions_per_word)."""
 
     k: int
+    #: Candidates that are nearer than what is accepted, k standing for k or more.
     n_nearer: npt.NDArray[np.int64]
-    """Candidates that are nearer than what is accepted, k standing for k or more."""
     answers: npt.NDArray[np.object_]
+    #: Questions with fewer candidates than k besides what is accepted.
     n_short: int
-    """Questions with fewer candidates than k besides what is accepted."""
     details: dict[str, Any]
+    #: Which words of pairs would be nearer, too, if they were candidates: one more axis.
     intruders: npt.NDArray[np.bool_]
-    """Which words of pairs would be nearer, too, if they were candidates: one more axis."""
+    #: Which pairs each of these words is in.
     pairs_of: npt.NDArray[np.bool_]
-    """Which pairs each of these words is in."""
 
-    def hits(self, present: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
+    def hits(self, present: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return the hits; words of which no pair is present are candidates."""
-        n_nearer = self.n_nearer
-        if present is not None and self.intruders.size:
-            n_nearer = n_nearer + (self.intruders & ~(self.pairs_of @ present)).sum(axis=-1)
-        return np.asarray(n_nearer < self.k)
+        absent = self.pairs_of @ present == 0
+        return np.asarray(self.n_nearer + (self.intruders & absent).sum(axis=-1) < self.k)
 
 
 def _compared(

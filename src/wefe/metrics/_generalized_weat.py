@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from wefe._wordset import Vectors, WordSet, lists_of_word_sets
 from wefe.embeddings import Lookup
-from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Scale
+from wefe.metrics._base import BaseMetric, Scale
+from wefe.metrics._exchange import Sums
+from wefe.metrics._geometry import associations
 from wefe.metrics._registry import register
 from wefe.query import Query
 
@@ -62,19 +64,13 @@ def generalized_weat(
     return float(GeneralizedWEAT()._scores(*sets)[0])
 
 
-def _centred_means(sets: Sequence[WordSet]) -> list[Vectors]:
-    means = [part.mean_unit() for part in sets]
-    middle = sum(means) / len(means)
-    return [mean - middle for mean in means]
-
-
 @register
 class GeneralizedWEAT(BaseMetric):
     """Generalized WEAT; :func:`wefe.metrics.generalized_weat` holds the mathematics.
 
     Do target sets go with the attribute sets of the same position, rather than with the others? 0
     means that no association was measured; positive that the pairs as given go together. The
-    p-values of the paper are not computed.
+    p-value exchanges words between the target sets; that of the paper is another one.
 
     References
     ----------
@@ -94,16 +90,13 @@ class GeneralizedWEAT(BaseMetric):
     metric_name = "Generalized WEAT"
     metric_short_name = "GWEAT"
     question = "is each target set closer to its own attribute set than the others are?"
-    meaning = (
-        "WEAT for several pairs of target and attribute sets: whether each target set is "
-        "closer to its own attribute set than the others are."
-    )
+    meaning = "Whether each target set is closer to its own attribute set than the others are."
     reference = (
         "N. Swinger, M. De-Arteaga, N. T. Heffernan IV, M. D. M. Leiserson and A. T. Kalai. "
         "What are the Biases in My Word Embedding? AIES 2019."
     )
-    null_exchange = "words between the target sets"
-    audit_findings = SCORES_OF_MEANS | {"common-lean"}
+    null_exchange = "targets"
+    scores_many_models = True
 
     def accepts(self, query: Query) -> bool:
         return super().accepts(query) and query.template[0] == query.template[1]
@@ -117,5 +110,13 @@ class GeneralizedWEAT(BaseMetric):
         return "the same number of target and attribute sets, 2 or more"
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
-        pairs = zip(_centred_means(targets), _centred_means(attributes), strict=True)
-        return np.asarray(sum((target * attribute).sum(axis=1) for target, attribute in pairs))
+        # Mean cosines of each target set with each attribute set: (n_sets, n_sets, n_cases).
+        means = [[words.mean(part.mean_cosine(words)) for part in attributes] for words in targets]
+        paired = sum(row[i] for i, row in enumerate(means))
+        return np.asarray(paired - sum(each for row in means for each in row) / len(means))
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
+        if len(targets) > 2:
+            return None
+        x, y = (associations(part, *attributes)[0] for part in targets)
+        return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / 2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -63,6 +66,14 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     return np.asarray(associations(words, first, second)[0])
 
 
+def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, dict[str, float]]:
+    """Return what columns of values say of each word."""
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return {
+        w: dict(zip(columns, row, strict=True)) for w, row in zip(words.words, rows, strict=True)
+    }
+
+
 def unit_rows(vectors: Vectors) -> Vectors:
     """Return vectors with rows of unit length; NaN where there is no direction."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -70,19 +81,27 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / lengths)
 
 
-def distances(points: Vectors, words: WordSet) -> Vectors:
-    """Euclidean distance of each point to each word: shape (n_points, n_words).
+def distances(part: WordSet, words: WordSet) -> Vectors:
+    """Distance of the mean vector of each case from each word: shape (n_cases, n_words).
 
-    One matrix product, but for those that are so near that too many digits would cancel.
+    By products, but for those that are so near that too many digits would cancel.
     """
     of_words = np.einsum("...ij,...ij->...i", words.vectors, words.vectors)
-    both = np.einsum("ij,ij->i", points, points)[:, None] + of_words
-    squares = both - 2 * words.dot(points)
+    both = part.mean_length()[:, None] ** 2 + of_words
+    squares = both - 2 * part.mean_dot(words)
     result = np.sqrt(np.maximum(squares, 0))
-    for point, word in zip(*np.nonzero(squares < 1e-4 * both), strict=True):
-        vectors = words.vectors if words.vectors.ndim == 2 else words.vectors[point]
-        result[point, word] = np.linalg.norm(points[point] - vectors[word])
+    near = squares < 1e-4 * both
+    means = part.mean_vector() if near.any() else result
+    for case, word in zip(*np.nonzero(near), strict=True):
+        vectors = words.vectors if words.vectors.ndim == 2 else words.vectors[case]
+        result[case, word] = np.linalg.norm(means[case] - vectors[word])
     return np.asarray(result)
+
+
+def mean_cosines(part: WordSet, words: WordSet) -> Vectors:
+    """Cosine of the mean vector of each case with each word: (n_cases, n_words); NaN if it is 0."""
+    lengths = part.mean_length()[:, None]
+    return part.mean_dot(words) / np.where(lengths > 0, lengths, math.nan) / words.lengths
 
 
 def cosine(u: Vectors, v: Vectors) -> float:

@@ -66,9 +66,8 @@ def indirect_bias(
     """
     basis = orthonormal(directions)
     left, right = unit("first", as_rows("first", first)), unit("second", as_rows("second", second))
-    if len({len(left), len(right)} - {1}) > 1 or not (
-        left.shape[1] == right.shape[1] == basis.shape[1]
-    ):
+    n_pairs, dims = {len(left), len(right)} - {1}, {part.shape[1] for part in (left, right, basis)}
+    if len(n_pairs) > 1 or len(dims) > 1:
         raise ValueError(
             "first and second must have the same number of rows, or one row, and all vectors the "
             f"same dimensions; got shapes {left.shape}, {right.shape} and {basis.shape}."
@@ -76,7 +75,7 @@ def indirect_bias(
     # The parts themselves, not their cosines from `indirect_bias_from_cosines`: digits would
     # cancel of words that are almost all bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
-    squares = [np.einsum("ij,ij->i", part, part) for part in parts]
+    squares = (_products(part, part) for part in parts)
     cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
     return _share_lost(cosines, _products(*parts), *squares)
 

@@ -45,8 +45,6 @@ _PRECISIONS = 1e-4, 0.1
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
 _SURE_CHANGE = 1.7
 _SHORTEST_STEP = 1e-12
-# Share of the rows that count in some case of a batch, below which the others are taken out.
-_MOST_ROWS = 0.7
 
 # Beyond this, products in single precision may overflow.
 _LARGEST = 1e7
@@ -134,8 +132,7 @@ def with_intercept(vectors: Vectors) -> Vectors:
 def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
     """Fit some cases, from the fit of their mean weights, whose Hessian is the preconditioner."""
     used = weights.any(axis=0)
-    if used.mean() < _MOST_ROWS:
-        x, weights = x[used], weights[:, used]
+    x, weights = x[used], weights[:, used]
     mean, start = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
     solver = _NewtonSolver(x)
     start = solver.solve(mean, start, solver.factorize(mean[0], start[0]))
@@ -162,8 +159,8 @@ class _NewtonSolver:
         from scipy.linalg import cholesky
 
         residuals = sigmoid(self._x @ -w)
-        scales = np.sqrt(weights * residuals * (1 - residuals))
-        scaled = self._single * scales.astype(np.float32)[:, None]
+        scales = np.sqrt(weights * residuals * (1 - residuals)).astype(np.float32)
+        scaled = self._single * scales[:, None]
         hessian = (scaled.T @ scaled).astype(np.float64)
         # More than the penalty, so that rounding leaves no negative eigenvalue.
         hessian.flat[:: len(hessian) + 1] += 1 + 1e-6 * np.trace(hessian)
@@ -174,12 +171,11 @@ class _NewtonSolver:
         w, active = start.copy(), np.arange(len(start))
         margins = w @ self._x.T
         for _ in range(_MAX_NEWTON_STEPS):
-            residuals = sigmoid(-margins)
-            hessian_weights = weights * residuals
-            gradient = w[active] - hessian_weights @ self._x
-            residuals *= hessian_weights
-            hessian_weights -= residuals
-            running = ~(_lengths(gradient) <= _TOLERANCE)
+            shares = sigmoid(-margins)
+            residuals = weights * shares
+            gradient = w[active] - residuals @ self._x
+            hessian_weights = residuals * (1 - shares)
+            running = ~(np.linalg.norm(gradient, axis=1) <= _TOLERANCE)
             if not running.any():
                 return w
             if not running.all():
@@ -189,9 +185,8 @@ class _NewtonSolver:
             change = step @ self._x.T
             largest = np.abs(change * (weights > 0)).max(axis=1)
             for case in np.flatnonzero(largest > _SURE_CHANGE):
-                length = _line_search(
-                    w[active[case]], step[case], margins[case], change[case], weights[case]
-                )
+                each = step[case], margins[case], change[case], weights[case]
+                length = _line_search(w[active[case]], *each)
                 step[case] *= length
                 change[case] *= length
             w[active] -= step
@@ -206,18 +201,15 @@ class _NewtonSolver:
         step = np.zeros_like(remaining)
         direction = preconditioned = _precondition(remaining, factor)
         squares = _dots(remaining, preconditioned)
-        lengths = _lengths(gradient)
+        lengths = np.linalg.norm(gradient, axis=1)
         precision = np.maximum(np.sqrt(squares), _TOLERANCE / 2 / lengths)
         enough = lengths * np.clip(precision, *_PRECISIONS)
-        image = np.empty_like(weights)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             for _ in range(_MAX_CONJUGATE_STEPS):
-                running = ~(_lengths(remaining) <= enough)
+                running = ~(np.linalg.norm(remaining, axis=1) <= enough)
                 if not running.any():
                     break
-                np.matmul(direction, x.T, out=image)
-                image *= weights
-                product = direction + image @ x
+                product = direction + (direction @ x.T * weights) @ x
                 length = np.where(running, squares / _dots(direction, product), 0)[:, None]
                 step += length * direction
                 remaining -= length * product
@@ -258,10 +250,6 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _n_blas_threads() -> int:
-    return max((each.num_threads for each in _blas().lib_controllers), default=1)
-
-
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
     """Keep BLAS to one thread; give the number of threads that it had, for batches of cases.
@@ -269,17 +257,12 @@ def one_blas_thread() -> Iterator[int]:
     A product is too small for several threads, which cost more than they bring where other work
     has a core. The number belongs to the process, so two threads must not change it in turns.
     """
-    if _n_blas_threads() == 1:
+    n_threads = max((each.num_threads for each in _blas().lib_controllers), default=1)
+    if n_threads == 1:
         yield 1
         return
-    with _blas_lock:
-        n_threads = _n_blas_threads()
-        with _blas().limit(limits=1):
-            yield min(_MAX_THREADS, n_threads)
-
-
-def _lengths(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.asarray(np.sqrt(_dots(rows, rows)))
+    with _blas_lock, _blas().limit(limits=1):
+        yield min(_MAX_THREADS, n_threads)
 
 
 def _dots(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:

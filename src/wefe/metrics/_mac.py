@@ -156,6 +156,7 @@ class MAC(BaseMetric):
     value_range = (0.0, 2.0)
     no_bias_value = 1.0
     scores_many_models = True
+    no_p_value = "it is a mean over all target words, so exchanging them changes nothing"
     nan_values = {"mac": math.nan, "targets_eval": {}}  # noqa: RUF012
 
     average: Average = "sets"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +20,25 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._direct_bias import find_subspace
+from wefe.metrics._base import Measurement, TestType
+from wefe.metrics._direct_bias import SubspaceMetric
 from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
+from wefe.metrics._exchange import Exchange
+from wefe.metrics._geometry import unit_rows
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
-from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.models._keyed_vectors import FloatArray
 from wefe.models._neighbors import _search, _Task, _whole_table, _wide
 from wefe.models._neighbors import _words as _words_of
-from wefe.models._passes import chunks, forms, word_rows
+from wefe.models._passes import forms
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Template
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Rows = npt.NDArray[np.int64]
+# Words, their rows, and rows, names and cosines of their neighbours: `Neighborhoods` begins so.
+_Neighbors: TypeAlias = tuple[npt.NDArray[Any], ...]
 # The score, the value of each word (NaN if unknown), and further entries of the result.
 _Values: TypeAlias = tuple[float, Vectors, dict[str, Any]]
 
@@ -52,9 +53,6 @@ _SHOWN = 3
 _ONLY_ROUNDING = (
     "nothing but rounding lies along the direction; pass the model before mitigation as `original`"
 )
-
-# Numbers of the vectors of neighbours that are looked at together: some MB.
-_BLOCK_NUMBERS = 1 << 19
 _BUFFER_MB = 64
 
 
@@ -216,10 +214,8 @@ def neighborhoods(
     near = _nearest(model, words, k, exclude)
     basis, groups = orthonormal(directions), unit("towards", towards)
     if not basis.shape[1] == groups.shape[1] == space.dim:
-        raise ValueError(
-            f"directions and towards must have {space.dim} dimensions, as {space.name} has; got "
-            f"shapes {basis.shape} and {groups.shape}."
-        )
+        got = f"shapes {basis.shape} and {groups.shape}"
+        raise ValueError(f"directions and towards must have {space.dim} dimensions; got {got}.")
     return _annotated(near, model, space, basis, groups)
 
 
@@ -382,26 +378,10 @@ def gipe(
     different, of_word = np.unique(words, return_inverse=True)
     to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
     edges = (different[to] == neighbors) & (neighbors != words[:, None]) & ~np.isnan(betas)
-    n_edges, n_biased = (
-        np.bincount(to[chosen], minlength=len(different))
-        for chosen in (edges, edges & (betas > theta))
-    )
+    n_edges = np.bincount(to[edges], minlength=len(different))
+    n_biased = np.bincount(to[edges], betas[edges] > theta, len(different))
     weights = 1 + (n_biased / np.maximum(n_edges, 1))[of_word]
     return _mean_of_known(shares, weights), weights
-
-
-class _Neighbors(NamedTuple):
-    """The first fields of `Neighborhoods`, in arrays: neighbours without their bias."""
-
-    words: npt.NDArray[np.object_]
-    word_rows: Rows
-    rows: Rows
-    names: npt.NDArray[np.object_]
-    cosines: Vectors
-
-    def take(self, chosen: npt.NDArray[np.intp]) -> _Neighbors:
-        """Select words; a word may occur several times."""
-        return _Neighbors._make(each[chosen] for each in self)
 
 
 def _check_words(name: str, words: Any) -> tuple[str, ...]:
@@ -415,27 +395,23 @@ def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddin
     return value
 
 
-class _NeighborMetric(BaseMetric):
+class _NeighborMetric(SubspaceMetric):
     """The metrics of neighbourhoods; a subclass computes the values of one."""
 
-    metric_template: ClassVar[Template] = ("n", 1)
-    metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
     needs_vocabulary: ClassVar[bool] = True
     takes_original: ClassVar[bool] = True
-    null_exchange: ClassVar[str | None] = "words between the target sets"
+    null_exchange: ClassVar[Exchange | None] = "targets"
     #: What has to be known of a neighbour.
     _known_by: ClassVar[str] = "indirect bias"
 
     k: Count = DEFAULT_K
+    # Declared once more for their place among the parameters, which can be given by position.
     n_components: Count = 1
     direction: Literal["pca", "means"] = "pca"
     original: Annotated[WordEmbeddingModel | None, _check_original] = None
     exclude: Annotated[Sequence[str], _check_words] = ()
-
-    @property
-    def pairs_targets(self) -> bool:
-        """Word i of each target set belong together, for principal directions."""
-        return self.direction == "pca"
+    p_value_test_type: TestType = "two-sided"
+    p_value_iterations: Count = 999
 
     @property
     def _space(self) -> WordEmbeddingModel:
@@ -457,18 +433,15 @@ class _NeighborMetric(BaseMetric):
         self, near: _Neighbors, targets: Sequence[WordSet]
     ) -> tuple[dict[str, Any], str | None]:
         """Return subspace and neighbourhoods, or why there is no subspace."""
-        space = self._space
         if self.original is not None:
-            targets = [_in_model(part, space) for part in targets]
-        details: dict[str, Any] = {"pairs": tuples_of(targets)} if self.pairs_targets else {}
-        subspace, reason = find_subspace(targets, self.n_components, self.direction)
-        if subspace is not None:
-            basis = subspace.directions
+            targets = [_in_model(part, self.original) for part in targets]
+        details, reason = self._subspace(targets)
+        if reason is None:
+            basis = details["subspace"].directions
             groups = np.stack([basis[0], -basis[0]])
             if len(targets) > 2:
                 groups = group_directions([part.vectors for part in targets])
-            details["subspace"] = subspace
-            details["neighborhoods"] = _annotated(near, self.model, space, basis, groups)
+            details["neighborhoods"] = _annotated(near, self.model, self._space, basis, groups)
         return details, reason
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -477,8 +450,8 @@ class _NeighborMetric(BaseMetric):
         near, groups = self._search(words), [part.name for part in targets]
         scores = np.full(n_cases_of((*targets, words)), math.nan)
         for case in range(len(scores)):
-            numbers = words.weights.row(case).astype(int)
-            some = near.take(np.repeat(np.arange(len(words)), numbers))
+            chosen = np.repeat(np.arange(len(words)), words.weights.row(case).astype(int))
+            some = tuple(each[chosen] for each in near)
             with suppress(UnanswerableError):
                 details, reason = self._details(some, [part.resample(case) for part in targets])
                 if reason is None:
@@ -489,11 +462,11 @@ class _NeighborMetric(BaseMetric):
         details, reason = self._details(self._search(attributes[0]), targets)
         if reason is not None:
             return self._undefined(reason, details)
-        near, space = details["neighborhoods"], self._space
+        near = details["neighborhoods"]
         score, by_word, more = self._values(near, [part.name for part in targets])
         known = _of_known(near, by_word, by_word)
         left_out = self._why_left_out(near, known)
-        missing = tuple(word for word in left_out if word not in space)
+        missing = tuple(word for word in left_out if word not in self._space)
         details |= {"left_out": left_out, "not_in_original": missing}
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
@@ -504,26 +477,22 @@ class _NeighborMetric(BaseMetric):
 
     def _why_left_out(self, near: Neighborhoods, known: Mapping[str, float]) -> dict[str, str]:
         """Say why words have no value."""
-        space, n_known = self._space, self._known(near).sum(axis=1).tolist()
-        return {
-            word: f"{space.name} lacks it"
-            if not n and word not in space
-            else f"the {self._known_by} of {n} of its {near.k} neighbours is known"
-            for word, n in zip(near.words, n_known, strict=True)
-            if word not in known
-        }
+        left_out = {}
+        for word, n_known in zip(near.words, self._known(near).sum(axis=1), strict=True):
+            if word not in known:
+                why = f"the {self._known_by} of {n_known} of its {near.k} neighbours is known"
+                lacks = not n_known and word not in self._space
+                left_out[word] = f"{self._space.name} lacks it" if lacks else why
+        return left_out
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         """Say what is not known."""
         if near.n_missing:
-            n_asked = len({*near.words, *near.names.flat})
-            yield (
-                f"{self._space.name} lacks {near.n_missing} of {n_asked} words and neighbours, or "
-                "has them without a direction; these neighbours are left out"
-            )
+            which = f"{near.n_missing} of {len({*near.words, *near.names.flat})}"
+            yield f"{self._space.name} lacks {which} words and neighbours, or their direction"
         if left_out:
-            n_words = len(near.words)
-            yield f"{len(left_out)} of {n_words} words are left out: {_listed(left_out)}"
+            which = f"{len(left_out)} of {len(near.words)}"
+            yield f"{which} words are left out: {_listed(left_out)}"
 
 
 @register
@@ -583,10 +552,7 @@ class ProximityBias(_NeighborMetric):
     metric_name = "Proximity Bias"
     metric_short_name = "Proximity Bias"
     question = "which share of the neighbours of words is near because of the bias?"
-    meaning = (
-        "The share of the nearest neighbours of attribute words that are near because of the "
-        "bias direction, which the target words define."
-    )
+    meaning = "The share of the neighbours of words that are near because of the bias direction."
     reference = (
         "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
         "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
@@ -652,10 +618,7 @@ class GIPE(ProximityBias):
     metric_name = "Gender-based Illicit Proximity Estimate"
     metric_short_name = "GIPE"
     question = "as proximity bias, weighted by how the words are near each other"
-    meaning = (
-        "The proximity bias of attribute words, in which a word counts for more if it is "
-        "itself such a neighbour of the others."
-    )
+    meaning = "Proximity bias, in which words that are such neighbours of others count up to twice."
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
     def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
@@ -726,10 +689,7 @@ class NeighborPercentage(_NeighborMetric):
     metric_name = "Percentage of Neighbours"
     metric_short_name = "PMN"
     question = "which percentage of the neighbours of words leans to the first group?"
-    meaning = (
-        "The percentage of the nearest neighbours of attribute words that lean to the first "
-        "target group; 50 if two groups are alike."
-    )
+    meaning = "The percentage of neighbours that lean to the first group; 50 if both are alike."
     reference = (
         "H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic "
         "Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
@@ -754,11 +714,8 @@ class NeighborPercentage(_NeighborMetric):
         n_known = self._known(near).sum()
         n_rounding = (np.abs(near.along[..., 0]) <= ROUNDING).sum()
         if n_known > n_rounding > n_known / 2:
-            yield (
-                f"of {n_rounding} of {n_known} neighbours nothing but rounding lies along the "
-                "direction; they count in equal parts for all groups; pass the model before "
-                "mitigation as `original`"
-            )
+            which = f"of {n_rounding} of {n_known} neighbours"
+            yield f"{which} {_ONLY_ROUNDING}; they count in equal parts for all groups"
 
 
 def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> float:
@@ -783,10 +740,8 @@ def _in_model(part: WordSet, original: WordEmbeddingModel) -> WordSet:
     """Return a set with the vectors that another model has for its words."""
     missing = [word for word in part.words if word not in original]
     if missing:
-        raise UnanswerableError(
-            f"{original.name} lacks words of {part.name!r} ({', '.join(missing)}), so it gives no "
-            "bias direction."
-        )
+        which = f"words of {part.name!r} ({', '.join(missing)})"
+        raise UnanswerableError(f"{original.name} lacks {which}, so it gives no bias direction.")
     return part.with_vectors(original.get_vectors(part.words).astype(np.float64))
 
 
@@ -807,10 +762,9 @@ def _nearest(
         k = int((rows >= 0).sum(axis=1).min())
     if k < 1:
         raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    different, inverse = np.unique(rows[:, :k], return_inverse=True)
-    names = np.array(_words_of(model, different), dtype=object)[inverse.reshape(-1, k)]
+    names = np.array(_words_of(model, rows[:, :k].ravel()), dtype=object).reshape(-1, k)
     every = np.array(words, dtype=object), np.array(word_rows, dtype=np.int64)
-    return _Neighbors(*every, rows[:, :k], names, cosines[:, :k])
+    return *every, rows[:, :k], names, cosines[:, :k]
 
 
 @np.errstate(all="ignore")  # vectors without a direction make NaN
@@ -822,45 +776,26 @@ def _annotated(
     groups: Vectors,
 ) -> Neighborhoods:
     """Add the indirect bias and the association of neighbours, computed in another model."""
-    rows, first, inverse = np.unique(near.rows, return_index=True, return_inverse=True)
-    inverse, names = inverse.reshape(near.rows.shape), near.names.ravel()[first]
-    if space is not model:
-        rows = np.array([space.vocab.get(name, -1) for name in names], dtype=np.int64)
-    axes, of_words = np.concatenate([basis, groups]), _units_of_words(space, near.words)
-    projections = np.full((len(rows), len(axes)), np.nan)
-    for at, vectors, lengths in _in_blocks(space, rows):
-        projections[at] = vectors @ axes.T / lengths[:, None]
-    cosines = near.cosines
-    if space is not model:
-        cosines = np.full(near.rows.shape, np.nan)
-        for at, vectors, lengths in _in_blocks(space, rows[inverse].ravel()):
-            own = of_words[at // near.rows.shape[1]]
-            cosines.flat[at] = np.einsum("ij,ij->i", vectors, own) / lengths
-    along_basis, along = np.split(projections[inverse], [len(basis)], axis=2)
-    betas = indirect_bias_from_cosines(cosines, (of_words @ basis.T)[:, None], along_basis)
-    lacking = {*names[np.isnan(projections[:, 0])], *near.words[np.isnan(of_words[:, 0])]}
-    return Neighborhoods(tuple(near.words), *near[1:], betas, along, len(lacking))
+    words, word_rows, rows, names, cosines = near
+    of_words, axes = _units(space, words, space), np.concatenate([basis, groups])
+    in_space, along = cosines.copy(), np.empty((*names.shape, len(axes)))
+    for i, own in enumerate(names):
+        units = _units(space, own, space.vocab)
+        along[i] = units @ axes.T
+        if space is not model:
+            in_space[i] = units @ of_words[i]
+    along_basis, towards = np.split(along, [len(basis)], axis=2)
+    betas = indirect_bias_from_cosines(in_space, (of_words @ basis.T)[:, None], along_basis)
+    lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(of_words[:, 0])]}
+    found = word_rows, rows, names, cosines
+    return Neighborhoods(tuple(words), *found, betas, towards, len(lacking))
 
 
-def _units_of_words(space: WordEmbeddingModel, words: npt.NDArray[np.object_]) -> Vectors:
-    """Unit vectors of words; NaN for words that the model lacks."""
+def _units(
+    space: WordEmbeddingModel, words: npt.NDArray[np.object_], known: Container[str]
+) -> Vectors:
+    """Unit vectors of words; NaN for words that are not known."""
+    there = np.array([word in known for word in words], dtype=bool)
     units = np.full((len(words), space.dim), np.nan)
-    there = [i for i, word in enumerate(words) if word in space]
-    if there:
-        vectors, lengths = _with_lengths(space.get_vectors(words[there].tolist()))
-        units[there] = vectors / lengths[:, None]
+    units[there] = unit_rows(_wide(space.get_vectors(words[there].tolist())))
     return units
-
-
-def _in_blocks(
-    space: WordEmbeddingModel, rows: Rows
-) -> Iterator[tuple[npt.NDArray[np.intp], Vectors, Vectors]]:
-    """Yield positions, and vectors and lengths of the rows of a model there; no row is -1."""
-    there = np.flatnonzero(rows >= 0)
-    for part in chunks(len(there), max(1, _BLOCK_NUMBERS // space.dim)):
-        yield there[part], *_with_lengths(word_rows(space, rows[there[part]]))
-
-
-def _with_lengths(vectors: FloatArray) -> tuple[Vectors, Vectors]:
-    wide = _wide(vectors)
-    return wide, np.sqrt(np.einsum("ij,ij->i", wide, wide))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
@@ -29,10 +30,13 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
 from wefe.metrics._geometry import associations, pearson
-from wefe.models._neighbors import nearest_neighbors
+from wefe.metrics._permutation import wilson
+from wefe.models._neighbors import Rows, nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]
 Labels: TypeAlias = npt.NDArray[np.intp]
+Share: TypeAlias = Callable[[Labels], float]
+Members: TypeAlias = npt.NDArray[np.bool_]
 Kernel: TypeAlias = Literal["rbf", "linear"]
 What: TypeAlias = Literal["clusters", "classification", "neighbours", "projections"]
 
@@ -172,7 +176,7 @@ def classification_accuracy(
     >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
     1.0
     """
-    return float(np.equal(*classified(train, test, gamma, kernel)).mean())
+    return float(np.equal(*classified(train, test, gamma=gamma, kernel=kernel)).mean())
 
 
 def bias_by_neighbors(
@@ -344,14 +348,11 @@ class RecoveryTest:
     nan_reason: str | None = None
 
     def __repr__(self) -> str:
-        about = f"{self.n_words} words of {self.n_groups} groups"
-        if math.isnan(self.value):
-            return f"<RecoveryTest of {self.what}: nan, {self.nan_reason}; {about}>"
         low, high = self.interval
-        bounds = self.nan_reason if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+        bounds = f"({self.nan_reason})" if self.nan_reason else f"[{low:.3f}, {high:.3f}]"
         return (
             f"<RecoveryTest of {self.what}: {self.value:.3f} {bounds}, chance {self.chance:.3f}, "
-            f"p = {self.p_value:.2g}; {about}>"
+            f"p = {self.p_value:.2g}; {self.n_words} words of {self.n_groups} groups>"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -420,11 +421,10 @@ def cluster_test(
     """
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     labels, clusters = _clustered(groups, seed)
-    n_groups, rng = len(groups), np.random.default_rng(seed)
-    value, chance, p_value = _by_chance(
-        labels, clusters, np.ones(n_groups), n_permutations, rng, best=True
-    )
-    low, high = _wilson(value, len(labels), level)
+    n_groups, share = len(groups), partial(_share_aligned, clusters)
+    shuffles = _shuffles(labels, n_permutations, np.random.default_rng(seed))
+    value, chance, p_value = _by_chance(share, labels, clusters, shuffles, best=True)
+    low, high = wilson(value, len(labels), level)
     return RecoveryTest(
         *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
         *(p_value, "exact" if n_groups == 2 else "permutation", len(labels), n_groups, seed),
@@ -520,29 +520,30 @@ def classification_test(
     >>> test.value, test.chance
     (1.0, 0.5)
     """
-    check_bool("balanced", balanced)
     check_between("train_share", train_share, 0.2)
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
+    options: dict[str, Any] = {"kernel": kernel, "gamma": gamma}
+    options["class_weight"] = "balanced" if check_bool("balanced", balanced) else None
     (sides,) = _units(groups=groups)
-    divisions, shuffles = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    divisions, rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     values, p_values = [], []
     for _ in range(n_repeats):
-        train, tested = (
-            (sides, test) if test is not None else _divided(sides, train_share, divisions)
-        )
-        labels, said = classified(train, tested, gamma, kernel, balanced=balanced)
+        parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
+        labels, said = classified(*parts, **options)
         sizes = np.bincount(labels)
         # What a word of each group counts.
         weights = 1 / sizes if balanced else np.ones(len(sizes))
-        value, _, p_value = _by_chance(labels, said, weights, n_permutations, shuffles, best=False)
+        share = partial(_share_recognised, said, weights)
+        shuffles = _shuffles(labels, n_permutations, rng)
+        value, _, p_value = _by_chance(share, labels, said, shuffles)
         values.append(value)
         p_values.append(p_value)
     value, totals = float(np.mean(values)), sizes * weights
     # As many words as make the variance of a mean with these weights.
     n_tested = totals.sum() ** 2 / (totals * weights).sum()
-    interval, chance = _wilson(value, n_tested, level), float(totals.max() / totals.sum())
-    p_value = p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.median(p_values)))
+    interval, chance = wilson(value, n_tested, level), float(totals.max() / totals.sum())
+    p_value = p_values[0] if n_repeats == 1 else min(1.0, 2 * float(np.median(p_values)))
     n_words = sum(map(len, sides)) + (0 if test is None else len(labels))
     return RecoveryTest(
         *("classification", value, chance, interval, "Wilson", level, p_value),
@@ -681,12 +682,10 @@ def projection_test(
     """
     x, y = check_array("after", after, "(n_words,)"), check_array("before", before, "(n_words,)")
     if x.shape != y.shape:
-        raise ValueError(
-            "before and after must hold one number for each word, the same words in both; got "
-            f"shapes {y.shape} and {x.shape}."
-        )
+        sizes = f"{len(y)} and {len(x)} numbers"
+        raise ValueError(f"before and after must be of the same words in both; got {sizes}.")
     return _correlation_test(
-        *("projections", x, y, lambda rng: correlation(x, rng.permutation(y)), 2),
+        *("projections", lambda order: (x, y[order]), len(x), 2),
         n_permutations=n_permutations,
         confidence_level=confidence_level,
         random_state=random_state,
@@ -698,27 +697,20 @@ def projection_test(
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
     """Tell which words are in the cluster of their group, group by group."""
-    labels, clusters = _clustered(groups, random_state)
-    return np.asarray(_best_reading(labels, clusters, len(groups)) == labels)
+    return np.equal(*_clustered(groups, random_state))
 
 
 def clusters_of(groups: Groups, random_state: int) -> Labels:
     """Return the group that the cluster of each word is matched with, group by group."""
-    return _best_reading(*_clustered(groups, random_state), len(groups))
+    return _clustered(groups, random_state)[1]
 
 
-def classified(
-    train: Groups,
-    test: Groups,
-    gamma: str | float = "scale",
-    kernel: str = "rbf",
-    *,
-    balanced: bool = False,
-) -> tuple[Labels, Labels]:
-    """Return the groups of the words tested, as they are and as a classifier says."""
+def classified(train: Groups, test: Groups, **options: Any) -> tuple[Labels, Labels]:
+    """Return the groups of the words tested, as they are and as a support vector machine says."""
     from sklearn.svm import SVC
 
-    check_choice("kernel", kernel, ("rbf", "linear"))
+    check_choice("kernel", options.get("kernel", "rbf"), ("rbf", "linear"))
+    gamma = options.get("gamma", "scale")
     if isinstance(gamma, str):
         check_choice("gamma", gamma, ("scale", "auto"))
     else:
@@ -728,14 +720,12 @@ def classified(
         raise ValueError(
             f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
         )
-    weight = "balanced" if balanced else None
-    classifier = SVC(kernel=kernel, gamma=gamma, C=1.0, class_weight=weight)
-    classifier.fit(*_labelled(x))
+    classifier = SVC(**options).fit(*_labelled(x))
     vectors, labels = _labelled(x_test)
     return labels, np.asarray(classifier.predict(vectors), dtype=np.intp)
 
 
-def members(bias: Vectors) -> npt.NDArray[np.bool_]:
+def members(bias: Vectors) -> Members:
     """Tell which words belong to the group, or to which group each belongs; `bias`'s shape."""
     if bias.ndim == 1:
         return np.asarray(bias > 0)
@@ -743,7 +733,7 @@ def members(bias: Vectors) -> npt.NDArray[np.bool_]:
     return np.asarray(largest & (largest.sum(axis=1, keepdims=True) == 1))
 
 
-def neighbor_shares(near: npt.NDArray[np.int64], belongs: npt.NDArray[np.bool_]) -> Vectors:
+def neighbor_shares(near: Rows, belongs: Members) -> Vectors:
     """Share of neighbours that belong to a group: shape (n_rows,) or (n_rows, n_groups)."""
     return np.asarray(belongs[near].mean(axis=1))
 
@@ -757,21 +747,14 @@ def correlation(x: Vectors, y: Vectors) -> float:
 
 
 def neighborhood_test(
-    near: npt.NDArray[np.int64],
-    belongs: npt.NDArray[np.bool_],
-    bias: Vectors,
-    rows: Labels,
-    n_groups: int,
-    **options: Any,
+    near: Rows, belongs: Members, bias: Vectors, rows: Labels, n_groups: int, **options: Any
 ) -> RecoveryTest:
     """Test one group whose neighbours are known, as :func:`neighbor_test` does."""
 
-    def shuffled(rng: np.random.Generator) -> float:
-        order = rng.permutation(len(bias))
-        return correlation(neighbor_shares(near, belongs[order]), bias[order[rows]])
+    def exchanged(order: Labels) -> tuple[Vectors, Vectors]:
+        return neighbor_shares(near, belongs[order]), bias[order[rows]]
 
-    shares = neighbor_shares(near, belongs)
-    return _correlation_test("neighbours", shares, bias[rows], shuffled, n_groups, **options)
+    return _correlation_test("neighbours", exchanged, len(bias), n_groups, **options)
 
 
 def _units(**groups: Groups) -> list[list[Vectors]]:
@@ -790,52 +773,53 @@ def _labelled(sides: Sequence[Vectors]) -> tuple[Vectors, Labels]:
 
 
 def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
+    """Return the group of each word, and the one that its cluster is matched with."""
     from sklearn.cluster import KMeans
 
     vectors, labels = _labelled(*_units(groups=groups))
     k_means = KMeans(n_clusters=len(groups), n_init=10, random_state=seed)
-    return labels, np.asarray(k_means.fit_predict(vectors), dtype=np.intp)
+    return labels, _best_reading(labels, k_means.fit_predict(vectors))
 
 
-def _best_reading(labels: Labels, clusters: Labels, n_groups: int) -> Labels:
+def _best_reading(labels: Labels, clusters: Labels) -> Labels:
     """Return the group that each word's cluster stands for: no two the same, most words right."""
     from scipy.optimize import linear_sum_assignment
 
+    n_groups = labels.max() + 1
     counts = np.bincount(clusters * n_groups + labels, minlength=n_groups**2)
     _, groups = linear_sum_assignment(counts.reshape(n_groups, n_groups), maximize=True)
     return np.asarray(groups[clusters], dtype=np.intp)
 
 
-def _by_chance(
-    labels: Labels,
-    said: Labels,
-    weights: Vectors,
-    n_permutations: int,
-    rng: np.random.Generator,
-    *,
-    best: bool,
-) -> tuple[float, float, float]:
-    """Return the share of words said to be of their group, its expectation and p-value by chance.
+def _share_aligned(clusters: Labels, labels: Labels) -> float:
+    """Share of words whose cluster stands for their group, in the best reading of the clusters."""
+    return float((_best_reading(labels, clusters) == labels).mean())
 
-    Words count by the weights of their groups. `best`: groups that are said have no names, and the
-    best reading counts.
-    """
 
-    def right(labels: Labels) -> npt.NDArray[np.bool_]:
-        read = _best_reading(labels, said, len(weights)) if best else said
-        return np.asarray(labels == read)
+def _share_recognised(said: Labels, weights: Vectors, labels: Labels) -> float:
+    """Share of words said to be of their group, which count by the weights of their groups."""
+    return float(np.average(labels == said, weights=weights[labels]))
 
-    def draw() -> float:
+
+def _shuffles(labels: Labels, n: int, rng: np.random.Generator) -> Iterator[Labels]:
+    """Give out random groups of the same sizes; each time the same array."""
+    shuffled = labels.copy()
+    for _ in range(n):
         rng.shuffle(shuffled)
-        return float(np.average(right(shuffled), weights=weights[shuffled]))
-
-    shuffled, value = labels.copy(), float(np.average(right(labels), weights=weights[labels]))
-    if len(weights) == 2:
-        return value, *_exactly(labels, said, right(labels).sum(), best=best)
-    return value, *_permuted(draw, value, n_permutations)
+        yield shuffled
 
 
-def _exactly(labels: Labels, said: Labels, right: int, *, best: bool) -> tuple[float, float]:
+def _by_chance(
+    share: Share, labels: Labels, said: Labels, shuffles: Iterator[Labels], *, best: bool = False
+) -> tuple[float, float, float]:
+    """Return the share of words recovered, and its expectation and p-value by chance."""
+    value = share(labels)
+    if labels.max() == 1:
+        return value, *_exactly(labels, said, best=best)
+    return value, *_permuted(map(share, shuffles), value)
+
+
+def _exactly(labels: Labels, said: Labels, *, best: bool) -> tuple[float, float]:
     """Return the mean share, and the p-value, over all random groups of the sizes of two groups."""
     from scipy.stats import hypergeom
 
@@ -843,24 +827,25 @@ def _exactly(labels: Labels, said: Labels, right: int, *, best: bool) -> tuple[f
     # right where more of each group are: weights do not matter.
     n, second, said_second = len(labels), int(labels.sum()), int(said.sum())
     both = np.arange(max(0, second + said_second - n), min(second, said_second) + 1)
-    agreements = n - second - said_second + 2 * both
+    agreements, right = n - second - said_second + 2 * both, (labels == said).sum()
     if best:
-        agreements = np.maximum(agreements, n - agreements)
+        agreements, right = np.maximum(agreements, n - agreements), max(right, n - right)
     shares = hypergeom.pmf(both, n, second, said_second)
     return float(shares @ agreements) / n, min(1.0, float(shares[agreements >= right].sum()))
 
 
-def _permuted(draw: Callable[[], float], seen: float, n: int) -> tuple[float, float]:
+def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
     """Return the mean of random values, and the p-value of the one seen."""
-    drawn = np.array([draw() for _ in range(n)])
+    drawn = np.array(list(draws))
     n_reached = int(np.count_nonzero(drawn >= seen - _ROUNDING))
-    return float(drawn.mean()), (n_reached + 1) / (n + 1)
+    return float(drawn.mean()), (n_reached + 1) / (len(drawn) + 1)
 
 
 def _divided(
     sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
-) -> tuple[list[Vectors], list[Vectors]]:
-    learnt, tested = [], []
+) -> Iterator[Sequence[Vectors]]:
+    """Give out the words of each group to learn from, then those to be tested on."""
+    parts = []
     for i, side in enumerate(sides):
         if len(side) < 2:
             raise ValueError(
@@ -868,52 +853,46 @@ def _divided(
                 "another. Give two words or more, or words to be tested on: test=[...]."
             )
         n_learnt = min(max(1, round(train_share * len(side))), len(side) - 1)
-        order = rng.permutation(len(side))
-        learnt.append(side[order[:n_learnt]])
-        tested.append(side[order[n_learnt:]])
-    return learnt, tested
+        parts.append(np.split(rng.permutation(side), [n_learnt]))
+    return zip(*parts, strict=True)
 
 
 def _neighborhood(
     vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int
-) -> tuple[npt.NDArray[np.int64], Vectors, Labels]:
+) -> tuple[Rows, Vectors, Labels]:
     array = as_vectors("vectors", vectors)
     numbers = check_array("bias", bias, "(n_words,) or (n_words, n_groups)")
-    if len(numbers) != len(array):
+    n_words = len(array)
+    if len(numbers) != n_words:
         raise ValueError(
-            f"bias must hold a number for each of the {len(array)} vectors, or for each vector and "
-            f"group; got shape {numbers.shape}."
+            f"bias must hold a row for each of the {n_words} vectors; got {len(numbers)}."
         )
     chosen = check_array("rows", rows, "(n_rows,)", whole=True)
-    if chosen.min() < 0 or chosen.max() >= len(array):
-        raise IndexError(
-            f"rows must be from 0 to {len(array) - 1}, as there are {len(array)} vectors; got "
-            f"{chosen.min()} to {chosen.max()}."
-        )
+    if not 0 <= chosen.min() <= chosen.max() < n_words:
+        got = f"{chosen.min()} to {chosen.max()}"
+        raise IndexError(f"rows must be from 0 to {n_words - 1}, the last vector; got {got}.")
     near, _ = nearest_neighbors(array, array[chosen], check_positive_int("k", k), exclude=chosen)
     return near, numbers, chosen
 
 
 def _correlation_test(
     what: What,
-    x: Vectors,
-    y: Vectors,
-    shuffled: Callable[[np.random.Generator], float],
+    exchanged: Callable[[Labels], tuple[Vectors, Vectors]],
+    n: int,
     n_groups: int,
-    *,
-    n_permutations: int = 1000,
-    confidence_level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    **options: Any,
 ) -> RecoveryTest:
-    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
-    value, rng = correlation(x, y), np.random.default_rng(seed)
-    defined, p_value = not math.isnan(value), math.nan
-    if defined:
-        _, p_value = _permuted(lambda: shuffled(rng), value, n_permutations)
+    """Test a correlation of numbers and biases, which `exchanged` returns for an order of words."""
+    n_permutations, level, seed = _options(**options)
+    x, y = exchanged(np.arange(n))
+    value, rng, p_value = correlation(x, y), np.random.default_rng(seed), math.nan
+    if not math.isnan(value):
+        draws = (correlation(*exchanged(rng.permutation(n))) for _ in range(n_permutations))
+        _, p_value = _permuted(draws, value)
     interval, reason = _jackknife(x, y, value, level)
     return RecoveryTest(
         *(what, value, 0.0, interval, "none" if reason else "jackknife", level, p_value),
-        *("permutation" if defined else "none", len(x), n_groups, seed, reason),
+        *("none" if math.isnan(value) else "permutation", len(x), n_groups, seed, reason),
     )
 
 
@@ -940,17 +919,8 @@ def _jackknife(
     return (math.tanh(centre - half), math.tanh(centre + half)), None
 
 
-def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Score interval for a share of n words (Wilson 1927)."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    root = z * math.sqrt(z * z + 4 * n * share * (1 - share))
-    # So written that a share of 0 begins at 0, and one of 1 ends at 1, without rounding.
-    low, rest = (2 * n * part + z * z - root for part in (share, 1 - share))
-    return max(low, 0.0) / (2 * (n + z * z)), 1 - max(rest, 0.0) / (2 * (n + z * z))
-
-
 def _options(
-    n_permutations: int, confidence_level: float, random_state: int | np.random.Generator | None
+    n_permutations: int = 1000, confidence_level: float = 0.95, random_state: Any = 0
 ) -> tuple[int, float, int]:
     """Check what all tests take; a seed in place of the generator."""
     level = check_between("confidence_level", confidence_level, 0.95)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from wefe._wordset import Vectors, WordSet, each_case, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale
 from wefe.metrics._direction import bias_subspace
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._geometry import ZERO_LENGTH, values_by_word
 from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._registry import register
 from wefe.query import Query
@@ -156,15 +157,12 @@ class RIPA(BaseMetric):
     metric_short_name = "RIPA"
     if_unpaired = {}  # noqa: RUF012
     question = "how far do attribute words reach along the line of a pair of target words?"
-    meaning = (
-        "How far attribute words reach along the line from one target word of a pair to the "
-        "other. Target words are pairs by position. The sign tells the direction."
-    )
+    meaning = "How far attribute words reach along the line from one word of a pair to the other."
     reference = (
         "K. Ethayarajh, D. Duvenaud and G. Hirst. Understanding Undesirable Word Embedding "
         "Associations. ACL 2019."
     )
-    null_exchange = "the two words of a pair"
+    null_exchange = "pairs"
     audit_findings = SCORES_OF_MEANS
     pairs_targets = True
     nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
@@ -183,12 +181,11 @@ class RIPA(BaseMetric):
         lengths = np.linalg.norm(differences, axis=1, keepdims=True)
         # Up to rounding: normalisation makes parallel vectors identical but for that.
         spans = lengths > ZERO_LENGTH * np.linalg.norm(first, axis=1, keepdims=True)
-        if self.relation == "pairs":
-            return np.where(spans, differences, math.nan) / np.where(spans, lengths, 1)
         # The principal component needs no more than one pair that has a direction.
-        if not spans.any():
-            return np.full((1, first.shape[1]), math.nan)
-        return bias_subspace([first, second], normalize=False).directions
+        if self.relation == "pca" and spans.any():
+            return bias_subspace([first, second], normalize=False).directions
+        relations = np.where(spans, differences, math.nan) / np.where(spans, lengths, 1)
+        return relations if self.relation == "pairs" else relations[:1]
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
@@ -201,24 +198,25 @@ class RIPA(BaseMetric):
             mean[pairs.weights.sums(np.isnan(relations[:, 0])) > 0] = math.nan
         return np.asarray((mean * words.mean_vector()).sum(axis=1))
 
+    @property
+    def no_p_value(self) -> str:
+        """Why there is no permutation test."""
+        turned = "exchanging the words of a pair leaves the principal component as it is"
+        return turned if self.relation == "pca" else ""
+
+    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        by_pair = self._relations(targets) @ attributes[0].mean_vector()[0]
+        return np.stack([by_pair, -by_pair], axis=1)
+
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), pairs = attributes, tuples_of(targets)
         relations = self._relations(targets)
-        same = [
-            pair for pair, missing in zip(pairs, np.isnan(relations[:, 0]), strict=False) if missing
-        ]
+        same = list(compress(pairs, np.broadcast_to(np.isnan(relations[:, 0]), len(pairs))))
         if same:
-            return self._undefined(
-                "the vectors of a pair are identical, so it has no direction: "
-                f"{same if self.relation == 'pairs' else pairs}",
-                {"pairs": pairs},
-            )
+            reason = f"the vectors of a pair are identical, so it has no direction: {same}"
+            return self._undefined(reason, {"pairs": pairs})
         score = float(self._scores(targets, attributes)[0])
         by_pair = words.vectors @ relations.T
-        word_values = {
-            word: {"mean": float(values.mean()), "std": float(values.std())}
-            for word, values in zip(words.words, by_pair, strict=True)
-        }
-        return Measurement(
-            {"result": score, "ripa": score, "word_values": word_values}, None, {"pairs": pairs}
-        )
+        columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
+        values = {"result": score, "ripa": score, "word_values": values_by_word(words, columns)}
+        return Measurement(values, None, {"pairs": pairs})

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import distances, unit_rows
+from wefe.metrics._geometry import distances, mean_cosines
 from wefe.metrics._registry import register
 from wefe.query import Query
 
@@ -164,7 +164,7 @@ class RND(BaseMetric):
         "N. Garg, L. Schiebinger, D. Jurafsky and J. Zou. Word embeddings quantify 100 years "
         "of gender and ethnic stereotypes. PNAS 115, 2018."
     )
-    null_exchange = "words between the target sets"
+    null_exchange = "targets"
     audit_findings = SCORES_OF_MEANS
     nan_values = {"rnd": math.nan, "distance_by_word": {}}  # noqa: RUF012
     subset_params = {"normalize": True}  # noqa: RUF012
@@ -182,11 +182,9 @@ class RND(BaseMetric):
 
     def _by_word(self, targets: Sequence[WordSet], words: WordSet) -> Vectors:
         """Difference of each word in each case: (n_cases, n_words)."""
-        first, second = (part.mean_vector() for part in targets)
-        if self.distance == "norm":
-            return distances(first, words) - distances(second, words)
-        sign = 1.0 if self.distance == "cos" else -1.0
-        return np.asarray(sign * words.dot(unit_rows(first) - unit_rows(second)) / words.lengths)
+        measure = distances if self.distance == "norm" else mean_cosines
+        first, second = (measure(part, words) for part in targets)
+        return second - first if self.distance == "cos_distance" else first - second
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes

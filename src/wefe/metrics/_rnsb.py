@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from wefe._checks import check_array, found
 from wefe._progress import progress_bar
 from wefe._wordset import Vectors, WordSet, n_cases_of, word_sets
 from wefe.embeddings import Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
 from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._registry import register
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows: TypeAlias = npt.NDArray[np.intp]
+_Mask: TypeAlias = npt.NDArray[np.bool_]
 # Coefficients or probabilities, predicted classes and held-out words: one row per iteration.
-_Iterations: TypeAlias = tuple[Vectors, Vectors, npt.NDArray[np.bool_]]
+_Iterations: TypeAlias = tuple[Vectors, Vectors, _Mask]
 
 # liblinear, as documented: it penalises the intercept, so lbfgs gives other digits. Without any
 # parameters its problem is solved in wefe.metrics._logistic, to the optimum.
@@ -79,12 +81,17 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
             "negative_probabilities must be numbers between 0 and 1; got "
             f"{found(negative_probabilities)}."
         )
-    total = p.sum()
-    if total == 0:
-        return math.nan
-    share = p / total
-    share = share[share > 0]  # x ln x is 0 at 0, also where the division underflows
-    return max(0.0, float((share * np.log(share * len(p))).sum()))
+    return float(_divergence(p, np.ones(len(p))))
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def _divergence(p: Vectors, weights: Vectors) -> Vectors:
+    """RNSB of the words in each row, which count by their weights; NaN if all are 0."""
+    shares = p / (weights * p).sum(axis=-1, keepdims=True)
+    n_words = weights.sum(axis=-1, keepdims=True)
+    # x ln x is 0 at 0, also where the division underflows.
+    terms = weights * shares * np.log(np.where(shares > 0, shares * n_words, 1))
+    return np.asarray(terms.sum(axis=-1).clip(min=0))
 
 
 def negative_sentiment_probabilities(
@@ -184,6 +191,11 @@ class RNSB(BaseMetric):
         classifier. False trains on all: with the default classifier there is no randomness.
     print_model_evaluation : bool, default=False
         Print scikit-learn's classification report on the words held out.
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
+    p_value_iterations : int, default=199
+        Number of random exchanges of words between the attribute sets for the p-value; the
+        classifier is trained again for each.
 
     Notes
     -----
@@ -220,16 +232,12 @@ class RNSB(BaseMetric):
     metric_name = "Relative Negative Sentiment Bias"
     metric_short_name = "RNSB"
     question = "how unevenly is negative sentiment spread over the target words?"
-    meaning = (
-        "A classifier learns positive and negative words; how unevenly the probability of "
-        "being negative is spread over the target words (Kullback-Leibler divergence from "
-        "even)."
-    )
+    meaning = "How unevenly a classifier spreads negative sentiment over the target words."
     reference = (
         "C. Sweeney and M. Najafian. A Transparent Framework for Evaluating Unintended "
         "Demographic Bias in Word Embeddings. ACL 2019."
     )
-    null_exchange = "attribute words between the two sets, with the classifier trained again"
+    null_exchange = "attributes"
     audit_findings = frozenset({"small-attribute-difference", "common-lean"})
     value_range = (0.0, math.inf)
     nan_values = {  # noqa: RUF012
@@ -244,6 +252,8 @@ class RNSB(BaseMetric):
     n_iterations: Count = 1
     random_state: RandomState = None
     holdout: bool = True
+    p_value_test_type: TestType = "two-sided"
+    p_value_iterations: Count = 199
     print_model_evaluation: bool = False
 
     # The fits of the latest training data, which many queries share, as copies of a metric do.
@@ -271,17 +281,7 @@ class RNSB(BaseMetric):
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
         vectors = np.concatenate([part.vectors for part in targets])
-        probabilities = _probabilities_by_case(vectors, attributes)
-        ends = np.cumsum([len(part) for part in targets])[:-1]
-        parts = np.split(probabilities, ends, axis=1)
-        by_set = list(zip(targets, parts, strict=True))
-        mass = sum(part.sum(p) for part, p in by_set)
-        entropy = sum(part.sum(p * np.log(np.where(p == 0, 1, p))) for part, p in by_set)
-        n_words = sum(part.total for part in targets)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # sum(s ln(s n)) with s = p / mass.
-            scores = entropy / mass - np.log(mass) + np.log(n_words)
-        return np.where(np.isfinite(scores), np.maximum(scores, 0.0), math.nan)
+        return _divergence(_probabilities_by_case(vectors, attributes), _weights(targets))
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         words = [(part.name, word) for part in targets for word in part.words]
@@ -294,26 +294,21 @@ class RNSB(BaseMetric):
         if self.print_model_evaluation:
             for labels, test in zip(predicted, held_out, strict=True):
                 _print_evaluation(y[test], labels[test])
-        scores = [rnsb(row) for row in probabilities]
-        score = float(np.mean(scores))
-        mean = probabilities.mean(axis=0)
-        distribution = mean / mean.sum() if mean.sum() > 0 else np.full(len(mean), math.nan)
-        by_word, shares = (
-            {word: value for (_, word), value in zip(words, values.tolist(), strict=True)}
-            for values in (mean, distribution)
-        )
+        scores = _divergence(probabilities, np.ones(len(words)))
+        forms, mean = [word for _, word in words], probabilities.mean(axis=0)
+        score, shares = float(scores.mean()), mean / (mean.sum() or math.nan)
         return Measurement(
             {
                 "result": score,
                 "rnsb": score,
-                "negative_sentiment_probabilities": by_word,
-                "negative_sentiment_distribution": shares,
+                "negative_sentiment_probabilities": dict(zip(forms, mean.tolist(), strict=True)),
+                "negative_sentiment_distribution": dict(zip(forms, shares.tolist(), strict=True)),
             },
             None,
             {
                 "words": words,
                 "probabilities": probabilities,
-                "scores": scores,
+                "scores": scores.tolist(),
                 "train_accuracy": _accuracies(predicted == y, ~held_out),
                 "test_accuracy": _accuracies(predicted == y, held_out),
             },
@@ -325,20 +320,16 @@ class RNSB(BaseMetric):
 
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
         """Train a classifier in each iteration, and ask it about all words."""
-        if self.holdout:
-            _check_enough_to_hold_out(y)
         seeds = _seeds(self.random_state, self.n_iterations)
         if self._is_default:
             coefficients, predicted, held_out = self._fits(x, y, seeds)
             return _negative_probabilities(coefficients, vectors), predicted, held_out
         probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
-        held_out = np.zeros(predicted.shape, dtype=bool)
+        trained, held_out = _splits(y, seeds, self.holdout)
         with progress_bar(len(seeds), "RNSB", "fit", show=len(seeds) > 1) as bar:
-            for row, seed in enumerate(seeds):
+            for row, (seed, own) in enumerate(zip(seeds, trained, strict=True)):
                 classifier = _make_classifier(self.estimator, self.estimator_params, seed)
-                train, test = _split(y, seed, self.holdout)
-                classifier.fit(x[train], y[train])
-                held_out[row, test] = True
+                classifier.fit(x[own], y[own])
                 predicted[row] = classifier.predict(x)
                 negative = list(classifier.classes_).index(-1.0)
                 probabilities[row] = classifier.predict_proba(vectors)[:, negative]
@@ -352,9 +343,7 @@ class RNSB(BaseMetric):
         key = hashlib.sha256(x.data).digest(), y.tobytes(), varying
         latest: dict[Any, _Iterations] = vars(self)["_latest"]
         if key not in latest:
-            held_out = np.zeros((len(seeds), len(y)), dtype=bool)
-            for row, seed in zip(held_out, seeds, strict=True):
-                row[_split(y, seed, self.holdout)[1]] = True
+            _, held_out = _splits(y, seeds, self.holdout)
             different = held_out if self.holdout else held_out[:1]
             weights = (~different).astype(np.float64)
             fits = fit_cases(x, y, lambda cases: weights[cases], len(weights))
@@ -410,16 +399,13 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     """
     probabilities = _details(result)["probabilities"]
     if len(probabilities) < 2:
-        raise ValueError(
-            "a correlation needs two or more predictions per word; run RNSB with n_iterations=100, "
-            f"say (this result has {len(probabilities)})."
-        )
+        more = f"n_iterations=100, say (this result has {len(probabilities)})"
+        raise ValueError(f"a correlation needs several predictions per word; run RNSB with {more}.")
     with np.errstate(invalid="ignore", divide="ignore"):
         matrix = np.atleast_2d(np.corrcoef(probabilities, rowvar=False))
     # A constant word would otherwise correlate through its rounding noise.
     constant = np.ptp(probabilities, axis=0) < 1e-12
-    matrix[constant] = math.nan
-    matrix[:, constant] = math.nan
+    matrix[constant[:, None] | constant] = math.nan
     return _word_matrix(result, matrix)
 
 
@@ -508,12 +494,12 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
         )
     classifier = clone(classifier).set_params(**params)
     # The parts of a pipeline have seeds too: 'svc__random_state'.
-    unseeded = [
-        name
+    own = {
+        name: seed
         for name, value in classifier.get_params().items()
         if name.split("__")[-1] == "random_state" and value is None
-    ]
-    return classifier.set_params(**dict.fromkeys(unseeded, seed))
+    }
+    return classifier.set_params(**own)
 
 
 def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
@@ -531,20 +517,20 @@ def _check_enough_to_hold_out(y: Vectors) -> None:
         )
 
 
-def _split(y: Vectors, seed: int, holdout: bool) -> tuple[Rows, Rows]:
-    """Return the rows to train on and those held out."""
+def _splits(y: Vectors, seeds: Sequence[int], holdout: bool) -> tuple[list[Rows], _Mask]:
+    """Return the rows to train on in each iteration, and which of all are held out."""
     rows = np.arange(len(y))
-    if not holdout:
-        return rows, rows[:0]
-    from sklearn.model_selection import train_test_split
+    trained = [rows] * len(seeds)
+    if holdout:
+        from sklearn.model_selection import train_test_split
 
-    train, test = train_test_split(
-        rows, test_size=_TEST_SHARE, stratify=y, shuffle=True, random_state=seed
-    )
-    return train, test
+        _check_enough_to_hold_out(y)
+        split = partial(train_test_split, rows, test_size=_TEST_SHARE, stratify=y)
+        trained = [split(random_state=seed)[0] for seed in seeds]
+    return trained, np.array([~np.isin(rows, own) for own in trained])
 
 
-def _accuracies(correct: npt.NDArray[np.bool_], rows: npt.NDArray[np.bool_]) -> list[float]:
+def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
     """Share of the rows that are correct in each iteration; NaN without any."""
     with np.errstate(invalid="ignore"):
         shares: list[float] = ((correct & rows).sum(axis=1) / rows.sum(axis=1)).tolist()
@@ -558,21 +544,21 @@ def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
 
 def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
     """Negative sentiment of words in each case: (n_cases, n_words); NaN where a class is empty."""
-    x, y = _training_data(attributes)
-    n_cases = n_cases_of(attributes)
-
-    def weights_of(cases: slice) -> Vectors:
-        parts = [
-            part.weights.matrix(cases if part.weights.n_cases > 1 else slice(None))
-            for part in attributes
-        ]
-        n_rows = max(map(len, parts))
-        return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
-
-    result = fit_cases(x, y, weights_of, n_cases, lambda w: _negative_probabilities(w, vectors))
+    data, n_cases = _training_data(attributes), n_cases_of(attributes)
+    output = partial(_negative_probabilities, vectors=vectors)
+    result = fit_cases(*data, partial(_weights, attributes), n_cases, output)
     empty = np.minimum(*(part.total for part in attributes)) == 0
     result[np.broadcast_to(empty, n_cases)] = math.nan
     return result
+
+
+def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
+    """How often each word of all sets counts in some cases: (n_cases, n_words)."""
+    parts = [
+        part.weights.matrix(cases if part.weights.n_cases > 1 else slice(None)) for part in sets
+    ]
+    n_rows = max(map(len, parts))
+    return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
 
 
 def _print_evaluation(y: Vectors, predicted: npt.ArrayLike) -> None:

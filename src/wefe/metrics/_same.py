@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType
+from wefe.metrics._geometry import ZERO_LENGTH, values_by_word
 from wefe.metrics._registry import register
 from wefe.query import Query
 
@@ -55,14 +55,11 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
     >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
     array([ 0.70710678, -0.70710678])
     """
-    of_words, *groups = word_sets(words=words, group_1=group_1, group_2=group_2)
-    return _signed(of_words, *groups)
+    return _signed(*word_sets(words=words, group_1=group_1, group_2=group_2))
 
 
 def same_by_word(
-    words: npt.ArrayLike,
-    groups: Sequence[npt.ArrayLike],
-    combine: Combine = "sum",
+    words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine = "sum"
 ) -> Vectors:
     """SAME of each word with respect to two or more groups.
 
@@ -113,19 +110,19 @@ def same_by_word(
     return np.asarray(SAME(combine=combine)._by_word(sets, of_words)[0])
 
 
-def _directions(groups: Sequence[WordSet]) -> tuple[list[Vectors], list[Vectors]]:
+def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     """Gram-Schmidt of the differences of group means, in each case of the weights.
 
     Returns
     -------
-    basis : list of ndarray of shape (n_cases, dim)
+    basis : ndarray of shape (n_groups - 1, n_cases, dim)
         Orthonormal directions; zero where one vanishes.
-    lengths : list of ndarray of shape (n_cases, 1)
+    lengths : ndarray of shape (n_groups - 1, n_cases, 1)
         What was left of each difference; 0 where it vanishes.
     """
-    first, *others = (group.mean_unit() for group in groups)
+    first, *others = np.broadcast_arrays(*(group.mean_unit() for group in groups))
     basis: list[Vectors] = []
-    lengths: list[Vectors] = []
+    lengths = []
     for mean in others:
         rest = first - mean
         # Twice: after one pass what is left may still lean to the earlier directions.
@@ -134,8 +131,8 @@ def _directions(groups: Sequence[WordSet]) -> tuple[list[Vectors], list[Vectors]
         length = np.linalg.norm(rest, axis=1, keepdims=True)
         there = length >= ZERO_LENGTH
         basis.append(np.where(there, rest, 0) / np.where(there, length, 1))
-        lengths.append(np.where(there, length, 0))
-    return basis, lengths
+        lengths.append(length * there)
+    return np.stack(basis), np.stack(lengths)
 
 
 def _signed(words: WordSet, *pair: WordSet) -> Vectors:
@@ -144,11 +141,7 @@ def _signed(words: WordSet, *pair: WordSet) -> Vectors:
     return np.where(length[0] > 0, words.unit @ direction[0], math.nan)
 
 
-def same(
-    words: npt.ArrayLike,
-    groups: Sequence[npt.ArrayLike],
-    combine: Combine = "sum",
-) -> float:
+def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine = "sum") -> float:
     """SAME: mean association of words with one of several groups, on a comparable scale.
 
     Parameters
@@ -199,6 +192,8 @@ class SAME(BaseMetric):
     ----------
     combine : {'sum', 'projection'}, default='sum'
         How three or more groups are combined; see :func:`same_by_word`.
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
 
     Notes
     -----
@@ -230,39 +225,34 @@ class SAME(BaseMetric):
     metric_name = "SAME"
     metric_short_name = "SAME"
     question = "how far do attribute words lean to one of the target groups?"
-    meaning = (
-        "How far attribute words lean to one of the target groups, without the sign, as a "
-        "share of what the distance of the groups allows."
-    )
+    meaning = "How far attribute words lean to a target group, as a share of the most possible."
     reference = (
         "S. Schröder, A. Schulz, F. Hinder and B. Hammer. The SAME score: Improved cosine "
         "based bias score for word embeddings. 2022."
     )
-    null_exchange = "words between the target sets"
+    null_exchange = "targets"
     audit_findings = frozenset()
     value_range = (0.0, math.inf)
     nan_values = {"same": math.nan, "pairwise": {}, "word_values": {}}  # noqa: RUF012
 
     combine: Combine = "sum"
+    p_value_test_type: TestType = "two-sided"
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        if self.combine == "projection" or (query and query.template[0] == 2):
-            return Scale("SAME", (0.0, 1.0), 0.0)
+        n_groups = math.inf if query is None else query.template[0]
         # Every further direction adds at most its length, which is at most 2.
-        bound = math.inf if query is None else 1.0 + 2.0 * (query.template[0] - 2)
+        bound = 1.0 if self.combine == "projection" else 1.0 + 2.0 * (n_groups - 2)
         return Scale("SAME", (0.0, bound), 0.0)
 
     def _by_word(self, groups: Sequence[WordSet], words: WordSet) -> Vectors:
         """Bias of each word in each case: (n_cases, n_words)."""
         basis, lengths = _directions(groups)
-        cosines = [np.abs(direction @ words.unit.T) for direction in basis]
-        known = np.cumsum([length > 0 for length in lengths], axis=0)
+        cosines, known = np.abs(basis @ words.unit.T), np.cumsum(lengths > 0, axis=0)
         if self.combine == "projection":
-            by_word: Any = np.minimum(np.sqrt(sum(cosine**2 for cosine in cosines)), 1.0)
+            by_word = np.minimum(np.linalg.norm(cosines, axis=0), 1.0)
         else:
             # As released: the first direction is not weighted by its length, the others are.
-            weights = [np.where(n > 1, length, 1) for n, length in zip(known, lengths, strict=True)]
-            by_word = sum(w * cosine for w, cosine in zip(weights, cosines, strict=True))
+            by_word = (np.where(known > 1, lengths, 1) * cosines).sum(axis=0)
         return np.where(known[-1] > 0, by_word, math.nan)
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -283,13 +273,7 @@ class SAME(BaseMetric):
             pair: {"skew": float(values.mean()), "stereotype": float(values.std())}
             for pair, values in signed.items()
         }
-        columns = {"same": by_word, **signed}
-        word_values = {
-            word: {name: float(values[row]) for name, values in columns.items()}
-            for row, word in enumerate(words.words)
-        }
-        n_directions = sum(int(length[0, 0] > 0) for length in _directions(targets)[1])
-        return Measurement(
-            {"result": score, "same": score, "pairwise": pairwise, "word_values": word_values},
-            details={"n_directions": n_directions},
-        )
+        word_values = values_by_word(words, {"same": by_word, **signed})
+        n_directions = int((_directions(targets)[1] > 0).sum())
+        values = {"result": score, "same": score, "pairwise": pairwise, "word_values": word_values}
+        return Measurement(values, details={"n_directions": n_directions})

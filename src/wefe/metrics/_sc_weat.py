@@ -12,11 +12,12 @@ import numpy.typing as npt
 from wefe._checks import as_seed
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
-from wefe.metrics._base import Measurement, Scale
+from wefe.metrics._base import BaseMetric, Measurement, Scale
+from wefe.metrics._exchange import value_test
 from wefe.metrics._geometry import associations
 from wefe.metrics._permutation import PermutationTest
 from wefe.metrics._registry import register
-from wefe.metrics._weat import Ddof, Method, PermutedMetric, largest_effect_size
+from wefe.metrics._weat import Ddof, largest_effect_size
 from wefe.query import Query
 from wefe.results import OPPOSITE
 
@@ -112,7 +113,7 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
 
 
 @register
-class SCWEAT(PermutedMetric):
+class SCWEAT(BaseMetric):
     """Single-category WEAT: the effect size of every word, its mean, and permutation tests.
 
     The words of one target set are measured one by one: does each lean to the first attribute set
@@ -125,22 +126,12 @@ class SCWEAT(PermutedMetric):
         Mean of the effect sizes of the words, or of their magnitudes.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
-    calculate_p_value : bool, default=False
-        Run a permutation test for each word: the attribute words are split anew into sets of the
-        same sizes.
-    p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
-        Which splits count as extreme; see :class:`WEAT`.
-    p_value_method : {'exact', 'approximate'}, default='exact'
-        How they are counted; see :class:`WEAT`.
-    p_value_iterations : int, default=10000
-        Number of random splits.
-    p_value_verbose : bool, default=False
-        Log the outcome of the tests at level INFO.
-    random_state : int, Generator or None, default=None
-        Makes the random splits reproducible; all words are tested with the same splits.
 
     Notes
     -----
+    The attribute words are split anew into sets of the same sizes: for 'p_value', which is of the
+    score, and for each word.
+
     The result has 'sc_weat' (the score), 'effect_sizes' and 'p_values' (if asked for): word ->
     number. The score is NaN if the effect size of a word is; `details['nan_reasons']` then says
     why, word by word. `details['associations']` has the numerators s(w, A, B), and
@@ -178,11 +169,11 @@ class SCWEAT(PermutedMetric):
         "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from "
         "language corpora contain human-like biases. Science 356, 2017."
     )
-    null_exchange = "words between the attribute sets"
+    null_exchange = "attributes"
     nan_values = {"sc_weat": math.nan, "effect_sizes": {}, "p_values": {}}  # noqa: RUF012
 
     reduce: Literal["mean", "mean_abs"] = "mean"
-    p_value_method: Method = "exact"
+    ddof: Ddof = 0
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
@@ -231,7 +222,7 @@ class SCWEAT(PermutedMetric):
             seed, details["permutation_tests"] = as_seed(self.random_state), tests
             cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
             for word, x, y in zip(words.words, *cosines, strict=True):
-                tests[word], is_opposite = self._test(x, y, seed)
+                tests[word], is_opposite = value_test(self, x, y, seed)
                 if is_opposite:
                     opposite.append(word)
         warnings = [note for test in tests.values() for note in self._not_as_asked(test)]
@@ -240,7 +231,6 @@ class SCWEAT(PermutedMetric):
                 f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
                 "p_value_test_type='two-sided'",
             )
-        warnings.extend(self._ignored())
         undefined = [word for word, value in effect_sizes.items() if math.isnan(value)]
         reason = None
         if undefined:

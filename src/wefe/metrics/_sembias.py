@@ -6,7 +6,7 @@ import logging
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from wefe._checks import (
 )
 from wefe.embeddings import DEFAULT_THRESHOLD, embed_sets
 from wefe.metrics._geometry import Vectors, unit_rows
-from wefe.metrics._recovery import _wilson
+from wefe.metrics._permutation import wilson
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Questions = Sequence[Sequence[Sequence[str]]]
+# Questions that are checked: four pairs each.
+_Asked = Sequence[Sequence[tuple[str, ...]]]
 
 _KINDS = ("definition", "stereotype", "none")
 #: What the four pairs of each question are.
@@ -98,7 +100,7 @@ class SemBiasResult:
     n_undefined: int
     n_ties: int
     lost_words: tuple[str, ...]
-    questions: tuple[tuple[tuple[str, str], ...], ...] = field(default=())
+    questions: tuple[tuple[tuple[str, ...], ...], ...] = ()
     cosines: Vectors = field(default_factory=lambda: np.empty((0, len(_LABELS))))
     subset: SemBiasResult | None = None
     nan_reason: str | None = None
@@ -115,20 +117,13 @@ class SemBiasResult:
         """
         import pandas as pd
 
-        parts = {"all": self} | ({"subset": self.subset} if self.subset else {})
+        rows = self._rows("all") + (self.subset._rows("subset") if self.subset else [])
         counts = ["n_used", "n_questions", "n_ties"]
-        rows = [
-            (
-                name,
-                kind,
-                getattr(part, kind),
-                *part.intervals[kind],
-                *(vars(part)[n] for n in counts),
-            )
-            for name, part in parts.items()
-            for kind in _KINDS
-        ]
         return pd.DataFrame(rows, columns=["part", "kind", "share", "lower", "upper", *counts])
+
+    def _rows(self, part: str) -> list[tuple[Any, ...]]:
+        counts = self.n_used, self.n_questions, self.n_ties
+        return [(part, k, getattr(self, k), *self.intervals[k], *counts) for k in _KINDS]
 
     def by_question(self) -> pd.DataFrame:
         """Return one row per question and pair.
@@ -250,11 +245,11 @@ def sembias(
 
     how = {"preprocessors": preprocessors, "normalize": normalize}
     cosines, lost, reason = _cosines(model, pair, asked, **how)
-    last = slice(len(asked) - n_subset, None)
-    subset = None
+    result = _summary(asked, cosines, lost, confidence, reason)
     if n_subset:
+        last = slice(-n_subset, None)
         subset = _summary(asked[last], cosines[last], lost[last], confidence, reason)
-    result = _summary(asked, cosines, lost, confidence, reason, subset)
+        result = replace(result, subset=subset)
     if result.n_lost > DEFAULT_THRESHOLD * len(asked):
         words_lost = result.lost_words
         logger.warning(
@@ -265,10 +260,7 @@ def sembias(
 
 
 def _cosines(
-    model: WordEmbeddingModel,
-    direction: Sequence[str],
-    questions: Sequence[Sequence[tuple[str, str]]],
-    **how: Any,
+    model: WordEmbeddingModel, direction: Sequence[str], questions: _Asked, **how: Any
 ) -> tuple[Vectors, npt.NDArray[np.bool_], str]:
     """Return the cosine of each pair, which of the words are lost, and why a cosine is NaN."""
     words = [*direction, *(word for question in questions for pair in question for word in pair)]
@@ -276,15 +268,14 @@ def _cosines(
     rows = np.array([-1 if row is None else row for row in part.first_row])
     # NaN stands for a word that was not found.
     vectors = np.vstack([part.vectors, np.full(model.dim, np.nan)])[rows]
-    differences = vectors[0::2] - vectors[1::2]
-    units = unit_rows(differences)
+    units = unit_rows(vectors[0::2] - vectors[1::2])
     cosines = (units[1:] @ units[0]).reshape(-1, len(_LABELS))
     cosines[np.isnan(cosines).any(axis=1)] = np.nan
     reason = f"every question lost a word with {model.name}, or has a pair of identical vectors"
-    if (rows[:2] < 0).any():
-        gone = (word for word, row in zip(direction, rows, strict=False) if row < 0)
+    gone = list(compress(direction, rows[:2] < 0))
+    if gone:
         reason = f"{model.name} lacks {', '.join(gone)}, of the direction"
-    elif not differences[0].any():
+    elif np.isnan(units[0]).any():
         reason = f"{' and '.join(direction)} have the same vector"
     return cosines, rows[2:].reshape(len(questions), -1) < 0, reason
 
@@ -296,41 +287,31 @@ def _largest(cosines: Vectors) -> npt.NDArray[np.bool_]:
 
 
 def _summary(
-    questions: Sequence[Sequence[tuple[str, str]]],
-    cosines: Vectors,
-    lost: npt.NDArray[np.bool_],
-    confidence: float,
-    reason: str,
-    subset: SemBiasResult | None = None,
+    questions: _Asked, cosines: Vectors, lost: npt.NDArray[np.bool_], confidence: float, reason: str
 ) -> SemBiasResult:
     """Return the shares of questions; `lost` tells which of their eight words were not found."""
-    every = [word for question in questions for pair in question for word in pair]
     used, n_lost = ~np.isnan(cosines).any(axis=1), int(lost.any(axis=1).sum())
     best, n_used = _largest(cosines[used]), int(used.sum())
     votes = best / best.sum(axis=1, keepdims=True)
-    shares = dict.fromkeys(_KINDS, 0.0 if n_used else math.nan)
-    for label, share in zip(_LABELS, votes.sum(axis=0) / max(n_used, 1), strict=True):
-        shares[label] += float(share)
+    parts, labels = votes.sum(axis=0) / (n_used or math.nan), np.array(_LABELS)
+    shares: dict[str, Any] = {kind: float(parts[labels == kind].sum()) for kind in _KINDS}
     return SemBiasResult(
         **shares,
-        intervals={kind: _wilson(share, n_used, confidence) for kind, share in shares.items()},
+        intervals={kind: wilson(share, n_used, confidence) for kind, share in shares.items()},
         confidence=confidence,
         n_questions=len(questions),
         n_used=n_used,
         n_lost=n_lost,
         n_undefined=len(questions) - n_used - n_lost,
         n_ties=int((best.sum(axis=1) > 1).sum()),
-        lost_words=tuple(dict.fromkeys(compress(every, lost.ravel()))),
+        lost_words=tuple(dict.fromkeys(np.array(questions).reshape(lost.shape)[lost].tolist())),
         questions=tuple(map(tuple, questions)),
         cosines=cosines,
-        subset=subset,
         nan_reason=None if n_used else reason,
     )
 
 
-def _questions(
-    questions: Questions | str | os.PathLike[str] | None,
-) -> list[list[tuple[str, str]]]:
+def _questions(questions: Questions | str | os.PathLike[str] | None) -> _Asked:
     if questions is None or isinstance(questions, str | os.PathLike):
         from wefe.datasets import load_sembias  # datasets stand above metrics
 
@@ -340,11 +321,9 @@ def _questions(
         name = f"questions[{number}]"
         pairs = [check_word_set(name, pair) for pair in check_sequence(name, question)]
         if list(map(len, pairs)) != [2] * len(_LABELS):
-            raise ValueError(
-                f"{name} must have four pairs of words: {', '.join(_LABELS)}; got "
-                f"{found(question)}."
-            )
-        asked.append([(first, second) for first, second in pairs])
+            wanted = f"four pairs of words: {', '.join(_LABELS)}"
+            raise ValueError(f"{name} must have {wanted}; got {found(question)}.")
+        asked.append(pairs)
     if not asked:
         raise ValueError("questions is empty; SemBias needs at least one question.")
     return asked

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,27 +11,15 @@ import numpy.typing as npt
 
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
+from wefe.metrics._exchange import Sums
 from wefe.metrics._geometry import associations
-from wefe.metrics._parameters import Count, RandomState
-from wefe.metrics._permutation import Alternative, PermutationTest, permutation_test
+from wefe.metrics._permutation import Method
 from wefe.metrics._registry import register
 from wefe.query import Query
-from wefe.results import OPPOSITE
 
-logger = logging.getLogger(__name__)
-
-TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
-Method: TypeAlias = Literal["approximate", "exact"]
 Ddof: TypeAlias = Literal[0, 1]
 
-_ALTERNATIVES: dict[str, Alternative] = {
-    "left-sided": "less",
-    "right-sided": "greater",
-    "two-sided": "two-sided",
-}
-# Share of splits in one tail of a two-sided test at level 0.05.
-_TAIL = 0.025
 _FINDINGS_OF_EFFECT_SIZES = {
     "undefined-effect-size",
     "separation-missed",
@@ -160,6 +146,15 @@ def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
     return float(effect_size(*sets, s_x[None], s_y[None], ddof)[0])
 
 
+def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
+    """Return what the effect size is a sum of; without `ddof`, what the statistic is."""
+    if ddof is None:
+        return Sums(x, y, np.subtract)
+    # Over all words, so that no split changes it.
+    deviation = np.concatenate([x, y]).std(ddof=ddof)
+    return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
+
+
 def largest_effect_size(sets: Sequence[Sequence[Any]], lookup: Lookup, ddof: int) -> float:
     """Largest effect size of two sets; infinite where their sizes are not known."""
     sizes = distinct_sizes(sets, lookup)
@@ -170,89 +165,8 @@ def largest_effect_size(sets: Sequence[Sequence[Any]], lookup: Lookup, ddof: int
     return n / math.sqrt(math.prod(sizes)) * (math.sqrt((n - 1) / n) if ddof == 1 else 1.0)
 
 
-_NOT_CALCULATED = "no p-value is calculated: that needs calculate_p_value=True"
-_MISSED = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
-
-
-class PermutedMetric(BaseMetric):
-    """What metrics with a permutation test share: its options, and how it is run."""
-
-    calculate_p_value: bool = False
-    p_value_test_type: TestType = "right-sided"
-    p_value_method: Method = "approximate"
-    p_value_iterations: Count = 10_000
-    p_value_verbose: bool = False
-    ddof: Ddof = 0
-    random_state: RandomState = None
-
-    def report_params(
-        self, own: Mapping[str, Any], random_state: int, p_value_test_type: TestType
-    ) -> dict[str, Any]:
-        return {
-            "calculate_p_value": True,
-            "p_value_method": "exact",
-            "p_value_test_type": p_value_test_type,
-            "random_state": random_state,  # for sets so large that random splits are drawn
-        }
-
-    def _asks_more(self) -> bool:
-        return self.calculate_p_value or bool(self._ignored())
-
-    def _test(
-        self, x: npt.ArrayLike, y: npt.ArrayLike, random_state: Any = None
-    ) -> tuple[PermutationTest, bool]:
-        """Run the test, and say whether it misses a strong effect in the opposite direction."""
-        run = partial(
-            permutation_test,
-            x,
-            y,
-            method=self.p_value_method,
-            n_iterations=self.p_value_iterations,
-            random_state=self.random_state if random_state is None else random_state,
-        )
-        alternative = _ALTERNATIVES[self.p_value_test_type]
-        test = run(alternative=alternative)
-        if self.p_value_verbose:
-            logger.info("%s", test)
-        if alternative == "two-sided" or test.p_value < 1 - _TAIL:
-            return test, False
-        # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
-        other = run(alternative="less" if alternative == "greater" else "greater")
-        return test, other.p_value <= _TAIL
-
-    def _p_value(
-        self, x: npt.ArrayLike, y: npt.ArrayLike, details: dict[str, Any]
-    ) -> tuple[float, tuple[str, ...]]:
-        """Return the p-value, NaN if it is not asked for, and warnings; add the test to details."""
-        if not self.calculate_p_value:
-            return math.nan, self._ignored()
-        test, is_opposite = self._test(x, y)
-        details["permutation_test"] = test
-        warnings = (_MISSED,) if is_opposite else ()
-        return test.p_value, warnings + self._not_as_asked(test)
-
-    def _ignored(self) -> tuple[str, ...]:
-        """Say that options of the test have no effect without one."""
-        kind = type(self)
-        asked, defaults = ((each.p_value_method, each.p_value_test_type) for each in (self, kind))
-        return () if self.calculate_p_value or asked == defaults else (_NOT_CALCULATED,)
-
-    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
-        """Say why an exact p-value is none."""
-        if self.p_value_method != "exact":
-            return ()
-        if test.method == "approximate":
-            n_splits = test.n_splits
-            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
-        lower, upper = test.p_value_bounds
-        if upper - lower <= 0.01 * upper:
-            return ()
-        between = f"between {lower:.3g} and {upper:.3g}"
-        return (f"the exact p-value is known to lie {between}; the upper one is returned",)
-
-
 @register
-class WEAT(PermutedMetric):
+class WEAT(BaseMetric):
     """Word Embedding Association Test, its effect size and its permutation test.
 
     Does the first target set lean to the first attribute set more than the second one does?
@@ -266,23 +180,8 @@ class WEAT(PermutedMetric):
         Put the effect size under 'result' instead of the statistic.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
-    calculate_p_value : bool, default=False
-        Run the permutation test: the words of both target sets are split anew into sets of the same
-        sizes.
-    p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
-        Count splits whose difference is at least as large as, at most as large as, or at least as
-        large in magnitude as the observed one. Ties count.
-    p_value_method : {'approximate', 'exact'}, default='approximate'
-        'approximate' draws random splits, without replacement, and returns (r + 1)/(n + 1).
-        'exact' counts all splits, or encloses their share between guaranteed bounds and returns
-        the upper one. For sets as large as the published ones they are less than 1 % apart;
-        where they are wider, the log says so. `details['permutation_test']` has both.
-    p_value_iterations : int, default=10000
-        Number of random splits.
-    p_value_verbose : bool, default=False
-        Log the outcome of the test at level INFO.
-    random_state : int, Generator or None, default=None
-        Makes the random splits reproducible.
+    p_value_method : {'approximate', 'exact', 'saddlepoint'}, default='approximate'
+        How splits are counted; see :class:`BaseMetric`, as for the other parameters of the test.
 
     Notes
     -----
@@ -321,12 +220,14 @@ class WEAT(PermutedMetric):
         "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from "
         "language corpora contain human-like biases. Science 356, 2017."
     )
-    null_exchange = "words between the target sets"
+    null_exchange = "targets"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012
     scores_many_models = True
 
     return_effect_size: bool = False
+    ddof: Ddof = 0
+    p_value_method: Method = "approximate"
 
     @property
     def question(self) -> str:
@@ -393,7 +294,6 @@ class WEAT(PermutedMetric):
                 for part, s in zip(targets, (s_x, s_y), strict=True)
             }
         }
-        p_value, warnings = self._p_value(s_x[0], s_y[0], details)
         undefined = None
         if math.isnan(effect):
             undefined = "all target words have the same association, so the deviation is 0"
@@ -403,9 +303,12 @@ class WEAT(PermutedMetric):
                 "result": effect if self.return_effect_size else statistic,
                 "weat": statistic,
                 "effect_size": effect,
-                "p_value": p_value,
+                "p_value": math.nan,
             },
             undefined if self.return_effect_size else None,
             details,
-            warnings,
         )
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
+        x, y = (associations(part, *attributes)[0] for part in targets)
+        return sums_of(x, y, self.ddof if self.return_effect_size else None)

@@ -1,0 +1,225 @@
+"""Permutation tests of any metric: its score under the exchanges that change nothing without bias.
+
+What may be exchanged is on the class of a metric (`null_exchange`). Exchanged sets are weights of
+pooled words in its one formula; scores that are sums over words or pairs are counted instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import as_seed
+from wefe._progress import progress_bar
+from wefe._wordset import BLOCK_NUMBERS, Chosen, Vectors, WordSet
+from wefe.metrics._permutation import (
+    Alternative,
+    PermutationTest,
+    flip_test,
+    permutation_test,
+    wilson,
+)
+
+if TYPE_CHECKING:
+    from wefe.metrics._base import BaseMetric
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+#: What may be exchanged if there is no bias: words between sets, or the two words of a pair.
+Exchange: TypeAlias = Literal["targets", "attributes", "pairs"]
+
+# Splits that are listed one by one; of more, a sample is drawn.
+_MOST_LISTED = 20_000
+# Splits that show what a counted score is without bias.
+_N_NULL = 1000
+# Scores that differ by less than this, relative to max(1, |score|), are ties.
+_TIE = 1e-9
+# Share of splits in one tail of a two-sided test at level 0.05.
+_TAIL = 0.025
+
+_ALTERNATIVES: dict[str, Alternative] = {
+    "right-sided": "greater",
+    "left-sided": "less",
+    "two-sided": "two-sided",
+}
+_OPPOSITES: dict[Alternative, Alternative] = {"greater": "less", "less": "greater"}
+
+_Run: TypeAlias = Callable[[Alternative], PermutationTest]
+
+
+class Sums(NamedTuple):
+    """A score that depends on the sums of values of words over two sets alone."""
+
+    #: Values of the words of either set, of shape (n_words,).
+    x: Vectors
+    y: Vectors
+    #: Makes scores of the sums over the first and over the second set, each of shape (n_splits,).
+    score: Callable[[Vectors, Vectors], Vectors]
+
+
+def exchange_test(
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
+) -> tuple[PermutationTest, bool]:
+    """Test a score, and say if a strong effect in the opposite direction is missed."""
+    # The null of what is counted does not vary from call to call.
+    counted = metric.p_value_method != "approximate"
+    seed = as_seed(0 if counted and metric.random_state is None else metric.random_state)
+    sums = metric._sums(targets, attributes)
+    if metric.null_exchange == "pairs":
+        run, null = _of_pairs(metric, metric._pair_values(targets, attributes), seed)
+    elif sums is not None:
+        run, null = _of_sums(metric, sums, seed)
+    else:
+        run, null = _of_sets(metric, targets, attributes, score, seed)
+    test, missed = tested(run, _alternative(metric))
+    known = null[~np.isnan(null)]
+    if len(known):
+        quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
+        test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
+    return replace(test, statistic=score), missed
+
+
+def value_test(
+    metric: BaseMetric, x: Vectors, y: Vectors, seed: int
+) -> tuple[PermutationTest, bool]:
+    """Test a difference of two sets of values; see :func:`exchange_test`."""
+    return tested(_counting(metric, x, y, seed), _ALTERNATIVES[metric.p_value_test_type])
+
+
+def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
+    """Run a test, and say if a strong effect in the opposite direction is missed."""
+    test = run(alternative)
+    # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
+    near_one = alternative != "two-sided" and test.p_value >= 1 - _TAIL
+    return test, near_one and run(_OPPOSITES[alternative]).p_value <= _TAIL
+
+
+def _alternative(metric: BaseMetric) -> Alternative:
+    """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
+    scale = metric.scale()
+    if metric.p_value_test_type == "two-sided" and scale.is_one_sided:
+        return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
+    return _ALTERNATIVES[metric.p_value_test_type]
+
+
+def _counting(metric: BaseMetric, x: Vectors, y: Vectors, seed: int) -> _Run:
+    return lambda alternative: permutation_test(
+        x,
+        y,
+        alternative=alternative,
+        method=metric.p_value_method,
+        n_iterations=metric.p_value_iterations,
+        random_state=seed,
+    )
+
+
+def _of_sums(metric: BaseMetric, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
+    values = np.concatenate([sums.x, sums.y])
+    orders = random_orders(len(values), _N_NULL, seed)
+    first = values[orders[:, : len(sums.x)]].sum(axis=1)
+    return _counting(metric, sums.x, sums.y, seed), sums.score(first, values.sum() - first)
+
+
+def _of_pairs(metric: BaseMetric, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
+    """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
+    half = (values[:, 0] - values[:, 1]) / 2
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
+    how = metric.p_value_method, metric.p_value_iterations, seed
+    return lambda side: flip_test(half, side, *how), values.mean() + signs @ half / len(half)
+
+
+def _of_sets(
+    metric: BaseMetric,
+    targets: Sequence[WordSet],
+    attributes: Sequence[WordSet],
+    score: float,
+    seed: int,
+) -> tuple[_Run, Vectors]:
+    """Test by scoring every split, or a sample of them."""
+    exchanged = targets if metric.null_exchange == "targets" else attributes
+    sizes = tuple(len(part) for part in exchanged)
+    # Of pairs, the order within the sets counts, too.
+    listed = metric.p_value_method != "approximate" and not metric.pairs_targets
+    orders = all_orders(sizes) if listed else None
+    n_random = None if orders is not None else metric.p_value_iterations
+    if orders is None:
+        orders = random_orders(sum(sizes), metric.p_value_iterations, seed)
+    scores = _scores(metric, targets, attributes, orders)
+    tie = _TIE * max(1.0, abs(score))
+
+    def run(alternative: Alternative) -> PermutationTest:
+        if alternative == "two-sided":
+            middle = metric.no_bias_value
+            hits = np.abs(scores - middle) >= abs(score - middle) - tie
+        else:
+            hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
+        # A split without a score counts as extreme, so that the test keeps its level.
+        n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
+        if n_random is None:
+            share = n_hits / n
+            return PermutationTest(score, share, (share, share), "exact", alternative, n)
+        bounds = wilson(n_hits / n, n, level=0.99)
+        p_value = (n_hits + 1) / (n + 1)
+        return PermutationTest(score, p_value, bounds, "approximate", alternative, n)
+
+    return run, scores
+
+
+def _scores(
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
+) -> Vectors:
+    """Score splits, given as orders of the pooled words: shape (n_splits,)."""
+    of_targets = metric.null_exchange == "targets"
+    exchanged = targets if of_targets else attributes
+    vectors = np.concatenate([part.vectors for part in exchanged])
+    words = tuple(word for part in exchanged for word in part.words)
+    pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
+    pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
+    ends = np.cumsum([len(part) for part in exchanged])[:-1]
+    size = max(1, BLOCK_NUMBERS // (len(pooled) + vectors.shape[1]))
+    scores = []
+    with progress_bar(len(orders), metric.metric_short_name, "split") as bar:
+        for start in range(0, len(orders), size):
+            block = orders[start : start + size]
+            parts = [
+                pooled.weighted(Chosen(rows, len(pooled)), part.name)
+                for rows, part in zip(np.split(block, ends, axis=1), exchanged, strict=True)
+            ]
+            sides = (parts, attributes) if of_targets else (targets, parts)
+            scores.append(np.broadcast_to(metric._scores(*sides), len(block)))
+            bar.update(len(block))
+    return np.concatenate(scores)
+
+
+def all_orders(sizes: tuple[int, ...]) -> Rows | None:
+    """All ways to split words into sets of these sizes, as orders; None if they are too many."""
+    n_splits = math.prod(math.comb(sum(sizes[i:]), size) for i, size in enumerate(sizes))
+    return _listed(sizes) if n_splits <= _MOST_LISTED else None
+
+
+@functools.lru_cache(maxsize=16)
+def _listed(sizes: tuple[int, ...]) -> Rows:
+    orders, n_done = np.arange(sum(sizes))[None], 0
+    for size in sizes:
+        n_left = orders.shape[1] - n_done
+        chosen = np.array(list(itertools.combinations(range(n_left), size)), dtype=np.intp)
+        is_left = np.ones((len(chosen), n_left), dtype=bool)
+        np.put_along_axis(is_left, chosen, False, axis=1)
+        # The chosen ones first, each of them in every order so far.
+        rest = orders[:, n_done:][:, np.argsort(is_left, axis=1, kind="stable")]
+        begun = np.repeat(orders[:, :n_done], len(chosen), axis=0)
+        orders, n_done = np.hstack([begun, rest.reshape(-1, n_left)]), n_done + size
+    return orders
+
+
+@functools.lru_cache(maxsize=8)  # many models and metrics share the splits of a query
+def random_orders(n_words: int, n_splits: int, seed: int) -> Rows:
+    """Random orders of words: shape (n_splits, n_words)."""
+    rows = np.broadcast_to(np.arange(n_words), (n_splits, n_words))
+    return np.random.default_rng(seed).permuted(rows, axis=1)

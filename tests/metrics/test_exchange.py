@@ -1,0 +1,302 @@
+"""Permutation tests of all metrics: every split is asked as a query of its own."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from wefe import Query, WordEmbeddingModel
+from wefe.metrics import (
+    ECT,
+    EQT,
+    MAC,
+    RIPA,
+    RND,
+    RNSB,
+    SAME,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    DirectBias,
+    GeneralizedWEAT,
+    NeighborPercentage,
+    permutation_test,
+)
+from wefe.metrics._exchange import all_orders
+from wefe.metrics._permutation import flip_test
+
+WORDS = [f"w{i}" for i in range(40)]
+SIDES = {
+    "right-sided": lambda scores, score, middle: scores >= score - 1e-9,
+    "left-sided": lambda scores, score, middle: scores <= score + 1e-9,
+    "two-sided": lambda scores, score, middle: abs(scores - middle) >= abs(score - middle) - 1e-9,
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return WordEmbeddingModel((WORDS, np.random.default_rng(5).normal(size=(40, 6))), "noise")
+
+
+def query_of(*sizes, n_targets):
+    ends = np.cumsum(sizes).tolist()
+    sets = [WORDS[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return Query(sets[:n_targets], sets[n_targets:])
+
+
+def splits_of(sets):
+    """All ways to share out the words of the sets, each once."""
+    words = [word for part in sets for word in part]
+    if len(sets) == 1:
+        return [[words]]
+    return [
+        [list(chosen), *others]
+        for chosen in itertools.combinations(words, len(sets[0]))
+        for others in splits_of(split_off(sets[1:], [w for w in words if w not in chosen]))
+    ]
+
+
+def split_off(sets, words):
+    """Sets of the same sizes with other words."""
+    words = iter(words)
+    return [[next(words) for _ in part] for part in sets]
+
+
+def exchanged(metric, query):
+    """All queries in which what the metric names is exchanged."""
+    targets, attributes = query.target_sets, query.attribute_sets
+    if metric.null_exchange == "targets":
+        return [Query(each, attributes) for each in splits_of(targets)]
+    if metric.null_exchange == "attributes":
+        return [Query(targets, each) for each in splits_of(attributes)]
+    pairs = list(zip(*targets, strict=True))
+    patterns = itertools.product([1, -1], repeat=len(pairs))
+    turned = ([p[::sign] for p, sign in zip(pairs, signs, strict=True)] for signs in patterns)
+    return [Query(list(zip(*each, strict=True)), attributes) for each in turned]
+
+
+CASES = [
+    (WEAT(p_value_method="exact"), query_of(3, 4, 3, 3, n_targets=2)),
+    (WEAT(p_value_method="exact", return_effect_size=True), query_of(4, 3, 2, 3, n_targets=2)),
+    (RND(), query_of(3, 4, 5, n_targets=2)),
+    (RND(distance="cos", reduce="sum"), query_of(3, 3, 5, n_targets=2)),
+    (ECT(), query_of(3, 4, 6, n_targets=2)),
+    (SAME(), query_of(3, 3, 4, n_targets=2)),
+    (SAME(combine="projection"), query_of(2, 2, 3, 4, n_targets=3)),
+    (GeneralizedWEAT(), query_of(3, 4, 3, 2, n_targets=2)),
+    (GeneralizedWEAT(), query_of(2, 2, 3, 2, 3, 2, n_targets=3)),
+    (SCWEAT(), query_of(3, 4, 4, n_targets=1)),
+    (SCWEAT(reduce="mean_abs"), query_of(3, 3, 4, n_targets=1)),
+    (RNSB(holdout=False), query_of(2, 2, 4, 3, n_targets=2)),
+    (RIPA(), query_of(5, 5, 4, n_targets=2)),
+    (EQT(), query_of(4, 4, 4, n_targets=2)),
+    (NeighborPercentage(direction="means", k=5), query_of(3, 3, 4, n_targets=2)),
+]
+
+
+@pytest.mark.parametrize(("metric", "query"), CASES, ids=lambda each: repr(each)[:40])
+@pytest.mark.parametrize("side", SIDES)
+def test_the_p_value_counts_all_exchanges(metric, query, side, model):
+    result = metric.run_query(query, model, calculate_p_value=True, p_value_test_type=side)
+    test = result.details["permutation_test"]
+    scores = np.array([metric.run_query(q, model)["result"] for q in exchanged(metric, query)])
+    scale = metric.scale()
+    middle = scale.no_bias_value
+    if isinstance(metric, WEAT | GeneralizedWEAT) and len(query.target_sets) == 2:
+        # Of sets that differ in size, differences of means are compared.
+        effects = WEAT(return_effect_size=True)
+        compared = [effects.run_query(q, model)["result"] for q in exchanged(effects, query)]
+        hits = SIDES[side](np.array(compared), effects.run_query(query, model)["result"], 0.0)
+    else:
+        hits = SIDES[side](scores, result["result"], middle)
+    assert test.method == "exact"
+    assert test.n_splits == len(scores)
+    assert result["p_value"] == test.p_value == pytest.approx(hits.mean())
+    assert test.statistic == result["result"]
+    if metric.null_exchange != "pairs" and metric._sums is BaseMetric._sums:
+        assert test.null_mean == pytest.approx(scores.mean())
+        quantiles = np.quantile(scores, [0.025, 0.5, 0.975])
+        assert test.null_quantiles == pytest.approx(tuple(quantiles), abs=1e-12)
+    else:  # a sample shows what is counted
+        error = scores.std() / np.sqrt(1000)
+        assert test.null_mean == pytest.approx(scores.mean(), abs=5 * error)
+        assert min(scores) - 1e-9 <= test.null_quantiles[0]
+        assert test.null_quantiles[2] <= max(scores) + 1e-9
+    # An exchange that changes nothing could test nothing.
+    assert len(set(scores.round(9))) > 1
+
+
+@pytest.mark.parametrize("metric", [ECT(), SAME(), RNSB(holdout=False)])
+def test_scores_on_one_side_of_no_bias_are_tested_for_more_bias(metric, model):
+    n_attributes = metric.metric_template[1]
+    query = query_of(3, 3, *[5] * n_attributes, n_targets=2)
+    test = metric.run_query(query, model, calculate_p_value=True).details["permutation_test"]
+    assert test.alternative == ("less" if isinstance(metric, ECT) else "greater")
+
+
+@pytest.mark.parametrize(
+    ("metric", "sizes", "why"),
+    [
+        (MAC(), (3, 3, 3, 3), "a mean over all target words"),
+        (DirectBias(), (3, 3, 3), "leaves the bias direction as it is"),
+        (RIPA(relation="pca"), (3, 3, 3), "leaves the principal component as it is"),
+        (EQT(both_directions=True), (3, 3, 3), "both directions are asked"),
+    ],
+)
+def test_metrics_without_a_p_value_say_why(metric, sizes, why, model):
+    query = query_of(*sizes, n_targets=2)
+    result = metric.run_query(query, model, calculate_p_value=True)
+    assert np.isnan(result["p_value"])
+    (warning,) = result.warnings
+    assert warning.startswith(f"{metric.metric_short_name} has no p-value: ")
+    assert why in warning
+
+
+def test_what_has_no_p_value_really_stays_as_it_is(model):
+    for metric in (DirectBias(), RIPA(relation="pca"), EQT(both_directions=True)):
+        query = query_of(4, 4, 3, n_targets=2)
+        pairs = RIPA()  # of which the words are exchanged
+        scores = [abs(metric.run_query(q, model)["result"]) for q in exchanged(pairs, query)]
+        assert scores == pytest.approx([scores[0]] * len(scores))
+    query = query_of(3, 3, 2, 2, n_targets=2)
+    scores = [MAC().run_query(q, model)["result"] for q in exchanged(WEAT(), query)]
+    assert scores == pytest.approx([scores[0]] * len(scores))
+
+
+def test_a_metric_of_a_user_has_a_p_value_when_it_says_what_may_be_exchanged(model):
+    class Spread(BaseMetric):
+        metric_template = (2, 1)
+        metric_name = "Spread"
+        metric_short_name = "SPR"
+
+        def _compute(self, targets, attributes):
+            one, other = (part.vectors.mean(axis=0) for part in targets)
+            return float(np.abs(attributes[0].vectors @ (one - other)).max())
+
+    query = query_of(3, 3, 4, n_targets=2)
+    result = Spread().run_query(query, model, calculate_p_value=True)
+    assert "does not say what may be exchanged" in result.warnings[0]
+    Spread.null_exchange = "targets"
+    result = Spread().run_query(query, model, calculate_p_value=True)
+    scores = [Spread().run_query(q, model)["result"] for q in splits_of_query(query)]
+    assert result["p_value"] == np.mean(np.array(scores) >= result["result"] - 1e-9)
+
+
+def splits_of_query(query):
+    return [Query(each, query.attribute_sets) for each in splits_of(query.target_sets)]
+
+
+@pytest.mark.parametrize("metric", [RND(), ECT(), SAME()])
+def test_p_values_agree_with_scipy(metric, model):
+    query = query_of(5, 5, 6, n_targets=2)
+    x, y, a = (model.get_vectors(part) for part in query.target_sets + query.attribute_sets)
+    rows = np.arange(10)
+
+    def statistic(first, second):
+        parts = [np.vstack([x, y])[each.astype(int)] for each in (first, second)]
+        other = WordEmbeddingModel(
+            ([*map(str, range(10)), *"abcdef"], np.vstack([*parts, a])), "split"
+        )
+        words = [str(i) for i in range(10)]
+        return metric.run_query(Query([words[:5], words[5:]], [[*"abcdef"]]), other)["result"]
+
+    expected = stats.permutation_test(
+        (rows[:5], rows[5:]), statistic, alternative="greater", n_resamples=np.inf
+    )
+    result = metric.run_query(query, model, calculate_p_value=True, p_value_test_type="right-sided")
+    assert result["p_value"] == pytest.approx(expected.pvalue)
+
+
+def test_random_splits_are_near_the_count_and_reproducible(model):
+    query = query_of(6, 6, 5, n_targets=2)
+    exact = RND().run_query(query, model, calculate_p_value=True)["p_value"]
+    options = {"calculate_p_value": True, "p_value_method": "approximate", "random_state": 1}
+    one, again = (RND().run_query(query, model, **options) for _ in range(2))
+    assert one["p_value"] == again["p_value"] == pytest.approx(exact, abs=0.02)
+    low, high = one.details["permutation_test"].p_value_bounds
+    assert low < exact < high
+
+
+def test_too_many_splits_are_sampled_and_said_so(model):
+    query = query_of(10, 10, 5, n_targets=2)
+    result = ECT().run_query(query, model, calculate_p_value=True, p_value_iterations=99)
+    assert result.details["permutation_test"].n_splits == 99
+    assert "99 random splits were drawn" in result.warnings[0]
+    assert all_orders((10, 10)) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_exchanges_of_pairs_are_counted(n, alternative):
+    d = np.random.default_rng(n).normal(size=n) + 0.3
+    sums = np.array([np.dot(signs, d) for signs in itertools.product([1, -1], repeat=n)])
+    side = {"greater": "right-sided", "less": "left-sided"}.get(alternative, "two-sided")
+    expected = SIDES[side](sums, d.sum(), 0.0).mean()
+    test = flip_test(d, alternative, "exact", 100, 0)
+    assert (test.method, test.p_value) == ("exact", pytest.approx(expected))
+    drawn = flip_test(d, alternative, "approximate", 20_000, 0)
+    assert drawn.p_value == pytest.approx(expected, abs=0.02)
+    if n == 12:
+        assert flip_test(d, alternative, "saddlepoint", 1, 0).p_value == pytest.approx(
+            expected, rel=0.1
+        )
+
+
+def test_many_pairs_are_counted_by_halves_and_more_of_them_sampled():
+    d = np.random.default_rng(0).normal(size=40) + 0.4
+    counted, drawn = (flip_test(d, "greater", m, 200_000, 0) for m in ("exact", "approximate"))
+    assert counted.method == "exact"
+    assert drawn.p_value_bounds[0] < counted.p_value < drawn.p_value_bounds[1]
+    assert flip_test(np.ones(41), "greater", "exact", 99, 0).method == "approximate"
+
+
+@pytest.mark.parametrize(("n_x", "n_y"), [(16, 16), (25, 25), (10, 40), (60, 60), (200, 200)])
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_saddlepoint_p_values_are_near_the_count(n_x, n_y, alternative, shift):
+    generator = np.random.default_rng(n_x)
+    x, y = generator.normal(size=n_x) + shift, generator.normal(size=n_y)
+    exact, quick = (
+        permutation_test(x, y, alternative=alternative, method=method, random_state=0)
+        for method in ("exact", "saddlepoint")
+    )
+    assert quick.method == "saddlepoint"
+    assert np.isnan(quick.p_value_bounds).all()
+    if exact.p_value > 1e-5:
+        assert quick.p_value == pytest.approx(np.mean(exact.p_value_bounds), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([1.0], [0.0]),
+        ([1.0, 1.0], [1.0, 1.0, 1.0]),
+        ([1e-300], [0.0, 0.0]),
+        ([5.0, 5.0, 5.0], [0.0, 0.0, 0.0]),
+        ([0.0, 1e6], [1e6, 1e6, 1.0]),
+    ],
+)
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_saddlepoint_p_values_of_odd_values_are_p_values(x, y, alternative):
+    p_value = permutation_test(x, y, alternative=alternative, method="saddlepoint").p_value
+    assert 0 < p_value <= 1
+    if len({*x, *y}) == 1:
+        assert p_value == 1
+
+
+def test_p_values_are_valid_without_bias():
+    generator = np.random.default_rng(0)
+    p_values = {"rnd": [], "ect": [], "ripa": []}
+    for _ in range(200):
+        words = WORDS[:20]
+        noise = WordEmbeddingModel((words, generator.normal(size=(20, 5))), "noise")
+        query = Query([words[:6], words[6:12]], [words[12:]])
+        for name, metric in (("rnd", RND()), ("ect", ECT()), ("ripa", RIPA())):
+            options = {"p_value_test_type": "two-sided", "p_value_iterations": 99}
+            result = metric.run_query(query, noise, calculate_p_value=True, **options)
+            p_values[name].append(result["p_value"])
+    for each in p_values.values():
+        for level in (0.05, 0.2, 0.5):
+            share = np.mean(np.array(each) <= level)
+            assert share <= level + 3.5 * np.sqrt(level * (1 - level) / 200)
