@@ -4,7 +4,8 @@
 
 Ten WEAT queries are compared with what no implementation can avoid: one gather of the vectors and
 one matrix product per query. Then 25 queries are run on 1,000 models in memory, with five metrics.
-Each of these models has the vectors of one random matrix in an order of its own.
+Each of these models has the vectors of one random matrix in an order of its own. At last, what
+p-values cost: of WEAT on these models, and random splits beside a single score.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from _timing import best_time, in_turn
 from wefe import Query, WordEmbeddingModel, load_test_model
 from wefe.datasets import load_query_set
 from wefe.metrics import WEAT, get_metric
+from wefe.metrics._registry import as_metric
 from wefe.models._keyed_vectors import IndexedVectors
 from wefe.running import measure
 
@@ -73,6 +75,10 @@ def shuffled_models(words: list[str], n_models: int) -> list[WordEmbeddingModel]
     ]
 
 
+def words_of(queries: list[Query]) -> list[str]:
+    return [w for q in queries for part in q.target_sets + q.attribute_sets for w in part]
+
+
 def gather_all(models: list[WordEmbeddingModel], queries: list[Query]) -> None:
     """What every metric has to do: look all words up, and gather their vectors."""
     words = [[word for part in q.target_sets + q.attribute_sets for word in part] for q in queries]
@@ -84,8 +90,7 @@ def gather_all(models: list[WordEmbeddingModel], queries: list[Query]) -> None:
 
 def many_models(n_models: int) -> None:
     asked = (load_query_set("weat") + load_query_set("case_study", offline=True))[:N_QUERIES]
-    used = {w: 0 for q in asked for part in q.target_sets + q.attribute_sets for w in part}
-    words = list(dict.fromkeys([*used, *load_test_model().vocab]))[:VOCABULARY]
+    words = list(dict.fromkeys([*words_of(asked), *load_test_model().vocab]))[:VOCABULARY]
     models = shuffled_models(words, n_models)
     title = f"{N_QUERIES} queries on {n_models:,} models in memory"
     total = total_bare = 0.0
@@ -108,10 +113,53 @@ def many_models(n_models: int) -> None:
     print(f"{title}, all 5 metrics: {total:.1f} s; gathers {total_bare:.1f} s")
 
 
+def p_values(n_models: int) -> None:
+    queries = (load_query_set("weat") + load_query_set("case_study", offline=True))[:N_QUERIES]
+    words = list(dict.fromkeys([*words_of(queries), *load_test_model().vocab]))[:VOCABULARY]
+    models = shuffled_models(words, n_models)
+    title = f"WEAT, {N_QUERIES} queries on {n_models:,} models in memory"
+    plain, _ = best_time(lambda: measure("weat", queries, models, progress=False), 1)
+    for method in ("saddlepoint", "approximate"):
+        how = {"calculate_p_value": True, "p_value_method": method, "random_state": 0}
+        seconds, scores = best_time(
+            lambda how=how: measure("weat", queries, models, metric_params=how, progress=False), 1
+        )
+        assert scores["p_value"].notna().all()
+        report(f"{title}, p-values ({method})", seconds, against="no p", their_seconds=plain)
+        print(f"{title}, p-values ({method}): {seconds:.1f} s; without {plain:.1f} s")
+
+
+def splits(n_splits: int = 10_000) -> None:
+    """What 1,000 random splits cost beside one score."""
+    model, query = load_test_model(), load_query_set("weat")[5]
+    for name in ("weat", "rnd", "ect", "same", "gweat", "sc-weat", "ripa"):
+        metric = as_metric(name)
+        (asked, *_) = metric.subqueries(query)
+        how = {"calculate_p_value": True, "p_value_method": "approximate", "random_state": 0}
+        how |= {"p_value_iterations": n_splits, "p_value_test_type": "two-sided"}
+        times = in_turn(
+            {
+                "plain": lambda metric=metric, asked=asked: metric.run_query(asked, model),
+                "splits": lambda metric=metric, asked=asked, how=how: metric.run_query(
+                    asked, model, **how
+                ),
+            },
+            20,
+        )
+        plain, tested = times["plain"].seconds, times["splits"].seconds
+        per_1000 = (tested - plain) / n_splits * 1000 / plain
+        report(
+            f"{name}, {n_splits:,} random splits", tested, against="one score", their_seconds=plain
+        )
+        print(f"{name}: 1,000 random splits cost {per_1000:.1f} scores ({1e3 * plain:.2f} ms each)")
+
+
 def main() -> None:
     quick = parser(__doc__).parse_args().quick
     ten_queries(20 if quick else 200)
     many_models(20 if quick else 1000)
+    p_values(5 if quick else 1000)
+    splits()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from wefe import Query, WordEmbeddingModel, aggregate, measure, run_queries
 from wefe.contextual import layer_scores
@@ -31,6 +32,7 @@ from wefe.metrics._weat import weat
 from wefe.plotting import plot_queries_results, plot_ranking
 from wefe.ranking import create_ranking, overall_scores
 from wefe.running import (
+    adjust_p_values,
     generate_subqueries_from_queries_list,
     scores_matrix,
     unique_labels,
@@ -449,20 +451,29 @@ def test_nothing_hides_in_attrs(models, queries):
     assert all(table.attrs == {} for table in tables)
 
 
-def test_p_values_are_adjusted_by_holm_within_model_and_metric(models, queries):
-    """An oracle by hand: the smallest of n times n, the next times n - 1, and never less."""
+def test_p_values_are_adjusted_for_the_tests_of_a_call(models, queries):
+    """By hand: Holm's least p-value times n, the next times n - 1; n / rank of the others."""
     more = [*queries, query(HOME, NATURE, names=["Home", "Nature"])]
     scores = measure(WEAT(calculate_p_value=True, p_value_method="exact"), more, models)
-    for _, part in scores.groupby("model_name"):
-        known = sorted(part["p_value"].dropna())
-        expected, least = {}, 0.0
-        for position, p_value in enumerate(known):
-            least = max(least, min(1.0, p_value * (len(known) - position)))
-            expected.setdefault(p_value, least)
-        for row in part.dropna(subset="p_value").itertuples():
-            assert row.p_value_adjusted == pytest.approx(expected[row.p_value])
-        missing = part["p_value"].isna()
-        assert (part["p_value_adjusted"].isna() == missing).all()
+    known = sorted(scores["p_value"].dropna())
+    n, least, holm, bh = len(known), 0.0, {}, {}
+    for rank, p_value in enumerate(known, 1):
+        least = max(least, min(1.0, p_value * (n + 1 - rank)))
+        holm.setdefault(p_value, least)
+        bh[p_value] = min(each * n / k for k, each in enumerate(known, 1) if k >= rank)
+    assert n > 3
+    for row in scores.dropna(subset="p_value").itertuples():
+        assert row.p_value_holm == pytest.approx(holm[row.p_value])
+        assert row.p_value_bh == pytest.approx(bh[row.p_value])
+    expected = stats.false_discovery_control(scores["p_value"].dropna())
+    np.testing.assert_allclose(scores["p_value_bh"].dropna(), expected)
+    missing = scores["p_value"].isna()
+    assert (scores["p_value_holm"].isna() == missing).all()
+    # Another family: that of one model.
+    part = scores[scores["model_name"] == models[0].name]
+    assert adjust_p_values(part)["p_value_holm"].min() == pytest.approx(
+        part["p_value"].min() * part["p_value"].notna().sum()
+    )
 
 
 def test_arguments_are_not_changed(models, queries):
@@ -670,9 +681,18 @@ def test_intervals_are_those_of_the_scores_shown(toy_model, queries):
         ]
         assert row["score"] == pytest.approx(weat(*sets))
         bounds = row["score_lower"], row["score_upper"]
-        assert bounds == pytest.approx(tuple(np.quantile(samples, [0.025, 0.975])))
+        assert bounds == pytest.approx(expanded(samples, row["score"], smallest=2))
         assert row["score_se"] == pytest.approx(np.std(samples, ddof=1))
         assert row["interval_nan_reason"] is None
+
+
+def expanded(samples, score, smallest):
+    """Bounds for few words, written out (scipy's distributions instead of its functions)."""
+    samples = np.array(samples)
+    wide = math.sqrt(smallest / (smallest - 1)) * stats.t(smallest - 1).ppf(0.975)
+    below = ((samples < score).mean() + (samples <= score).mean()) / 2
+    shift = stats.norm.ppf(below)
+    return tuple(np.quantile(samples, stats.norm.cdf([2 * shift - wide, 2 * shift + wide])))
 
 
 def test_without_bootstrap_there_are_no_intervals(models, queries):

@@ -9,16 +9,17 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from wefe._checks import as_seed, check_between, check_choice, check_positive_int
 from wefe._evaluation import Evaluation
 from wefe._wordset import Ones, Vectors, Weights
+from wefe.metrics._base import Scale
 
 WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
-IntervalMethod: TypeAlias = Literal["percentile", "bca"]
+IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
 # Scores many lists of weights, here or in workers, in order.
 ScoreAll: TypeAlias = Callable[[Iterator[Sequence[Weights]]], Iterable[Vectors]]
 
@@ -51,8 +52,10 @@ class BootstrapInterval:
         Number of resamples.
     n_undefined : int
         Resamples without a score. Up to 5 % of them are left out; with more, there is no interval.
-    method : {'percentile', 'bca'}
+    method : {'expanded', 'percentile', 'bca'}
         How the bounds were made of the samples.
+    note : str
+        What to know of the interval; empty if there is nothing.
     nan_reason : str or None
         Why there is no interval; None if there is one.
     samples : ndarray of shape (n_bootstrap,)
@@ -69,7 +72,7 @@ class BootstrapInterval:
     >>> from wefe.silhouette import bootstrap_interval
     >>> interval = bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     >>> interval.score, interval.lower, interval.upper
-    (1.04, -0.134, 1.659)
+    (1.04, -0.483, 1.777)
 
     With other words the score might have the other sign: that of how many resamples has it?
 
@@ -88,6 +91,7 @@ class BootstrapInterval:
     method: IntervalMethod
     nan_reason: str | None
     samples: Vectors
+    note: str = ""
 
     def __repr__(self) -> str:
         if self.nan_reason is not None:
@@ -95,7 +99,7 @@ class BootstrapInterval:
         return (
             f"<BootstrapInterval of {self.label}: {self.score:.4g} [{self.lower:.4g}, "
             f"{self.upper:.4g}], {self.confidence * 100:g} %, {self.method}, {self.n_bootstrap} "
-            "resamples>"
+            f"resamples{self.note and '; '}{self.note}>"
         )
 
 
@@ -107,7 +111,7 @@ class Resampling:
     confidence: float
     random_state: int | np.random.Generator | None
     sets: WhichSets = "all"
-    method: IntervalMethod = "percentile"
+    method: IntervalMethod = "expanded"
 
     def __post_init__(self) -> None:
         self.n_bootstrap = check_positive_int("n_bootstrap", self.n_bootstrap)
@@ -119,7 +123,7 @@ class Resampling:
                 f"to have a sample beyond each bound; got {self.n_bootstrap}. Use 1000."
             )
         check_choice("sets", self.sets, ("all", "targets", "attributes"))
-        check_choice("method", self.method, ("percentile", "bca"))
+        check_choice("method", self.method, get_args(IntervalMethod))
         # Drawn once, so that all queries and models get the same resamples.
         self.seed = as_seed(self.random_state)
 
@@ -141,6 +145,7 @@ def bootstrap(
         method=wanted.method,
         nan_reason=_why_none(evaluation, drawn),
         samples=np.empty(0),
+        note=note_of_interval(evaluation.scale),
     )
     if result.nan_reason is not None:
         return result
@@ -157,12 +162,23 @@ def bootstrap(
     result = replace(result, standard_error=float(defined.std(ddof=1)))
     tail = (1 - wanted.confidence) / 2
     levels: tuple[float, float] | str = (tail, 1 - tail)
-    if wanted.method == "bca":
+    if wanted.method == "expanded":
+        sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
+        levels = _expanded_levels(defined, evaluation.of_all_words(), sizes, tail)
+    elif wanted.method == "bca":
         levels = _bca_levels(evaluation, drawn, defined, tail)
     if isinstance(levels, str):
         return replace(result, nan_reason=levels)
     lower, upper = np.quantile(defined, levels).tolist()
     return replace(result, lower=lower, upper=upper)
+
+
+def note_of_interval(scale: Scale) -> str:
+    """Say of an interval that it cannot tell bias from chance, if so."""
+    if not scale.is_one_sided:
+        return ""
+    end = f"{scale.no_bias_value:g}, which means no bias, is the end of the range"
+    return f"{end}, which chance alone does not reach: compare with the permutation null"
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
@@ -254,6 +270,23 @@ def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Weights]) -> lis
 def _cases_at_once(evaluation: Evaluation) -> int:
     width = sum(len(part) for part in evaluation.sets) + evaluation.sets[0].vectors.shape[1]
     return max(1, min(_MOST_CASES, _BLOCK_NUMBERS // int(width)))
+
+
+def _expanded_levels(
+    samples: Vectors, score: float, sizes: Sequence[int], tail: float
+) -> tuple[float, float]:
+    """Return the quantiles that bound an interval of few words.
+
+    The median bias of the resamples is taken out (Efron 1981), and the tails are those of Student's
+    t, times sqrt(n / (n - 1)), for n words in the smallest set drawn (Hesterberg 2015).
+    """
+    from scipy.special import ndtr, ndtri, stdtrit  # quicker to start without it
+
+    n = min(size for size in sizes if size > 1)
+    z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
+    below = float((samples < score).mean() + (samples <= score).mean()) / 2
+    shift = float(ndtri(np.clip(below, 0.5 / len(samples), 1 - 0.5 / len(samples))))
+    return float(ndtr(2 * shift - z)), float(ndtr(2 * shift + z))
 
 
 def _bca_levels(

@@ -80,9 +80,8 @@ class Evaluation:
             prepared = own._prepare(query, model, lookup)
             self.metric, embedded, self.targets, self.attributes, reason = prepared
             self.paired = bool(self.metric.pairs_targets)
-            if hasattr(self.metric, "calculate_p_value"):
-                # Nobody asks for the p-value of a resample.
-                self.metric.calculate_p_value = False
+            # Nobody asks for the p-value of a resample.
+            self.metric.calculate_p_value = False
         else:
             # It is called for each case.
             self.params = _accepted(metric, self.params)

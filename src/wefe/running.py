@@ -26,7 +26,13 @@ from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query, unique_queries
 
-__all__ = ["generate_subqueries_from_queries_list", "measure", "run_queries", "scores_matrix"]
+__all__ = [
+    "adjust_p_values",
+    "generate_subqueries_from_queries_list",
+    "measure",
+    "run_queries",
+    "scores_matrix",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +40,7 @@ _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),
     *("null_mean", "null_lower", "null_median", "null_upper"),
     *("no_bias_value", "scale_min", "scale_max"),
-    *("p_value", "p_value_adjusted", "p_value_lower", "p_value_upper"),
+    *("p_value", "p_value_holm", "p_value_bh", "p_value_lower", "p_value_upper"),
 ]
 _COUNTS = ["words_used", "words_lost", "n_queries"]
 #: The columns of a tidy table of scores.
@@ -114,11 +120,13 @@ def measure(
           and the standard error; NaN unless `n_bootstrap` was given;
         - 'no_bias_value': the score that means that no bias was measured; 'scale_min' and
           'scale_max': the smallest and largest possible score;
-        - 'p_value': NaN unless the metric was asked for one; 'p_value_adjusted': corrected for the
-          number of queries of this set, model and metric (Holm's method, which holds however the
-          tests depend on each other); 'p_value_lower' and 'p_value_upper': what encloses
-          'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds', guaranteed; or
-          'approximate', then the two are a 99 % confidence interval;
+        - 'null_mean', 'null_lower', 'null_median' and 'null_upper': mean and 2.5, 50 and 97.5 %
+          quantiles of the score with words exchanged, as they would be without bias; like
+          'p_value', NaN unless the metric was asked for one;
+        - 'p_value_holm' and 'p_value_bh': p-values adjusted for the number of tests in this table,
+          see :func:`adjust_p_values`; 'p_value_lower' and 'p_value_upper': what encloses
+          'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds', guaranteed;
+          'approximate', then the two are a 99 % confidence interval; or 'saddlepoint';
         - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
           does not tell; 'lost_words': the out-of-vocabulary words;
         - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
@@ -134,15 +142,11 @@ def measure(
 
     See Also
     --------
+    adjust_p_values : P-values of another family of tests.
     scores_matrix : The scores of one metric as a table of models and queries.
     wefe.aggregation.aggregate : One number per model, metric and query set.
     wefe.ranking.create_ranking : Rank the models.
     wefe.study.Study : The same from a file, resumable, with a record of everything.
-
-    References
-    ----------
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics 6, 1979.
 
     Examples
     --------
@@ -443,17 +447,58 @@ def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for column, separator in (("warnings", " | "), ("lost_words", ", ")):
         frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
     frame = frame.astype({**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, "Int64")})
-    families = frame.groupby(["query_set", "metric", "model_name"], sort=False)["p_value"]
-    if frame["p_value"].notna().any():
-        frame["p_value_adjusted"] = families.transform(_holm)
-    return frame
+    return adjust_p_values(frame)
 
 
-def _holm(p_values: pd.Series) -> pd.Series:
-    """Adjust p-values of one family of tests by Holm's method; those that are NaN do not count."""
-    known = p_values.dropna().sort_values()
-    steps = np.maximum.accumulate(known.to_numpy() * np.arange(len(known), 0, -1))
-    return pd.Series(np.minimum(steps, 1.0), known.index).reindex(p_values.index)
+def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
+    """Adjust p-values for the number of tests, where all rows of a table are one family.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        What :func:`measure` returns: several such tables together, or some of their rows.
+
+    Returns
+    -------
+    DataFrame
+        A copy with new columns 'p_value_holm' (Holm's method: the chance of one false discovery or
+        more, however the tests depend on each other) and 'p_value_bh' (Benjamini and Hochberg's:
+        the expected share of false ones among discoveries, where tests do not depend negatively on
+        each other).
+
+    Raises
+    ------
+    TypeError
+        If `scores` is no table of :func:`measure`.
+
+    References
+    ----------
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6, 1979. Benjamini and Hochberg, "Controlling the false discovery rate", Journal of
+    the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    The family is what you ask together. That of one model alone:
+
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> how = {"calculate_p_value": True, "p_value_method": "exact"}
+    >>> scores = measure("weat", load_weat_queries()[5:8], [load_test_model()], metric_params=how)
+    >>> columns = ["p_value", "p_value_holm", "p_value_bh"]
+    >>> adjust_p_values(scores)[columns].round(3).values.tolist()
+    [[0.019, 0.058, 0.037], [0.025, 0.058, 0.037], [0.16, 0.16, 0.16]]
+    """
+    check_scores(scores)
+    known = scores["p_value"].dropna().sort_values()
+    n = len(known)
+    ranks = np.arange(1, n + 1)
+    holm = np.maximum.accumulate(known.to_numpy() * (n + 1 - ranks))
+    bh = np.minimum.accumulate((known.to_numpy() * n / ranks)[::-1])[::-1]
+    return scores.assign(
+        p_value_holm=pd.Series(np.minimum(holm, 1.0), known.index),
+        p_value_bh=pd.Series(np.minimum(bh, 1.0), known.index),
+    )
 
 
 def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:

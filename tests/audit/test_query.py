@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import WEAT, Query, WordEmbeddingModel
-from wefe.audit import QueryAudit, audit_query, largest_effect_size
+from wefe.audit import QueryAudit, audit_query, largest_effect_size, score_warnings
 from wefe.datasets import load_weat_queries
 from wefe.embeddings import UnanswerableError, UnusableVectorError
 from wefe.metrics import weat_effect_size
@@ -619,3 +619,22 @@ def test_only_sets_told_apart_without_error_have_an_auc_of_one():
         "<0.01",
         "0.00",
     ]
+
+
+def test_sets_of_different_sizes_are_named_as_weat_is_a_sum():
+    words = [*"abcdefghij"]
+    model = WordEmbeddingModel((words, np.random.default_rng(2).normal(size=(10, 4))), "noise")
+    query = Query([[*"abc"], [*"de"]], [[*"fg"], [*"hij"]])
+    found = audit_query(query, model)
+    (warning,) = [each for each in found.warnings if each.kind == "unequal-sets"]
+    # What the splits have in the mean is what the message says is not of the sets.
+    test = WEAT().run_query(query, model, calculate_p_value=True, p_value_method="exact")
+    scores = [
+        WEAT().run_query(Query([x, sorted({*"abcde"} - {*x})], query.attribute_sets), model)["weat"]
+        for x in itertools.combinations("abcde", 3)
+    ]
+    assert f"so {np.mean(scores):.3g} of its {test['weat']:.3g} is what" in warning.message
+    kinds = [[w.kind for w in score_warnings(m, query, model)] for m in ("weat", "weat-es")]
+    assert ("unequal-sets" in kinds[0], "unequal-sets" in kinds[1]) == (True, False)
+    even = Query([[*"abc"], [*"dei"]], [[*"fg"], [*"hj"]])
+    assert "unequal-sets" not in [each.kind for each in audit_query(even, model).warnings]

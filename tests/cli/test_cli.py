@@ -77,7 +77,7 @@ def test_measure_as_table():
     output = wefe("measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es").stdout
     assert output.splitlines()[0] == "WEAT-ES, weat (no bias: 0)"
     assert "1.2195" in output
-    assert "p value: right-sided permutation test (all splits counted)" in output
+    assert "p value: two-sided permutation test (all splits counted)" in output
 
 
 def test_models_of_a_query_stand_together_and_are_ranked():
@@ -109,12 +109,12 @@ def test_the_table_says_what_is_strong_in_the_opposite_direction(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps([flowers.dict(), reverse.dict()]))
     call = ["measure", "--model", "demo", "--queries", str(file)]
-    lines = wefe(*call).stdout.splitlines()
+    lines = wefe(*call, "--p-value-test", "right-sided").stdout.splitlines()
     noted = [line for line in lines[1:4] if line.endswith("strong in the opposite direction")]
     assert len(noted) == 1
     assert noted[0].startswith("Insects")
     assert "- strong in the opposite direction: " in "\n".join(lines[4:])
-    assert "strong" not in wefe(*call, "--p-value-test", "two-sided").stdout
+    assert "strong" not in wefe(*call).stdout
 
 
 def test_words_of_sc_weat_are_in_json_with_their_p_values(tmp_path):
@@ -142,8 +142,8 @@ def test_words_of_sc_weat_are_in_json_with_their_p_values(tmp_path):
         assert row["effect_size"] == effect_size
         assert row["p_value"] == result["p_values"][word]
         assert (row["p_value_method"], row["queries"]) == ("exact", "mine")
-    # A score has no p-value, so there is none in the other formats, and none is computed.
-    assert {row["p_value"] for row in data["results"]} == {None}
+    # The score has a p-value of its own; a table has none, as no word is tested for it.
+    assert data["results"][0]["p_value"] == result["p_value"]
     table = wefe(*call).stdout
     assert "p value" not in table
     assert "chess" not in table
@@ -175,12 +175,12 @@ def test_intervals_stand_beside_the_scores():
     arguments = ["measure", "--model", "demo", "--queries", "weat", "--bootstrap", "1000"]
     output = wefe(*arguments).stdout
     assert output.splitlines()[1].split()[:4] == ["query", "model", "score", "interval"]
-    assert "1.2195  [0.5335, 1.5329]" in output
+    assert "1.2195  [0.7485, 1.6168]" in output
     assert "interval: 95 % bootstrap interval over words (1000 resamples)." in output
     assert "interval" not in wefe(*arguments[:-2]).stdout
     rows = json.loads(wefe(*arguments, "--confidence", "0.9", "--format", "json").stdout)
     first = rows["results"][0]
-    assert 0.5335 < first["score_lower"] < first["score"] < first["score_upper"] < 1.5329
+    assert 0.7485 < first["score_lower"] < first["score"] < first["score_upper"] < 1.6168
     assert first["score_se"] > 0
     assert first["interval_nan_reason"] is None
     refused = wefe(*arguments[:-1], "7", expect=2)
@@ -249,7 +249,7 @@ def test_measure_reads_files_of_vectors_and_queries(tmp_path, toy_model, toy_que
     )
     records = json.loads(output.stdout)["results"]
     assert records[0]["score"] == pytest.approx(3.3510866, abs=1e-6)
-    assert records[0]["p_value"] == pytest.approx(1 / 6)
+    assert records[0]["p_value"] == pytest.approx(1 / 3)
     assert (records[0]["model_name"], records[0]["queries"]) == ("toy=1", "mine")
     assert records[1]["score"] is None
     assert "nowhere" in records[1]["nan_reason"]
@@ -349,7 +349,7 @@ def test_what_is_named_twice_is_asked_once():
 def test_footer_says_what_was_done():
     call = ["measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es"]
     output = wefe(*call, "--param", 'weat-es.p_value_method="approximate"').stdout
-    assert "p value: right-sided permutation test (random splits)" in output
+    assert "p value: two-sided permutation test (random splits)" in output
 
 
 def test_debias_writes_a_file_and_says_what_it_did(tmp_path):

@@ -225,7 +225,7 @@ def test_metrics_may_have_parameters_of_their_own(packaged_model, debiased):
     assert close.after == after["result"]
     assert close.before != wide.before
     expected = RND().run_query(query, packaged_model, distance="cos")["result"]
-    assert cosines.before == expected
+    assert cosines.before == pytest.approx(expected, rel=1e-14)
     # What holds for all is overridden, too.
     (own,) = bias_of(
         *(packaged_model, debiased), queries=[query], metrics=[("gipe", near)], k=5

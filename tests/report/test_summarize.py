@@ -247,7 +247,12 @@ def test_p_values_and_intervals_are_told_apart_where_there_are_both(made):
 
 
 def test_the_side_of_a_test_is_said_in_words(example):
-    said = sentences(example, "How sure this is")
+    assert not any("only leaning of" in each for each in sentences(example, "How sure this is"))
+    one_sided = summarize(example)
+    for metric in one_sided["methods"]["metrics"]:
+        if metric["label"] == "WEAT-ES":
+            metric["params"]["p_value_test_type"] = "right-sided"
+    said = [text for part in findings(one_sided) for text in part["sentences"]]
     assert (
         "The test of WEAT-ES is right-sided: only leaning of the first targets to the first "
         "attributes counts, so that a score below 0 has a large p-value whatever its size." in said

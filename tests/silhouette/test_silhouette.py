@@ -623,7 +623,7 @@ def test_subsets_get_no_p_value(monkeypatch):
     # One that changes _compute is asked again for each subset, and would run a test each time.
     calls = []
     monkeypatch.setattr(
-        "wefe.metrics._weat.permutation_test",
+        "wefe.metrics._exchange.permutation_test",
         lambda *args, **kwargs: calls.append(args) or permutation_test(*args, **kwargs),
     )
     params = {"calculate_p_value": True, "p_value_iterations": 9}

@@ -102,9 +102,10 @@ def test_a_study_gives_what_run_queries_gives(folder):
             "calculate_p_value": True,
             "p_value_method": "approximate",
             "p_value_iterations": 100,
+            "p_value_test_type": "two-sided",
             "random_state": 3,
         },
-        "RND": {},
+        "RND": {"calculate_p_value": True, "p_value_test_type": "two-sided", "random_state": 3},
         "RNSB": {"n_iterations": 2, "random_state": 3},
     }
     for query_set in ("gender", "religion"):

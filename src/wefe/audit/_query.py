@@ -677,8 +677,16 @@ def _warnings_of_comparison(audit: QueryAudit, found: TargetComparison) -> Itera
             f"{names} both lean to {towards!r}: their mean biases are {means[0]:.3g} and "
             f"{means[1]:.3g}. A score of the difference does not see what they share.",
         )
+    n_words = [len(s) for s in audit.biases]
+    if n_words[0] != n_words[1]:
+        shift = (n_words[0] - n_words[1]) * float(audit.all_biases.mean())
+        yield AuditWarning(
+            "unequal-sets",
+            f"{names} are used with {n_words[0]} and {n_words[1]} words. WEAT adds up over words, "
+            f"so {shift:.3g} of its {found.weat:.3g} is what random splits have, too. The effect "
+            "size compares means; compare models on the words that all of them have.",
+        )
     if found.smallest_p_value > audit.significance and not math.isnan(found.p_value):
-        n_words = [len(s) for s in audit.biases]
         yield AuditWarning(
             "few-words",
             f"With {n_words[0]} and {n_words[1]} target words the p-value cannot fall below "

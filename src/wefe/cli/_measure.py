@@ -35,17 +35,19 @@ _METHODS = {
     "exact": "all splits counted",
     "bounds": "all splits, the upper of two guaranteed bounds",
     "approximate": "random splits",
+    "saddlepoint": "approximated",
 }
-_SHOWN = ["query", "model", "score", "interval", "p_value", "words_used", "words_lost"]
+_SHOWN = ["query", "model", "score", "interval", "null", "p_value", "p_value_holm", "p_value_bh"]
+_SHOWN += ["words_used", "words_lost"]
 _SHOWN += ["note", "nan_reason", "interval_nan_reason"]
 
 
 class Side(StrEnum):
-    """Which splits count in the permutation test of WEAT."""
+    """Which splits count in permutation tests."""
 
+    two = "two-sided"
     right = "right-sided"
     left = "left-sided"
-    two = "two-sided"
 
 
 class Subwords(StrEnum):
@@ -110,11 +112,10 @@ def measure(
     p_value_test: Annotated[
         Side,
         typer.Option(
-            help="Which splits count in the permutation test of weat: right-sided asks whether the "
-            "first targets lean to the first attributes, two-sided whether they lean anywhere. "
-            "The same for each word of sc-weat."
+            help="Which splits count in permutation tests: two-sided asks whether there is a bias, "
+            "right-sided whether the first targets lean to the first attributes."
         ),
-    ] = Side.right,
+    ] = Side.two,
     param: Annotated[
         list[str],
         typer.Option(
@@ -179,15 +180,24 @@ def measure(
         Path | None,
         typer.Option(help="For ceat: a text file with a sentence per line, to find the words in."),
     ] = None,
+    own_words: Annotated[
+        bool,
+        typer.Option(
+            "--own-words",
+            help="Measure every model with all words that it has. By default models are compared "
+            "on the words that all of them have.",
+        ),
+    ] = False,
     n_jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
     """Measure models with published or own queries.
 
     Prints one row per query, model and metric: the score, the score that would mean no bias, the
-    p-value (of WEAT and SEAT, by an exact permutation test), the words used and lost, and why a
-    score is missing. SC-WEAT has a p-value for each word, not for the score: --format json shows
-    them. With several models a ranking follows: rank 1 has the least bias measured by
-    that metric, on average over the queries that all models could answer.
+    p-value of a permutation test (two-sided, counted where it can be; METRIC.calculate_p_value=true
+    asks for those that take long), the words used and lost, and why a score is missing. SC-WEAT has
+    one for each word: --format json shows them. With several models a ranking follows:
+    rank 1 has the least bias measured by that metric, on average over the queries that all models
+    could answer.
 
     Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
     that opens at once.
@@ -205,10 +215,12 @@ def measure(
     """
     import pandas as pd
 
+    from wefe._same_words import on_same_words
     from wefe.aggregation import aggregate
     from wefe.datasets._opened import open_query_set
     from wefe.models._load import words_of
     from wefe.ranking import create_ranking
+    from wefe.running import adjust_p_values
     from wefe.running import measure as measured
 
     names = _check_metrics(metric)
@@ -258,10 +270,15 @@ def measure(
     models += open_encoders(encoder, layer, pooling, template)
     if contexts is not None and "ceat" in names:
         own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
+    if len(models) > 1 and not own_words and not of_texts:
+        every = [query for asked in query_sets for query in asked.queries]
+        models = on_same_words(models, every, lookup.get("preprocessors"))
     rows, of_words = [], []
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
+            if name == "sc-weat" and format is Format.json:  # which shows the p-values of words
+                own = {"calculate_p_value": True, **own}
             asking = as_metric(name)
             defaults = asking.report_params(own, 0, p_value_test.value)
             defaults |= asking.params_for_unpaired(own, asked.name, asked.paired)
@@ -272,7 +289,7 @@ def measure(
                 models,
                 queries_set_name=asked.name,
                 lost_vocabulary_threshold=lost_vocabulary_threshold,
-                metric_params=_without_tests(params) if name == "sc-weat" else params,
+                metric_params=params,
                 generate_subqueries=True,
                 n_jobs=n_jobs,
                 n_bootstrap=bootstrap,
@@ -283,7 +300,7 @@ def measure(
             if name == "sc-weat" and format is Format.json:
                 params = {"lost_vocabulary_threshold": lost_vocabulary_threshold, **params}
                 of_words.append(_words_of_sc_weat(scores, asked.queries, models, params))
-    scores = pd.concat(rows, ignore_index=True)
+    scores = adjust_p_values(pd.concat(rows, ignore_index=True))
     totals = aggregate(scores, AGGREGATION)
     # As tables are printed, a query set is what was asked for as --queries.
     tidy = scores.rename(columns={"query_set": "queries"})
@@ -320,6 +337,12 @@ def _print_tables(
         None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
         for low, high in zip(tidy["score_lower"], tidy["score_upper"], strict=True)
     ]
+    if tidy["p_value"].notna().sum() < 2:
+        shown[["p_value_holm", "p_value_bh"]] = None
+    shown["null"] = [
+        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
+        for low, high in zip(tidy["null_lower"], tidy["null_upper"], strict=True)
+    ]
     shown["note"] = [
         OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
     ]
@@ -347,12 +370,23 @@ def _print_tables(
     )
     for side, method in tests.itertuples(index=False):
         how = _METHODS[str(method)]
-        print(f"p value: {side} permutation test ({how}). Only WEAT and SEAT have one.")
+        print(f"p value: {side} permutation test ({how}).")
+    if len(with_p) > 1:
+        print(
+            f"p value holm, p value bh: adjusted for the {len(with_p)} tests of this call (Holm; "
+            "Benjamini and Hochberg)."
+        )
+    if len(with_p):
+        print("null: 2.5 and 97.5 % of scores with words exchanged.")
     if tidy["score_lower"].notna().any():
         print(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({n_bootstrap} resamples)."
         )
+        no_bias = tidy["no_bias_value"]
+        ends = tidy[(no_bias == tidy["scale_min"]) | (no_bias == tidy["scale_max"])]
+        for metric in ends["metric"].unique():
+            print(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
     for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
         print(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
         print("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
@@ -365,12 +399,6 @@ def _print_tables(
         print(as_text(_short(tidy, totals, pd.array(ranks, dtype="Int64")), index=True))
         if ranking.isna().all().any():
             print("Blank: no query was answered by all models; leave out the one that lacks words.")
-
-
-def _without_tests(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what asks for p-values: those of single words have no place in a table."""
-    asked = ("calculate_p_value", "p_value_method", "p_value_test_type", "p_value_iterations")
-    return {name: value for name, value in params.items() if name not in asked}
 
 
 def _words_of_sc_weat(

@@ -251,10 +251,6 @@ class CEAT(BaseMetric):
         "WEAT effect sizes over many contexts in which the words occur, combined as in a "
         "meta-analysis."
     )
-    reference = (
-        "W. Guo and A. Caliskan. Detecting Emergent Intersectional Biases: Contextualized "
-        "Word Embeddings Contain a Distribution of Human-like Biases. AIES 2021."
-    )
     nan_values = {  # noqa: RUF012
         "ceat": math.nan,
         "p_value": math.nan,

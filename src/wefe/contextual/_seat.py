@@ -108,10 +108,6 @@ class SEAT(BaseMetric):
     metric_short_name = "SEAT"
     question = "as WEAT, with vectors of short sentences instead of words"
     meaning = "WEAT on the vectors of whole sentences that say little but the word in question."
-    reference = (
-        "C. May, A. Wang, S. Bordia, S. R. Bowman and R. Rudinger. On Measuring Social Biases"
-        " in Sentence Encoders. NAACL 2019."
-    )
     null_exchange = "targets"
     nan_values = {"seat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012

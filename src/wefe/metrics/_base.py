@@ -251,9 +251,10 @@ class BaseMetric:
         Parameters with which scores of subsets of the words can be compared: bounded, not random.
     if_unpaired : dict or None
         Of a metric that pairs target words: parameters that help where they are no pairs.
-    question, meaning, reference : str
-        What it asks, in a line; what a score means, in a sentence or two; the publication. Reports
-        print them.
+    question, meaning : str
+        What it asks, in a line; what a score means, in a sentence or two. Reports print them.
+    reference : str
+        The publication, which reports print: what the class says under "References".
     null_exchange : {'targets', 'attributes', 'pairs'} or None
         What may be exchanged if there is no bias: words between the target sets or between the
         attribute sets, or the two words of each pair; None if there is no such test.
@@ -326,7 +327,6 @@ class BaseMetric:
     if_unpaired: ClassVar[Mapping[str, Any] | None] = None
     question: ClassVar[Any] = ""
     meaning: ClassVar[Any] = "a metric of a user"
-    reference: ClassVar[str] = ""
     null_exchange: ClassVar[Exchange | None] = None
     no_p_value: ClassVar[Any] = ""
     audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
@@ -452,6 +452,12 @@ class BaseMetric:
         metric.__post_init__()
         return metric, lookup  # type: ignore[return-value]
 
+    @property
+    def reference(self) -> str:
+        """The publication: what the class says under "References"."""
+        _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
+        return " ".join(text.partition("\n\n")[0].split())
+
     @classmethod
     def parameters(cls) -> list[str]:
         """Return the names of the metric's own parameters.
@@ -464,15 +470,11 @@ class BaseMetric:
         Examples
         --------
         >>> from wefe.metrics import MAC
-        >>> MAC.parameters()
-        ['average']
+        >>> MAC.parameters()[:3]
+        ['average', 'calculate_p_value', 'p_value_test_type']
         """
         if cls.run_query is BaseMetric.run_query:
-            # Those of its own before those that it shares with others.
-            own_first = [
-                name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())
-            ]
-            return sorted(hints_of(cls), key=own_first.index)
+            return list(hints_of(cls))
         own = list(inspect.signature(cls.run_query).parameters.values())[3:]
         return [each.name for each in own if each.kind is not each.VAR_KEYWORD]
 
@@ -536,7 +538,8 @@ class BaseMetric:
 
     def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
         """Say why a p-value is another than the one that was asked for."""
-        if self.p_value_method == test.method or self.p_value_method == "approximate":
+        listed = self.null_exchange != "pairs" and type(self)._sums is BaseMetric._sums
+        if listed or self.p_value_method in (test.method, "approximate"):
             return ()
         if test.method == "approximate":
             n_splits = test.n_splits

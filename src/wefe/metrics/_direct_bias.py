@@ -192,10 +192,6 @@ class DirectBias(SubspaceMetric):
     if_unpaired = {"direction": "means"}  # noqa: RUF012
     question = "how much of neutral words lies along the bias direction?"
     meaning = "How far neutral words lie along the bias direction that the target words define."
-    reference = (
-        "T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer "
-        "Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016."
-    )
     no_p_value = (
         "exchanging the words of a pair, or the pairs, leaves the bias direction as it is, and no "
         "other exchange tests this score alone"

@@ -86,7 +86,6 @@ class ECT(BaseMetric):
         "Whether both target sets order the attribute words alike by similarity: the rank "
         "correlation of the two orders. Higher is better."
     )
-    reference = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
     null_exchange = "targets"
     audit_findings = frozenset({"shared-lean"})
     value_range = (-1.0, 1.0)

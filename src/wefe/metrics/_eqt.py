@@ -242,7 +242,6 @@ class EQT(BaseMetric):
     if_unpaired = {}  # noqa: RUF012
     question = "do analogies between the groups give neutral words back?"
     meaning = "The share of analogies between the groups that give neutral words back; 1 is best."
-    reference = "S. Dev and J. Phillips. Attenuating Bias in Word Vectors. AISTATS 2019."
     value_range = (0.0, 1.0)
     no_bias_value = 1.0
     pairs_targets = True

@@ -91,10 +91,6 @@ class GeneralizedWEAT(BaseMetric):
     metric_short_name = "GWEAT"
     question = "is each target set closer to its own attribute set than the others are?"
     meaning = "Whether each target set is closer to its own attribute set than the others are."
-    reference = (
-        "N. Swinger, M. De-Arteaga, N. T. Heffernan IV, M. D. M. Leiserson and A. T. Kalai. "
-        "What are the Biases in My Word Embedding? AIES 2019."
-    )
     null_exchange = "targets"
     scores_many_models = True
 

@@ -147,11 +147,6 @@ class MAC(BaseMetric):
         "The mean cosine distance of target words from attribute sets: 1 where words of the "
         "two have nothing to do with each other."
     )
-    reference = (
-        "T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as "
-        "Caucasian is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. "
-        "NAACL-HLT 2019."
-    )
     audit_findings = frozenset({"cancelling-biases"})
     value_range = (0.0, 2.0)
     no_bias_value = 1.0

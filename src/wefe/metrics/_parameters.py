@@ -68,7 +68,9 @@ def hints_of(metric: Any) -> dict[str, Any]:
 
 @functools.cache
 def _hints_of(metric: Any) -> dict[str, Any]:
-    names = [each.name for each in dataclasses.fields(metric)]
+    # Those of its own before those that it shares with others.
+    own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
+    names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
     hints = get_type_hints(metric, include_extras=True) if names else {}
     return {name: hints[name] for name in names}
 

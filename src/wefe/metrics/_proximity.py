@@ -521,6 +521,10 @@ class ProximityBias(_NeighborMetric):
         that was removed from it could tell nothing about it. By default the model measured.
     exclude : sequence of str, optional
         Words that are nobody's neighbours. None by default; the target words count, too.
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`, as for the other parameters of the test.
+    p_value_iterations : int, default=999
+        Number of random splits; each needs a bias direction of its own.
 
     Notes
     -----
@@ -553,10 +557,6 @@ class ProximityBias(_NeighborMetric):
     metric_short_name = "Proximity Bias"
     question = "which share of the neighbours of words is near because of the bias?"
     meaning = "The share of the neighbours of words that are near because of the bias direction."
-    reference = (
-        "V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? "
-        "Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020."
-    )
     value_range = (0.0, 1.0)
     nan_values = {"proximity_bias": math.nan, "word_values": {}}  # noqa: RUF012
 
@@ -593,6 +593,10 @@ class GIPE(ProximityBias):
         that was removed from it could tell nothing about it. By default the model measured.
     exclude : sequence of str, optional
         Words that are nobody's neighbours. None by default; the target words count, too.
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`, as for the other parameters of the test.
+    p_value_iterations : int, default=999
+        Number of random splits; each needs a bias direction of its own.
 
     Notes
     -----
@@ -657,6 +661,10 @@ class NeighborPercentage(_NeighborMetric):
         that was removed from it could tell nothing about it. By default the model measured.
     exclude : sequence of str, optional
         Words that are nobody's neighbours. None by default; the target words count, too.
+    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
+        See :class:`BaseMetric`, as for the other parameters of the test.
+    p_value_iterations : int, default=999
+        Number of random splits; each needs a bias direction of its own.
 
     Notes
     -----
@@ -690,10 +698,6 @@ class NeighborPercentage(_NeighborMetric):
     metric_short_name = "PMN"
     question = "which percentage of the neighbours of words leans to the first group?"
     meaning = "The percentage of neighbours that lean to the first group; 50 if both are alike."
-    reference = (
-        "H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic "
-        "Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019."
-    )
     value_range = (0.0, 100.0)
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012

@@ -158,10 +158,6 @@ class RIPA(BaseMetric):
     if_unpaired = {}  # noqa: RUF012
     question = "how far do attribute words reach along the line of a pair of target words?"
     meaning = "How far attribute words reach along the line from one word of a pair to the other."
-    reference = (
-        "K. Ethayarajh, D. Duvenaud and G. Hirst. Understanding Undesirable Word Embedding "
-        "Associations. ACL 2019."
-    )
     null_exchange = "pairs"
     audit_findings = SCORES_OF_MEANS
     pairs_targets = True

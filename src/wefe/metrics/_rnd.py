@@ -160,10 +160,6 @@ class RND(BaseMetric):
         "How much farther the attribute words are from the mean of one target set than from "
         "that of the other. The sign tells the direction."
     )
-    reference = (
-        "N. Garg, L. Schiebinger, D. Jurafsky and J. Zou. Word embeddings quantify 100 years "
-        "of gender and ethnic stereotypes. PNAS 115, 2018."
-    )
     null_exchange = "targets"
     audit_findings = SCORES_OF_MEANS
     nan_values = {"rnd": math.nan, "distance_by_word": {}}  # noqa: RUF012

@@ -233,10 +233,6 @@ class RNSB(BaseMetric):
     metric_short_name = "RNSB"
     question = "how unevenly is negative sentiment spread over the target words?"
     meaning = "How unevenly a classifier spreads negative sentiment over the target words."
-    reference = (
-        "C. Sweeney and M. Najafian. A Transparent Framework for Evaluating Unintended "
-        "Demographic Bias in Word Embeddings. ACL 2019."
-    )
     null_exchange = "attributes"
     audit_findings = frozenset({"small-attribute-difference", "common-lean"})
     value_range = (0.0, math.inf)
@@ -252,9 +248,9 @@ class RNSB(BaseMetric):
     n_iterations: Count = 1
     random_state: RandomState = None
     holdout: bool = True
+    print_model_evaluation: bool = False
     p_value_test_type: TestType = "two-sided"
     p_value_iterations: Count = 199
-    print_model_evaluation: bool = False
 
     # The fits of the latest training data, which many queries share, as copies of a metric do.
     _latest: ClassVar[Any] = None

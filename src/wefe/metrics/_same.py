@@ -226,10 +226,6 @@ class SAME(BaseMetric):
     metric_short_name = "SAME"
     question = "how far do attribute words lean to one of the target groups?"
     meaning = "How far attribute words lean to a target group, as a share of the most possible."
-    reference = (
-        "S. Schröder, A. Schulz, F. Hinder and B. Hammer. The SAME score: Improved cosine "
-        "based bias score for word embeddings. 2022."
-    )
     null_exchange = "targets"
     audit_findings = frozenset()
     value_range = (0.0, math.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -165,15 +165,18 @@ class SCWEAT(BaseMetric):
         "How far each target word leans to one attribute set rather than to the other, in "
         "standard deviations of its similarities; the mean over the words."
     )
-    reference = (
-        "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from "
-        "language corpora contain human-like biases. Science 356, 2017."
-    )
     null_exchange = "attributes"
     nan_values = {"sc_weat": math.nan, "effect_sizes": {}, "p_values": {}}  # noqa: RUF012
 
     reduce: Literal["mean", "mean_abs"] = "mean"
     ddof: Ddof = 0
+
+    def report_params(
+        self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
+    ) -> dict[str, Any]:
+        # Every word is tested, which takes long.
+        asked = own.get("calculate_p_value", False)
+        return super().report_params(own, random_state, p_value_test_type) if asked else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf

@@ -14,6 +14,7 @@ from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._exchange import Sums
 from wefe.metrics._geometry import associations
+from wefe.metrics._parameters import Count
 from wefe.metrics._permutation import Method
 from wefe.metrics._registry import register
 from wefe.query import Query
@@ -216,18 +217,19 @@ class WEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Word Embedding Association Test"
     metric_short_name = "WEAT"
-    reference = (
-        "A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from "
-        "language corpora contain human-like biases. Science 356, 2017."
-    )
     null_exchange = "targets"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012
     scores_many_models = True
 
+    # In their documented order, as they can be given by position.
     return_effect_size: bool = False
-    ddof: Ddof = 0
+    calculate_p_value: bool = False
+    p_value_test_type: TestType = "right-sided"
     p_value_method: Method = "approximate"
+    p_value_iterations: Count = 10_000
+    p_value_verbose: bool = False
+    ddof: Ddof = 0
 
     @property
     def question(self) -> str:
@@ -256,7 +258,7 @@ class WEAT(BaseMetric):
         """Kinds of audit warnings that concern its score."""
         of_both = {"cancelling-biases", "common-lean", "few-words"}
         if not self.return_effect_size:
-            return frozenset(of_both | {"small-attribute-difference"})
+            return frozenset(of_both | {"small-attribute-difference", "unequal-sets"})
         # An effect size is a share of the deviation; it does not grow with the attribute sets.
         return frozenset(of_both | _FINDINGS_OF_EFFECT_SIZES)
 

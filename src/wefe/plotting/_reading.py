@@ -198,9 +198,17 @@ class Reading:
             lines.append(f"p = {p_value:.3g}{between}")
             if self.opposite(model, query):
                 lines.append(OPPOSITE)
+            if null := self.null(model, query):
+                lines.append(f"without bias between {null[0]:.3g} and {null[1]:.3g} (95 %)")
         if pd.notna(lost) and lost > 0:
             lines.append(f"{lost} of {record['words_used'] + lost} words lost")
         return "<br>".join(lines)
+
+    def null(self, model: str, query: str) -> tuple[float, float] | None:
+        """Return what 95 % of scores lie between without bias, if that is known."""
+        record = self.records.get((model, query), {})
+        low, high = (record.get(f"null_{end}", math.nan) for end in ("lower", "upper"))
+        return None if math.isnan(low) else (low, high)
 
     def _nan_reason(self, model: str, query: str, column: int) -> str | None:
         reason: str | None = self.records.get((model, query), {}).get("nan_reason")

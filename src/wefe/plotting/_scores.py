@@ -42,7 +42,8 @@ def plot_queries_results(
     was measured; a dot stands for a bar that is too short to be seen. They start at 0 where the
     table does not name a metric that WEFE knows. Hollow bars have p > 0.05, where the metric was
     asked for p-values. Full ones against the direction of a one-sided test are strong in
-    the opposite direction; a note counts them.
+    the opposite direction; a note counts them. A line across shows where 95 % of the scores lie
+    with words exchanged, as they would be without bias.
 
     Parameters
     ----------
@@ -98,6 +99,7 @@ def plot_queries_results(
             hover=reading.hover(model, query, j, score),
             p_value=math.nan if math.isnan(score) else p_value,
             opposite=reading.opposite(model, query),
+            null=reading.null(model, query),
             no_value=f"no value{marks.get((model, query), '')}",
         )
 
@@ -158,6 +160,8 @@ def plot_queries_results(
     if dotted:
         values = " or ".join(dict.fromkeys(dotted))
         notes.append(f"{_DOT} A score of {values}, or too near to it for a bar to be seen.")
+    if any(cell.null for cell in cells.flat):
+        notes.append("Lines: 95 % of scores with words exchanged, as they would be without bias.")
     n_opposite = sum(cell.opposite for cell in cells.flat)
     if n_opposite:
         are = count(n_opposite, "full bar is", "full bars are")
@@ -179,6 +183,7 @@ class _Cell(NamedTuple):
     hover: str
     p_value: float
     opposite: bool
+    null: tuple[float, float] | None
     no_value: str
 
     @property
@@ -212,6 +217,11 @@ def _draw(
     dots, middle = False, {"xanchor": "center"}
     for row, cell in enumerate(cells):
         y = bars.centre(row, position)
+        if cell.null is not None:
+            ends = {"x0": cell.null[0], "x1": cell.null[1], "y0": y, "y1": y}
+            for color, width in (("white", 4), (INK, 2)):  # seen on bars of any colour
+                line = {"color": color, "width": width}
+                figure.add_shape(type="line", line=line, **ends, **place)
         if math.isnan(cell.score):
             write(figure, start, y, cell.no_value, cell.hover, bars.font_size, **place)
         elif abs(cell.score - start) <= shortest:

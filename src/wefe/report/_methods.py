@@ -55,6 +55,7 @@ WARNINGS: dict[str, str] = {
     "large-effect-tiny-biases": "the effect size is large, but no word has a bias to speak of",
     "lost-sets": "definitional sets are left out, as the model lacks words of theirs",
     "low-correlation": "the definitional sets point in different directions",
+    "unequal-sets": "the target sets differ in size, which moves a sum over their words",
     "mean-difference": "other ways to find the bias direction give another one",
     "not-audited": "the score could not be audited",
     "opposed-sets": "some definitional sets point the other way round than the rest",

@@ -474,11 +474,8 @@ class MetricEntry(Part):
 
         Every p-value is exact, and what is random has a seed.
         """
-        # SC-WEAT has one p-value per word, and results of studies have one per score.
-        if self.metric == "sc-weat" and not self.params.get("calculate_p_value"):
-            return dict(self.params)
         metric = as_metric(self.metric)
-        return {**metric.report_params(self.params, random_state, "right-sided"), **self.params}
+        return {**metric.report_params(self.params, random_state, "two-sided"), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
         """Return where the sentences are; None for metrics that need none.

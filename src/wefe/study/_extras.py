@@ -303,7 +303,7 @@ class SilhouetteEntry(Part):
         """Return the parameters for `bias_silhouette(metric_params=...)`."""
         defaults = {"return_effect_size": True} if self.metric == "weat-es" else {}
         if self.metric == "rnsb":
-            defaults = as_metric("rnsb").report_params(self.params, random_state, "right-sided")
+            defaults = as_metric("rnsb").report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
     def overlaps(self, other: SilhouetteEntry) -> bool:
