@@ -175,14 +175,14 @@ class Chosen(Weights):
         Number of all words.
     """
 
-    def __init__(self, rows: npt.NDArray[np.intp], n_words: int) -> None:
+    def __init__(self, rows: npt.NDArray[np.integer[Any]], n_words: int) -> None:
         matrix = np.zeros((len(rows), n_words))
         np.put_along_axis(matrix, rows, 1.0, axis=1)
         super().__init__(matrix)
         self._rows = rows
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
-        return np.asarray(self._rows[min(case, self.n_cases - 1)])
+        return np.asarray(self._rows[min(case, self.n_cases - 1)], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

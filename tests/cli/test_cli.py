@@ -490,3 +490,23 @@ def test_debias_looks_at_the_folder_before_the_work(tmp_path):
     )
     assert "there is no such folder to write into" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_are_compared_on_the_words_that_all_of_them_have(tmp_path, toy_model, toy_query):
+    few = tmp_path / "few.txt"
+    left_out = toy_query.attribute_sets[0][0]
+    words = [word for word in toy_model.vocab if word != left_out]
+    few.write_text("".join(f"{w} {' '.join(map(str, toy_model[w]))}\n" for w in words))
+    whole = tmp_path / "whole.txt"
+    words = list(toy_model.vocab)
+    whole.write_text("".join(f"{w} {' '.join(map(str, toy_model[w]))}\n" for w in words))
+    questions = tmp_path / "mine.json"
+    questions.write_text(json.dumps([toy_query.dict()]))
+    call = ["measure", "--model", str(whole), "--model", str(few), "--queries", str(questions)]
+    call += ["--format", "json", "--lost-vocabulary-threshold", "0.6"]
+    same, own = (json.loads(wefe(*call, *more).stdout) for more in ([], ["--own-words"]))
+    assert [row["lost_words"] for row in same["results"]] == [left_out] * 2
+    assert [row["lost_words"] for row in own["results"]] == [None, left_out]
+    # The vectors are the same, so on the same words the scores are, too.
+    assert len({row["score"] for row in same["results"]}) == 1
+    assert len({row["score"] for row in own["results"]}) == 2

@@ -300,3 +300,16 @@ def test_p_values_are_valid_without_bias():
         for level in (0.05, 0.2, 0.5):
             share = np.mean(np.array(each) <= level)
             assert share <= level + 3.5 * np.sqrt(level * (1 - level) / 200)
+
+
+def test_no_two_sided_test_misses_an_effect(model):
+    """Also of scores that lie on one side of no bias, whose test then has a direction."""
+    query = query_of(4, 4, 6, n_targets=2)
+    for metric in (ECT(), SAME(), RND(p_value_test_type="two-sided")):
+        assert metric.run_query(query, model, calculate_p_value=True).warnings == ()
+    # The least bias of all splits: it is not the other direction of anything.
+    queries = exchanged(ECT(), query)
+    best = max(queries, key=lambda each: ECT().run_query(each, model)["result"])
+    result = ECT().run_query(best, model, calculate_p_value=True)
+    assert result["p_value"] == 1
+    assert result.warnings == ()

@@ -253,8 +253,6 @@ class BaseMetric:
         Of a metric that pairs target words: parameters that help where they are no pairs.
     question, meaning : str
         What it asks, in a line; what a score means, in a sentence or two. Reports print them.
-    reference : str
-        The publication, which reports print: what the class says under "References".
     null_exchange : {'targets', 'attributes', 'pairs'} or None
         What may be exchanged if there is no bias: words between the target sets or between the
         attribute sets, or the two words of each pair; None if there is no such test.
@@ -454,7 +452,7 @@ class BaseMetric:
 
     @property
     def reference(self) -> str:
-        """The publication: what the class says under "References"."""
+        """The publication, which reports print: what the class says under "References"."""
         _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
         return " ".join(text.partition("\n\n")[0].split())
 

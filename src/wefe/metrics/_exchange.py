@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from wefe.metrics._permutation import (
 if TYPE_CHECKING:
     from wefe.metrics._base import BaseMetric
 
-Rows: TypeAlias = npt.NDArray[np.intp]
+Rows: TypeAlias = npt.NDArray[np.integer[Any]]
 #: What may be exchanged if there is no bias: words between sets, or the two words of a pair.
 Exchange: TypeAlias = Literal["targets", "attributes", "pairs"]
 
@@ -82,7 +82,8 @@ def exchange_test(
     if len(known):
         quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
         test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
-    return replace(test, statistic=score), missed
+    # Of scores on one side of no bias, two-sided tests have a direction, too.
+    return replace(test, statistic=score), missed and metric.p_value_test_type != "two-sided"
 
 
 def value_test(
@@ -208,7 +209,7 @@ def _listed(sizes: tuple[int, ...]) -> Rows:
     orders, n_done = np.arange(sum(sizes))[None], 0
     for size in sizes:
         n_left = orders.shape[1] - n_done
-        chosen = np.array(list(itertools.combinations(range(n_left), size)), dtype=np.intp)
+        chosen = np.array(list(itertools.combinations(range(n_left), size)), dtype=np.int32)
         is_left = np.ones((len(chosen), n_left), dtype=bool)
         np.put_along_axis(is_left, chosen, False, axis=1)
         # The chosen ones first, each of them in every order so far.
@@ -218,8 +219,8 @@ def _listed(sizes: tuple[int, ...]) -> Rows:
     return orders
 
 
-@functools.lru_cache(maxsize=8)  # many models and metrics share the splits of a query
+@functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
 def random_orders(n_words: int, n_splits: int, seed: int) -> Rows:
     """Random orders of words: shape (n_splits, n_words)."""
-    rows = np.broadcast_to(np.arange(n_words), (n_splits, n_words))
+    rows = np.broadcast_to(np.arange(n_words, dtype=np.int32), (n_splits, n_words))
     return np.random.default_rng(seed).permuted(rows, axis=1)
