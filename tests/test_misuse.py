@@ -13,6 +13,7 @@ from wefe import (
     WordEmbeddingModel,
     aggregate,
     calculate_ranking_correlations,
+    compare_models,
     create_ranking,
     measure,
     overall_scores,
@@ -37,6 +38,7 @@ TOTALS = aggregate(SCORES)
 GOOD = {
     measure: {"metrics": "weat", "queries": [QUERY], "models": [MODEL], "n_bootstrap": 40},
     run_queries: {"metric": "weat", "queries": [QUERY], "models": [MODEL]},
+    compare_models: {"metric": "weat", "queries": [QUERY], "one": MODEL, "other": MODEL},
     generate_subqueries_from_queries_list: {"metric": "weat", "queries": [QUERY]},
     scores_matrix: {"scores": SCORES},
     aggregate: {"scores": SCORES},
@@ -64,6 +66,7 @@ FINE = {
     **dict.fromkeys(["discard_incomplete_sets", "warn_lost_sets"], BOOL),
     **dict.fromkeys(["lost_vocabulary_threshold", "n_bootstrap"], ZERO),
     "bootstrap_random_state": {"None", "zero"},
+    "random_state": {"None", "zero"},
     "metric_params": {"empty dict"},
     "best": {"zero", "negative", "float", "huge"},
     "n_jobs": {"negative"},

@@ -38,7 +38,7 @@ GROUPS = {
     ),
     "Can it be believed?": (
         "How far a number carries, and what else the vectors are good for.",
-        "audit silhouette quality",
+        "audit comparison silhouette quality",
     ),
     "Mitigate": ("Take bias out of a model, and see what is left.", "debias"),
     "Look": ("Words, neighbours and directions; figures.", "explore plotting"),

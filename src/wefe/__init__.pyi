@@ -1,5 +1,6 @@
 from . import aggregation as aggregation
 from . import audit as audit
+from . import comparison as comparison
 from . import contextual as contextual
 from . import datasets as datasets
 from . import debias as debias
@@ -18,6 +19,7 @@ from . import silhouette as silhouette
 from . import study as study
 from . import words as words
 from .aggregation import aggregate as aggregate
+from .comparison import compare_models as compare_models
 from .metrics import ECT as ECT
 from .metrics import EQT as EQT
 from .metrics import GIPE as GIPE

@@ -24,7 +24,7 @@ IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
 ScoreAll: TypeAlias = Callable[[Iterator[Sequence[Weights]]], Iterable[Vectors]]
 
 # Share of resamples without a score up to which there still is an interval.
-_MOST_UNDEFINED = 0.05
+MOST_UNDEFINED = 0.05
 # Numbers of (cases x words) that are worked on at once, and cases.
 _BLOCK_NUMBERS = 1 << 21
 _MOST_CASES = 100
@@ -143,7 +143,7 @@ def bootstrap(
         n_bootstrap=wanted.n_bootstrap,
         n_undefined=0,
         method=wanted.method,
-        nan_reason=_why_none(evaluation, drawn),
+        nan_reason=why_none(evaluation, drawn),
         samples=np.empty(0),
         note=note_of_interval(evaluation.scale),
     )
@@ -155,8 +155,8 @@ def bootstrap(
     defined = samples[np.isfinite(samples)]
     n_undefined = len(samples) - len(defined)
     result = replace(result, samples=samples, n_undefined=n_undefined)
-    if n_undefined > _MOST_UNDEFINED * len(samples):
-        share = f"more than {_MOST_UNDEFINED:.0%}"
+    if n_undefined > MOST_UNDEFINED * len(samples):
+        share = f"more than {MOST_UNDEFINED:.0%}"
         reason = f"{n_undefined} of {len(samples)} resamples have no score, {share}"
         return replace(result, nan_reason=reason)
     result = replace(result, standard_error=float(defined.std(ddof=1)))
@@ -213,7 +213,8 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
     )
 
 
-def _why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
+def why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
+    """Say why the words of these sets cannot be drawn anew, if so."""
     if not evaluation.can_repeat:
         return (
             f"{type(evaluation.metric).__name__} has a run_query of its own, and a query cannot "

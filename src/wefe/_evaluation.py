@@ -49,6 +49,8 @@ class Evaluation:
         For each set, targets first, the words that are out of vocabulary.
     value : float
         The score of all words.
+    prefix : str
+        What the model's vocabulary puts before each word.
     scale : Scale
         How scores are to be read.
     paired : bool
@@ -73,7 +75,7 @@ class Evaluation:
         check_model(model)
         self.query, self.model_name = query, model.name
         self.params = {**(metric.subset_params if subset_defaults else {}), **params}
-        self._prefix = model.vocab_prefix or ""
+        self.prefix = model.vocab_prefix or ""
         self.can_repeat = not has_own_run_query(metric)
         if self.can_repeat:
             own, lookup = metric.with_params(**self.params)
@@ -174,7 +176,7 @@ class Evaluation:
 
     def _query_of(self, sets: Sequence[Sequence[str]]) -> Query:
         query, n_targets = self.query, len(self.targets)
-        words = [[word.removeprefix(self._prefix) for word in part] for part in sets]
+        words = [[word.removeprefix(self.prefix) for word in part] for part in sets]
         names = query.target_sets_names, query.attribute_sets_names
         return Query(words[:n_targets], words[n_targets:], *names)
 

@@ -52,6 +52,10 @@ def unit(name: str, values: npt.ArrayLike) -> Vectors:
     return np.asarray(array / lengths_of(name, array)[:, None])
 
 
+class FractionalWeightsError(ValueError):
+    """A formula that needs whole numbers of words got other weights."""
+
+
 class Weights:
     """How often each word of a set counts in each of several cases.
 
@@ -92,7 +96,11 @@ class Weights:
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
         """Return the words of one case, each as often as it counts: shape (n_chosen,)."""
-        return np.repeat(np.arange(self.n_words), self.row(case).astype(int))
+        weights = self.row(case)
+        counts = weights.astype(int)
+        if (counts != weights).any():
+            raise FractionalWeightsError("words can only be repeated a whole number of times.")
+        return np.repeat(np.arange(self.n_words), counts)
 
     def sums_by_case(self, values: Vectors) -> Vectors:
         """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""

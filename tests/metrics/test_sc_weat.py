@@ -235,7 +235,8 @@ def test_it_is_found_by_its_names():
 
 @pytest.mark.slow
 def test_reports_ask_for_p_values(packaged_model):
-    params = SCWEAT().report_params({}, 0, "right-sided")
+    assert SCWEAT().report_params({}, 0, "two-sided") == {}  # every word is tested, on request
+    params = SCWEAT().report_params({"calculate_p_value": True}, 0, "right-sided")
     assert params["calculate_p_value"]
     assert params["p_value_method"] == "exact"
     results = run_queries(

@@ -169,8 +169,16 @@ def nasty(cuts):
     return run(given, folder)
 
 
+def _query(name):
+    word = name.split()[-1]
+    return Query([[f"she {word}"], [f"he {word}"]], [[f"home {word}"], [f"office {word}"]])
+
+
 def _made(scores, settings=None):
-    """Build results by hand: metric -> query set -> query -> model -> score or value."""
+    """Build results by hand: metric -> query set -> query -> model -> score or value.
+
+    Queries share words if the last words of their names are the same.
+    """
     scales = {
         "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
         "RND": Scale("RND", (-math.inf, math.inf), 0.0),
@@ -185,7 +193,6 @@ def _made(scores, settings=None):
         q for of_set in scores.values() for queries in of_set.values() for q in queries.values()
     ]
     labels = list(dict.fromkeys(label for models in queries_of for label in models))
-    query = Query([["she"], ["he"]], [["home"], ["office"]])
     planned = []
     for label in labels:
         base, _, mitigation = label.partition(" + ")
@@ -196,7 +203,7 @@ def _made(scores, settings=None):
             for query_set, queries in of_set.items():
                 for name, each in queries.items():
                     place = {"metric": metric, "query_set": query_set, "query": name}
-                    tasks.append(Task("score", label, place, {}))
+                    tasks.append(Task("score", label, place, {"query": name}))
                     value = each[label]
                     if isinstance(value, Outcome):
                         outcomes.append(value)
@@ -208,7 +215,7 @@ def _made(scores, settings=None):
         "",
         tuple(planned),
         tuple(
-            PlannedQuerySet(name, (query,) * len(queries), float(len(queries)))
+            PlannedQuerySet(name, tuple(map(_query, queries)), float(len(queries)))
             for name, queries in sets.items()
         ),
         tuple(
@@ -216,7 +223,7 @@ def _made(scores, settings=None):
             for metric, of_set in scores.items()
         ),
         tuple(tasks),
-        {},
+        {name: _query(name) for queries in sets.values() for name in queries},
         {
             "aggregation": {
                 "function": "bias_avg",

@@ -9,6 +9,7 @@ import pytest
 
 import wefe.audit
 from wefe._visible import visible
+from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
 from wefe.debias._registry import debias_method_name
 from wefe.metrics._registry import get_metric
@@ -16,6 +17,7 @@ from wefe.report import summarize
 from wefe.report._findings import findings
 from wefe.report._methods import AGGREGATIONS, MITIGATIONS, TIES, WARNINGS
 from wefe.report._provenance import _range, as_toml
+from wefe.report._summarize import _clusters
 from wefe.study import Outcome, Study
 from wefe.study._entries import AggregationEntry
 
@@ -113,8 +115,8 @@ def with_interval(score, low, high, p_value=math.nan):
 
 
 def test_the_first_two_are_compared_query_by_query(made):
-    # Six queries, a is nearer in all but one: of 64 patterns of signs, 4 sum up to +-1.9 or more.
-    near, far = [0.1, 0.1, 0.1, 0.1, 0.1, 0.2], [0.5, -0.5, 0.5, 0.5, -0.5, 0.1]
+    # Eight queries, a is nearer in six: of 256 patterns of signs, 20 sum up to +-1.8 or more.
+    near, far = [0.1] * 6 + [0.4] * 2, [0.5, -0.5, 0.5, 0.5, -0.5, 0.5, 0.1, 0.1]
     queries = {
         f"q{i}": {"a": a, "b": b, "c": 2.0} for i, (a, b) in enumerate(zip(near, far, strict=True))
     }
@@ -124,38 +126,76 @@ def test_the_first_two_are_compared_query_by_query(made):
         "query_set": "Gender",
         "first": "a",
         "second": "b",
-        "n": 6,
-        "n_nearer": 5,
-        "difference": pytest.approx(1.9 / 6),
-        "p_value": 4 / 64,
+        "n": 8,
+        "n_nearer": 6,
+        "difference": pytest.approx(1.8 / 8),
+        "n_clusters": 8,
+        "p_value": 20 / 256,
         "beyond": False,
         "n_intervals": 0,
         "n_overlap": 0,
     }
-    queries["q5"]["a"] = 0.0
+    queries["q6"]["a"] = queries["q7"]["a"] = 0.0
     results = made({"WEAT": {"Gender": queries}})
     (found,) = summarize(results)["pairs"]
-    assert (found["n_nearer"], found["p_value"], found["beyond"]) == (6, 2 / 64, True)
+    assert (found["n_nearer"], found["p_value"], found["beyond"]) == (8, 2 / 256, True)
     assert sentences(results, "How sure this is")[0] == (
         "In the one ranking the first model is nearer to no bias than the second beyond chance "
-        "(p < 0.05, paired over queries): WEAT, Gender (a before b in 6 of 6 queries, p = 0.031)."
+        "(p < 0.05, paired over queries): WEAT, Gender (a before b in 8 of 8 queries, p = 0.008)."
     )
     assert sentences(results, "In short") == [
         "Gender: a has the least bias measured by 1 of 1 metric, beyond chance."
     ]
 
 
-def test_few_queries_cannot_make_an_order_sure(made):
-    queries = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(5)}
-    said = sentences(
-        made({"WEAT": {"Gender": queries}, "RND": {"Gender": queries}}), "How sure this is"
-    )
-    assert said[0].startswith("In none of 2 rankings ")
-    assert said[1] == (
-        "The order of the first two may change with other queries; all of these have fewer than 6 "
-        "queries, too few for any p below 0.05."
-    )
-    assert said[2].startswith("Queries that share words are not independent, so these p-values are")
+def test_few_queries_are_not_tested(made):
+    queries = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(7)}
+    results = made({"WEAT": {"Gender": queries}, "RND": {"Gender": queries}})
+    assert [each["p_value"] for each in summarize(results)["pairs"]] == [None, None]
+    assert sentences(results, "How sure this is")[:2] == [
+        "2 rankings have no p-value for the order of the first two models: the test needs at least "
+        "8 groups of queries that share no words. wefe.compare_models tests two models on queries "
+        "that share words.",
+        "The table “First and second” compares the first two models of each ranking.",
+    ]
+    assert sentences(results, "In short") == [
+        "Gender: no model is clearly ahead: a has the least bias measured by 2 of 2 metrics, not "
+        "tested against chance; the lowest sum of ranks is that of a."
+    ]
+
+
+def test_tested_and_untested_rankings_are_told_apart(made):
+    many = eight(a=0.1, b=0.9)
+    scores = {"WEAT": {"G": many}, "RND": {"G": dict(list(many.items())[:7])}}
+    mixed = {f"q{i}": {"a": 0.9 * (i % 2), "b": 0.5} for i in range(8)}
+    results = made({**scores, "ECT": {"G": mixed}})
+    said = sentences(results, "How sure this is")
+    assert said[0].startswith("In 1 of 2 rankings tested (one per metric and query set) the first")
+    assert said[1] == "In the others the order of the first two may change with other queries."
+    assert said[2].startswith("1 ranking has no p-value for the order of the first two models")
+    (said,) = sentences(made({**scores, "ECT": {"G": eight(a=0.9, b=0.1)}}), "In short")
+    assert "3 of 3 metrics, beyond chance by 2 of 2 tested" in said
+
+
+def test_queries_that_share_words_count_as_one(made):
+    # q6 and q7 share words: one cluster, whose differences have a common sign.
+    queries = {f"q{i}": {"a": 0.1, "b": 0.2 + i / 10} for i in range(7)}
+    queries["other q6"] = {"a": 0.9, "b": 0.3}
+    (found,) = summarize(made({"WEAT": {"Gender": queries}}))["pairs"]
+    assert (found["n"], found["n_clusters"], found["p_value"]) == (8, 7, None)
+    queries["q7"] = {"a": 0.1, "b": 0.9}
+    (found,) = summarize(made({"WEAT": {"Gender": queries}}))["pairs"]
+    # 0.1, 0.2, ..., 0.6, then 0.7 - 0.6, and 0.8: those of all signs are all above 0.
+    assert (found["n"], found["n_clusters"], found["p_value"]) == (9, 8, 2 / 256)
+
+
+def test_clusters_of_the_weat_queries_are_those_that_share_words():
+    queries = {("WEAT", str(number)): query for number, query in enumerate(load_weat_queries())}
+    groups = {}
+    for (_, name), cluster in _clusters(queries).items():
+        groups.setdefault(cluster, set()).add(name)
+    # 'cancer' is unpleasant and a disease, 'Bill' a man and old.
+    assert sorted(map(sorted, groups.values())) == [list("01234589"), list("67")]
 
 
 def test_overall_pairs_weigh_query_sets_as_overall_scores_do(made):
@@ -262,12 +302,12 @@ def test_the_side_of_a_test_is_said_in_words(example):
 # The verdict
 
 
-def six(**scores):
-    return {f"q{i}": dict(scores) for i in range(6)}
+def eight(**scores):
+    return {f"q{i}": dict(scores) for i in range(8)}
 
 
 def test_no_model_is_ahead_that_is_first_by_half_of_the_metrics(made):
-    scores = {"WEAT": {"G": six(a=0.1, b=0.2)}, "RND": {"G": six(a=0.2, b=0.1)}}
+    scores = {"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.2, b=0.1)}}
     assert sentences(made(scores), "In short") == [
         "G: no model is clearly ahead: a has the least bias measured by 1 of 2 metrics, beyond "
         "chance; b by 1 of 2 metrics, beyond chance; the lowest sum of ranks is that of a and b."
@@ -275,11 +315,11 @@ def test_no_model_is_ahead_that_is_first_by_half_of_the_metrics(made):
 
 
 def test_a_model_is_ahead_by_most_metrics_and_beyond_chance(made):
-    # By ECT a is first in the mean of six queries, but nearer in three of them only.
-    mixed = {f"q{i}": {"a": 0.9 if i < 3 else 0.5, "b": 0.3 if i < 3 else 0.7} for i in range(6)}
+    # By ECT a is first in the mean of eight queries, but nearer in four of them only.
+    mixed = {f"q{i}": {"a": 0.9 if i < 4 else 0.5, "b": 0.3 if i < 4 else 0.7} for i in range(8)}
     scores = {
-        "WEAT": {"G": six(a=0.1, b=0.2)},
-        "RND": {"G": six(a=0.1, b=0.2)},
+        "WEAT": {"G": eight(a=0.1, b=0.2)},
+        "RND": {"G": eight(a=0.1, b=0.2)},
         "ECT": {"G": mixed},
     }
     assert sentences(made(scores), "In short") == [
@@ -292,12 +332,12 @@ def test_being_first_by_every_metric_is_not_enough_where_it_may_be_chance(made):
     (said,) = sentences(made(SCORES), "In short")
     assert said == (
         "Gender: no model is clearly ahead: a has the least bias measured by 2 of 2 metrics, "
-        "beyond chance by none; the lowest sum of ranks is that of a."
+        "not tested against chance; the lowest sum of ranks is that of a."
     )
 
 
 def test_the_verdict_is_also_of_the_models_as_they_are(made):
-    scores = {"WEAT": {"G": six(**{"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05})}}
+    scores = {"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05})}}
     assert sentences(made(scores), "In short") == [
         "G: shuffled b has the least bias measured by 1 of 1 metric, beyond chance.",
         "Of the models as they are (without mitigated ones and shuffled b, by its name a control): "
@@ -315,7 +355,7 @@ def test_the_verdict_is_also_of_the_models_as_they_are(made):
     ],
 )
 def test_what_is_a_control_is_known_by_its_name(made, label, is_control):
-    results = made({"WEAT": {"G": six(**{"a": 0.3, "b": 0.4, label: 0.1})}})
+    results = made({"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, label: 0.1})}})
     assert len(sentences(results, "In short")) == 1 + is_control
 
 

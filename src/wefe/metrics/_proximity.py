@@ -450,7 +450,7 @@ class _NeighborMetric(SubspaceMetric):
         near, groups = self._search(words), [part.name for part in targets]
         scores = np.full(n_cases_of((*targets, words)), math.nan)
         for case in range(len(scores)):
-            chosen = np.repeat(np.arange(len(words)), words.weights.row(case).astype(int))
+            chosen = words.weights.rows(case)
             some = tuple(each[chosen] for each in near)
             with suppress(UnanswerableError):
                 details, reason = self._details(some, [part.resample(case) for part in targets])

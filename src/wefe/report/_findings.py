@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from wefe.report._methods import WARNINGS
-from wefe.report._paired import SIGNIFICANT, compare
+from wefe.report._paired import LEAST_CLUSTERS, SIGNIFICANT, compare
 
 # Smallest Spearman correlation that has p < 0.05 (two-sided, exact) over so many models.
 _SPEARMAN = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.700, 10: 0.648, 11: 0.618, 12: 0.587}
@@ -20,8 +20,6 @@ _ALIKE = 0.5
 _MUCH_LOST = 0.1
 # So many sentences of one kind, and then how many more there are.
 _MOST = 8
-# With fewer pairs, no p-value of sign flips is below 0.05.
-_FEWEST = 6
 # What calls itself so is compared with models, and is none.
 _CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECASE)
 # Where a name begins and ends in a sentence: characters that no text has, and no name is left with.
@@ -202,12 +200,14 @@ def _ahead(
     n_first = Counter({each[0]: len(by) for each, by in best.items() if len(each) == 1})
     found = [compare(summary, ranking, metric, models) for metric in summary["metrics"]]
     n_beyond = Counter(each["first"] for each in found if each and each["beyond"])
+    n_tested = Counter(each["first"] for each in found if each and each["p_value"] is not None)
     # Ranks are among all models.
     lowest = _lowest_sum(ranking) if len(models) == len(ranking["rows"]) else []
 
     def said(model: str, verb: str = "") -> str:
         by = f"by {n_first[model]} of {count(n_metrics, 'metric')}"
-        return f"{a_model(model)} {verb}{by}, {_beyond(n_beyond[model], n_first[model])}"
+        sure = _beyond(n_beyond[model], n_tested[model], n_first[model])
+        return f"{a_model(model)} {verb}{by}, {sure}"
 
     has_least = "has the least bias measured "
     leaders = [m for m, _ in n_first.most_common() if n_first[m] == max(n_first.values())]
@@ -233,11 +233,14 @@ def _ahead(
     yield _sentence(start + text)
 
 
-def _beyond(n_beyond: int, n_first: int) -> str:
+def _beyond(n_beyond: int, n_tested: int, n_first: int) -> str:
     """Say by how many metrics a model is ahead beyond chance, of those by which it is first."""
+    if not n_tested:
+        return "not tested against chance"
     if n_first == 1:
         return "beyond chance" if n_beyond else "not beyond chance"
-    return f"beyond chance by {n_beyond or 'none'}"
+    of_tested = f" of {n_tested} tested" if n_tested < n_first else ""
+    return f"beyond chance by {n_beyond or 'none'}{of_tested}"
 
 
 def _sentence(text: str) -> str:
@@ -369,13 +372,15 @@ def _pairs(summary: Mapping[str, Any]) -> Iterator[str]:
     found = [each for each in summary["pairs"] if each["query_set"] in sets]
     if not found:
         return
+    tested = [each for each in found if each["p_value"] is not None]
     clear = [each for each in found if each["beyond"]]
-    few = [each for each in found if each["n"] < _FEWEST]
-    only = len(found) == 1
-    where = f"In {len(clear) or 'none'} of {len(found)} rankings (one per metric and query set)"
+    if len(found) == len(tested) == 1:
+        where, nearer = "In the one ranking", "nearer" if clear else "not nearer"
+    else:
+        where = f"In {len(clear) or 'none'} of {count(len(tested), 'ranking')}"
+        where, nearer = f"{where} tested (one per metric and query set)", "nearer"
     text = (
-        f"{'In the one ranking' if only else where} the first model is "
-        f"{'not ' if only and not clear else ''}nearer to no bias than the second beyond chance "
+        f"{where} the first model is {nearer} to no bias than the second beyond chance "
         f"(p < {SIGNIFICANT}, paired over queries)"
     )
     if clear:
@@ -386,19 +391,19 @@ def _pairs(summary: Mapping[str, Any]) -> Iterator[str]:
             for each in clear
         ]
         text += f": {_first(names, 3)}"
-    yield text + "."
-    if len(clear) < len(found):
-        rest = "In the others the" if clear else "The"
-        text = f"{rest} order of the first two may change with other queries"
-        if few:
-            n_few = "all" if len(few) == len(found) else len(few)
-            what = "there are" if only else f"{n_few} of these {'has' if n_few == 1 else 'have'}"
-            text += f"; {what} fewer than {_FEWEST} queries, too few for any p below {SIGNIFICANT}"
+    if tested:
         yield text + "."
-    yield (
-        "Queries that share words are not independent, so these p-values are optimistic. The table "
-        "“First and second” has all of them."
-    )
+    if len(clear) < len(tested):
+        rest = "In the others the" if clear else "The"
+        yield f"{rest} order of the first two may change with other queries."
+    if n_untested := len(found) - len(tested):
+        which = f"{count(n_untested, 'ranking')} {'has' if n_untested == 1 else 'have'}"
+        yield (
+            f"{which} no p-value for the order of the first two models: the test needs at least "
+            f"{LEAST_CLUSTERS} groups of queries that share no words. wefe.compare_models tests "
+            "two models on queries that share words."
+        )
+    yield "The table “First and second” compares the first two models of each ranking."
 
 
 def small(value: float) -> str:

@@ -12,6 +12,8 @@ from wefe._checks import as_seed
 from wefe.study._plan import OVERALL
 
 SIGNIFICANT = 0.05
+# With fewer independent groups of queries, sign flips say little.
+LEAST_CLUSTERS = 8
 # So many differences have 2^16 patterns of signs, which are all counted.
 _MOST_EXACT = 16
 # Sums that differ by less, relative to the largest one possible, are ties.
@@ -113,7 +115,8 @@ def compare(
     dict or None
         'metric', 'query_set', 'first', 'second'; 'n' (queries of the aggregate that both answered),
         'n_nearer' (in how many the first is nearer to no bias), 'difference' (how much nearer, in
-        the mean), 'p_value', 'beyond' (whether that is beyond chance), 'n_intervals' (queries in
+        the mean), 'n_clusters' (groups of queries that share no words), 'p_value' (None with fewer
+        than eight of them), 'beyond' (whether that is beyond chance), 'n_intervals' (queries in
         which both have one) and 'n_overlap' (of these). None if there are no two.
     """
     parts = [p for p in metric["parts"] if ranking["name"] in (OVERALL, p["query_set"])]
@@ -129,17 +132,18 @@ def compare(
         return None
     first, second = (model for _, model in ranked[:2])
     weights = {each["name"]: each["weight"] for each in summary["query_sets"]}
-    differences, shares = [], []
+    differences, shares, clusters = [], [], []
     overlaps = []
     for part in parts:
         pairs = list(_pairs(metric, part, first, second))
-        both = [(a, b) for a, b in pairs if "distance" in a and "distance" in b]
-        differences += [b["distance"] - a["distance"] for a, b in both]
+        both = [each for each in pairs if all("distance" in cell for cell in each[1:])]
+        differences += [b["distance"] - a["distance"] for _, a, b in both]
+        clusters += [cluster for cluster, *_ in both]
         # As overall scores weigh them: each set by its weight, its queries alike.
         shares += [weights[part["query_set"]] / len(both)] * len(both)
         overlaps += [
             _overlap(a["interval"], b["interval"], metric["no_bias_value"])
-            for a, b in pairs
+            for _, a, b in pairs
             if "interval" in a and "interval" in b
         ]
     total = math.fsum(shares)
@@ -147,7 +151,10 @@ def compare(
         return None
     weighted = [share / total * each for share, each in zip(shares, differences, strict=True)]
     mean = math.fsum(weighted)
-    p_value = sign_flip_p_value(weighted)
+    sums = dict.fromkeys(clusters, 0.0)
+    for cluster, each in zip(clusters, weighted, strict=True):
+        sums[cluster] += each
+    p_value = sign_flip_p_value([*sums.values()]) if len(sums) >= LEAST_CLUSTERS else None
     return {
         "metric": metric["label"],
         "query_set": ranking["name"],
@@ -156,9 +163,10 @@ def compare(
         "n": len(differences),
         "n_nearer": sum(each > _TIE for each in differences),
         "difference": mean,
+        "n_clusters": len(sums),
         "p_value": p_value,
         # The mean may be against the order, where scores of opposite signs cancel in the aggregate.
-        "beyond": mean > 0 and p_value < SIGNIFICANT,
+        "beyond": mean > 0 and p_value is not None and p_value < SIGNIFICANT,
         "n_intervals": len(overlaps),
         "n_overlap": sum(overlaps),
     }
@@ -166,12 +174,12 @@ def compare(
 
 def _pairs(
     metric: Mapping[str, Any], part: Mapping[str, Any], first: str, second: str
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the cells of two models in the queries that count in the aggregate."""
+) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+    """Return cluster and the cells of two models of the queries that count in the aggregate."""
     one, other = (part["cells"][metric["models"].index(model)] for model in (first, second))
-    for query, a, b in zip(part["queries"], one, other, strict=True):
+    for query, *found in zip(part["queries"], part["clusters"], one, other, strict=True):
         if query not in part["left_out"]:
-            yield a, b
+            yield tuple(found)
 
 
 def _overlap(one: Sequence[float], other: Sequence[float], no_bias: float) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wefe.metrics._registry import as_metric
 from wefe.report import _methods
+from wefe.report._paired import LEAST_CLUSTERS
 
 if TYPE_CHECKING:
     from wefe.study._plan import PlannedMetric
@@ -43,9 +44,11 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
         f"{_methods.TIES.get(aggregation['ties'], aggregation['ties'])}. Rankings are compared by "
         f"{aggregation['correlation'].capitalize()} correlation.",
         "The first two models of a ranking are compared by a permutation test: the signs of the "
-        "differences of their distances from no bias, query by query, are flipped in all possible "
-        "ways (at random with more than 16 queries). A model counts as clearly ahead if it is the "
-        "first by more than half of the metrics, and beyond chance by one at least.",
+        "differences of their distances from no bias are flipped in all possible ways (at random "
+        "with more than 16 groups of queries). Queries that share words keep a common sign, and "
+        f"with fewer than {LEAST_CLUSTERS} groups of them there is no test.",
+        "A model counts as clearly ahead if it is the first by more than half of the metrics, and "
+        "beyond chance by one at least.",
     ]
     references = [_methods.FRAMEWORK]
     if intervals["n_bootstrap"]:

@@ -17,6 +17,7 @@ from wefe.study._plan import OVERALL
 if TYPE_CHECKING:
     import pandas as pd
 
+    from wefe.query import Query
     from wefe.study._results import StudyResults
 
 # Of more warnings of a kind, the report has the first ones; the tidy table has all.
@@ -193,6 +194,10 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
     parts = []
     own = [] if tidy.empty else tidy.loc[tidy["metric"] == label, "no_bias_value"].unique().tolist()
     no_bias = own[0] if len(own) == 1 else metric.scale.no_bias_value
+    tasks = [task for task, _ in results.of_kind("score") if task.place["metric"] == label]
+    queries_of = [results.plan.queries[task.identity["query"]] for task in tasks]
+    places = [(task.place["query_set"], task.place["query"]) for task in tasks]
+    clusters = _clusters(dict(zip(places, queries_of, strict=True)))
     for name in metric.query_sets:
         rows = tidy[(tidy["metric"] == label) & (tidy["query_set"] == name)]
         if rows.empty:
@@ -206,6 +211,7 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
             {
                 "query_set": name,
                 "queries": queries,
+                "clusters": [clusters[name, query] for query in queries],
                 "cells": [
                     [_cell(by_model[model].loc[query], no_bias) for query in queries]
                     for model in totals["model_name"]
@@ -224,6 +230,19 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
         "models": _labels(results),
         "parts": parts,
     }
+
+
+def _clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
+    """Number the groups of queries that share words with each other, and with no other query."""
+    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
+    for key, query in queries.items():
+        parts = query.target_sets + query.attribute_sets
+        words = {word.lower() for part in parts for word in part}
+        alike = [group for group in groups if group[0] & words]
+        groups = [group for group in groups if not group[0] & words]
+        keys = [key, *(each for _, found in alike for each in found)]
+        groups.append((words.union(*(found for found, _ in alike)), keys))
+    return {key: number for number, (_, keys) in enumerate(groups) for key in keys}
 
 
 def _listed_values(values: Sequence[float]) -> str:

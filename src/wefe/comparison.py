@@ -1,0 +1,246 @@
+"""Compare two models over queries that may share words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wefe._answers import no_subquery
+from wefe._bootstrap import MOST_UNDEFINED, Resampling, why_none
+from wefe._evaluation import Evaluation
+from wefe._same_words import on_same_words
+from wefe._wordset import FractionalWeightsError, Vectors, Weights
+from wefe.embeddings import UnanswerableError
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._registry import as_metric
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.query import Query, check_query
+from wefe.running import _check_params, _check_runs, generate_subqueries_from_queries_list
+
+__all__ = ["ModelComparison", "compare_models"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """How much farther from no bias one model is than another, and how sure that is.
+
+    Attributes
+    ----------
+    difference : float
+        Mean distance of the other model's scores from no bias, minus that of the first model.
+        Above 0, the first model shows less bias.
+    lower, upper : float
+        Bounds of the confidence interval of the difference.
+    p_value : float
+        Two-sided p-value of the hypothesis that the difference is 0.
+    n_queries : int
+        Number of queries compared.
+    n_words : int
+        Number of distinct words in them.
+    n_bootstrap : int
+        Number of resamples.
+    confidence : float
+        Confidence of the interval.
+    distances : DataFrame
+        One row per query: 'query_name', and the distances from no bias of 'one' and 'other'.
+    left_out : dict
+        The queries that were not compared, by name, and why.
+
+    See Also
+    --------
+    compare_models : makes one.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> model = load_test_model()
+    >>> found = compare_models("weat-es", load_weat_queries()[:2], model, model)
+    >>> found.difference, found.p_value, found.n_queries
+    (0.0, 1.0, 2)
+    """
+
+    difference: float
+    lower: float
+    upper: float
+    p_value: float
+    n_queries: int
+    n_words: int
+    n_bootstrap: int
+    confidence: float
+    distances: pd.DataFrame = field(repr=False)
+    left_out: dict[str, str] = field(repr=False)
+
+
+def compare_models(
+    metric: type[BaseMetric] | BaseMetric | str,
+    queries: Sequence[Query],
+    one: WordEmbeddingModel,
+    other: WordEmbeddingModel,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+    *,
+    metric_params: Mapping[str, Any] | None = None,
+) -> ModelComparison:
+    """Test whether two models differ in their mean distance from no bias.
+
+    The queries may share words. Each resample gives every distinct word one random weight, which
+    holds in all queries and both models (Bayesian bootstrap).
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        For example ``"weat-es"``.
+    queries : sequence of Query
+        The queries. Those that do not fit the metric are replaced by their subqueries; those with
+        the same words count once.
+    one, other : WordEmbeddingModel
+        The models. They are compared on the words that both have.
+    n_bootstrap : int, default=1000
+        Number of resamples, at least 2 / (1 - confidence).
+    confidence : float, default=0.95
+        Confidence of the interval, between 0 and 1.
+    random_state : int, Generator or None, default=0
+        Seed of the weights. A word gets the same weights from the same seed, whatever the metric,
+        the models and the other queries are.
+    metric_params : mapping, optional
+        What `run_query` is called with.
+
+    Returns
+    -------
+    ModelComparison
+        The difference with its interval and p-value, and the distances of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind, or no query can be compared.
+
+    See Also
+    --------
+    wefe.running.measure : The scores themselves.
+    wefe.silhouette.bootstrap_interval : An interval of one score.
+
+    Notes
+    -----
+    Weights are drawn from the standard exponential distribution, one per word (one per pair in
+    metrics of pairs), and scaled so that those of a list sum to its length. A metric that needs
+    whole numbers of words, such as Direct Bias, gets multinomial counts instead, which are the same
+    wherever a list occurs.
+
+    With the observed difference D and the differences b of B resamples, the p-value is
+    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
+    `confidence` quantile of abs(b - mean(b)). The test is conservative: ``benchmarks/`` measures
+    its type I error and power. It asks what other words of the same kind would change. It does not
+    cover the randomness of training.
+
+    References
+    ----------
+    Rubin, "The Bayesian Bootstrap", The Annals of Statistics 9, 1981.
+
+    Examples
+    --------
+    The test model against the same model with half of its dimensions:
+
+    >>> from wefe import WordEmbeddingModel, load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> full = load_test_model()
+    >>> half = WordEmbeddingModel((list(full.vocab), full.vectors[:, :128].copy()), "half")
+    >>> found = compare_models("weat-es", load_weat_queries(), full, half)
+    >>> print(f"{found.difference:.2f} [{found.lower:.2f}, {found.upper:.2f}]")
+    0.18 [0.05, 0.32]
+    >>> print(f"p = {found.p_value:.3f}, {found.n_queries} queries, {found.n_words} words")
+    p = 0.010, 10 queries, 362 words
+    """
+    instance, params = as_metric(metric), _check_params(metric_params)
+    asked = _check_runs("queries", queries, check_query)
+    check_model(one)
+    check_model(other)
+    wanted = Resampling(n_bootstrap, confidence, random_state)
+    models = on_same_words([one, other], asked, params.get("preprocessors"))
+    left_out = {q.query_name: no_subquery(instance) for q in asked if not instance.subqueries(q)}
+    kept: list[tuple[str, list[Evaluation], Vectors]] = []
+    for query in generate_subqueries_from_queries_list(instance, asked):
+        try:
+            pair = [Evaluation(instance, query, m, params, subset_defaults=False) for m in models]
+            kept.append((query.query_name, pair, _differences(pair, n_bootstrap, wanted.seed)))
+        except UnanswerableError as error:
+            left_out[query.query_name] = str(error)
+    if not kept:
+        name, why = next(iter(left_out.items()))
+        raise ValueError(f"no query can be compared; the first one, {name!r}: {why.rstrip('.')}.")
+    rows = [(name, *(abs(e.value - e.scale.no_bias_value) for e in pair)) for name, pair, _ in kept]
+    distances = pd.DataFrame(rows, columns=["query_name", "one", "other"])
+    difference = math.fsum(distances["other"] - distances["one"]) / len(kept)
+    samples = np.mean([each for *_, each in kept], axis=0)
+    # What resampling adds to all distances is in the mean of the resamples as well.
+    noise = np.abs(samples - samples.mean())
+    margin = float(np.quantile(noise, wanted.confidence))
+    n_beyond = np.count_nonzero(noise >= abs(difference) - 1e-12)  # but for rounding
+    return ModelComparison(
+        difference=difference,
+        lower=difference - margin,
+        upper=difference + margin,
+        p_value=float((1 + n_beyond) / (1 + n_bootstrap)),
+        n_queries=len(kept),
+        n_words=len({word for _, pair, _ in kept for part in pair[0].sets for word in part.words}),
+        n_bootstrap=n_bootstrap,
+        confidence=wanted.confidence,
+        distances=distances,
+        left_out=left_out,
+    )
+
+
+def _differences(pair: Sequence[Evaluation], n_bootstrap: int, seed: int) -> Vectors:
+    """Return how much farther from no bias the second model is in each resample."""
+    for each in pair:
+        if reason := why_none(each, each.strata):
+            raise UnanswerableError(reason)
+    one, other = (_distances(each, n_bootstrap, seed) for each in pair)
+    defined = np.isfinite(other - one)
+    if (n_undefined := np.count_nonzero(~defined)) > MOST_UNDEFINED * n_bootstrap:
+        raise UnanswerableError(f"{n_undefined} of {n_bootstrap} resamples have no score")
+    # A few resamples without a score are not to spoil those of the other queries.
+    return np.where(defined, other - one, (other - one)[defined].mean())
+
+
+def _distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
+    """Return the distances of resamples from no bias."""
+    try:
+        scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed))
+    except FractionalWeightsError:
+        scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed, whole=True))
+    return np.abs(scores - evaluation.scale.no_bias_value)
+
+
+def _weights(
+    evaluation: Evaluation, n_bootstrap: int, seed: int, whole: bool = False
+) -> list[Weights]:
+    """Return the weights of all sets, which depend on the words and the seed alone."""
+
+    def drawn_for(words: Sequence[str]) -> np.random.Generator:
+        return np.random.default_rng([seed, *"\n".join(words).encode()])
+
+    weights: dict[int, Weights] = {}
+    for stratum in evaluation.strata:
+        rows = zip(*(evaluation.sets[i].words for i in stratum), strict=True)
+        # A pair is the same one from either side.
+        members = [sorted(w.removeprefix(evaluation.prefix) for w in row) for row in rows]
+        size = len(members)
+        if whole:
+            matrix = np.empty((n_bootstrap, size))
+            order = sorted(range(size), key=members.__getitem__)
+            generator = drawn_for([word for row in order for word in members[row]])
+            matrix[:, order] = generator.multinomial(size, [1 / size] * size, n_bootstrap)
+        else:
+            columns = [drawn_for(each).standard_exponential(n_bootstrap) for each in members]
+            matrix = np.stack(columns, axis=1)
+            matrix *= size / matrix.sum(axis=1, keepdims=True)
+        weights |= dict.fromkeys(stratum, Weights(matrix))
+    return [weights[i] for i in range(len(evaluation.sets))]
