@@ -269,8 +269,8 @@ def test_p_values_are_counted_per_model_and_corrected_for_their_number(made):
                                   "s": {"a": cell(0.2), "b": cell(0.06)}}}}  # fmt: skip
     said = [text for text in sentences(made(scores), "How sure this is") if "Scores with" in text]
     assert said == [
-        "Scores with p < 0.05: a 2 of 3 (1 after Bonferroni correction); b 1 of 3 (0 after "
-        "Bonferroni correction). If words were sorted at random, about 5 % would be."
+        "Scores with p < 0.05: a 2 of 3 (1 by Holm's method, for 6 tests); b 1 of 3 (0 by Holm's "
+        "method, for 6 tests). If words were sorted at random, about 5 % would be."
     ]
 
 

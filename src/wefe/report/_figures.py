@@ -287,6 +287,9 @@ def _hover(cell: Mapping[str, Any], model: str, query: str, metric: Mapping[str,
         lines.append(f"interval {low:.4g} to {high:.4g}")
     if "p_value" in cell:
         lines.append(f"p = {cell['p_value']:.3g}{f', {OPPOSITE}' if 'opposite' in cell else ''}")
+    if "null" in cell:
+        low, high = cell["null"]
+        lines.append(f"without bias {low:.4g} to {high:.4g} (95 %)")
     if "used" in cell:
         lines.append(f"{cell['used']} words used, {cell.get('lost', 0)} lost")
     return "<br>".join(lines)

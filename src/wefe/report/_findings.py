@@ -423,12 +423,14 @@ def _first(texts: Sequence[str], most: int = _MOST) -> str:
 
 
 def _p_values(cells: Sequence[_Cell], n_with_p: Mapping[str, int]) -> Iterator[str]:
-    texts = []
+    texts, n_all = [], sum(n_with_p.values())
     for model, n_tests in n_with_p.items():
-        values = [c["p_value"] for *_, label, _, c in cells if label == model and "p_value" in c]
-        below = sum(value < SIGNIFICANT for value in values)
-        strict = sum(value < SIGNIFICANT / n_tests for value in values)
-        corrected = f" ({strict} after Bonferroni correction)" if below and n_tests > 1 else ""
+        own = [c for *_, label, _, c in cells if label == model and "p_value" in c]
+        below = sum(cell["p_value"] < SIGNIFICANT for cell in own)
+        strict = sum(cell["p_value_holm"] < SIGNIFICANT for cell in own)
+        corrected = (
+            f" ({strict} by Holm's method, for {n_all} tests)" if below and n_all > 1 else ""
+        )
         texts.append(f"{a_model(model)} {below} of {n_tests}{corrected}")
     yield (
         f"Scores with p < {SIGNIFICANT}: {_first(texts)}. If words were sorted at random, about "

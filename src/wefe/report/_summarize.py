@@ -265,6 +265,8 @@ def _cell(row: Any, no_bias: float) -> dict[str, Any]:
         "no_bias_value": own if own != no_bias else None,
         "interval": [row["score_lower"], row["score_upper"]],
         "p_value": row["p_value"],
+        "p_value_holm": row["p_value_holm"],
+        "null": [row["null_lower"], row["null_upper"]],
         "opposite": True if str(row["warnings"]).startswith(OPPOSITE) else None,
         "used": row["words_used"],
         "lost": row["words_lost"],
