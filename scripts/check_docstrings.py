@@ -92,11 +92,12 @@ def problems_of(thing: Any, is_member: bool = False) -> Iterator[str]:
 
 def _fields_without_text(cls: type) -> Iterator[str]:
     if dataclasses.is_dataclass(cls):
-        documented = get_doc_object(cls)
+        # What a class inherits is said where it comes from.
         named = {
             name.strip().lstrip("*")
+            for each in cls.__mro__[:-1]
             for section in ("Parameters", "Attributes")
-            for parameter in documented[section]
+            for parameter in get_doc_object(each)[section]
             for name in parameter.name.split(",")
         }
         missing = {field.name for field in dataclasses.fields(cls) if field.name[0] != "_"} - named
