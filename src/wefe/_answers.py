@@ -15,6 +15,7 @@ from wefe._progress import progress_bar
 from wefe._same_words import with_only
 from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
+from wefe.metrics._exchange import ALTERNATIVES
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -22,7 +23,7 @@ from wefe.words import check_preprocessors
 
 # Vectors of a query are held for so many models at once.
 _MODELS_AT_ONCE = 32
-_SIDES = {"greater": "right-sided", "less": "left-sided", "two-sided": "two-sided"}
+_SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
 
 
 class Answer(NamedTuple):

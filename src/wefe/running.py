@@ -121,12 +121,12 @@ def measure(
         - 'no_bias_value': the score that means that no bias was measured; 'scale_min' and
           'scale_max': the smallest and largest possible score;
         - 'null_mean', 'null_lower', 'null_median' and 'null_upper': mean and 2.5, 50 and 97.5 %
-          quantiles of the score with words exchanged, as they would be without bias; like
-          'p_value', NaN unless the metric was asked for one;
-        - 'p_value_holm' and 'p_value_bh': p-values adjusted for the number of tests in this table,
-          see :func:`adjust_p_values`; 'p_value_lower' and 'p_value_upper': what encloses
-          'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds', guaranteed;
-          'approximate', then the two are a 99 % confidence interval; or 'saddlepoint';
+          quantiles of the score with words exchanged, as they would be without bias; NaN unless
+          the metric was asked for a p-value;
+        - 'p_value', likewise; 'p_value_holm' and 'p_value_bh': adjusted for the number of tests in
+          this table, see :func:`adjust_p_values`; 'p_value_lower' and 'p_value_upper': what
+          encloses 'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds',
+          guaranteed; 'approximate', then the two are a 99 % confidence interval; or 'saddlepoint';
         - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
           does not tell; 'lost_words': the out-of-vocabulary words;
         - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,

@@ -77,7 +77,7 @@ def test_measure_as_table():
     output = wefe("measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es").stdout
     assert output.splitlines()[0] == "WEAT-ES, weat (no bias: 0)"
     assert "1.2195" in output
-    assert "p value: two-sided permutation test (all splits counted)" in output
+    assert "p value of WEAT-ES: two-sided permutation test (all splits counted)" in output
 
 
 def test_models_of_a_query_stand_together_and_are_ranked():
@@ -349,7 +349,7 @@ def test_what_is_named_twice_is_asked_once():
 def test_footer_says_what_was_done():
     call = ["measure", "--model", "demo", "--queries", "weat", "--metric", "weat-es"]
     output = wefe(*call, "--param", 'weat-es.p_value_method="approximate"').stdout
-    assert "p value: two-sided permutation test (random splits)" in output
+    assert "p value of WEAT-ES: two-sided permutation test (random splits)" in output
 
 
 def test_debias_writes_a_file_and_says_what_it_did(tmp_path):

@@ -313,3 +313,26 @@ def test_no_two_sided_test_misses_an_effect(model):
     result = ECT().run_query(best, model, calculate_p_value=True)
     assert result["p_value"] == 1
     assert result.warnings == ()
+
+
+def test_a_score_that_is_nan_has_no_p_value_whatever_the_reason(model):
+    one_word = Query([[WORDS[0]], [WORDS[1]]], [[WORDS[2]]])
+    lost = Query([["xyzzy"], [WORDS[1]]], [WORDS[2:5]])
+    for query in (one_word, lost):
+        assert np.isnan(ECT().run_query(query, model, calculate_p_value=True)["p_value"])
+
+
+@pytest.mark.parametrize(
+    ("exchange", "error", "message"),
+    [
+        ("words", ValueError, "null_exchange must be one of 'targets', 'attributes', 'pairs'"),
+        ("pairs", TypeError, "so it must define _pair_values"),
+    ],
+)
+def test_what_a_metric_of_a_user_declares_is_checked(exchange, error, message, model):
+    class Odd(RND):
+        null_exchange = exchange
+        metric_short_name = "ODD"
+
+    with pytest.raises(error, match=message):
+        Odd().run_query(query_of(3, 3, 4, n_targets=2), model, calculate_p_value=True)

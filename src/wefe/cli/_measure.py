@@ -193,11 +193,11 @@ def measure(
     """Measure models with published or own queries.
 
     Prints one row per query, model and metric: the score, the score that would mean no bias, the
-    p-value of a permutation test (two-sided, counted where it can be; METRIC.calculate_p_value=true
-    asks for those that take long), the words used and lost, and why a score is missing. SC-WEAT has
-    one for each word: --format json shows them. With several models a ranking follows:
-    rank 1 has the least bias measured by that metric, on average over the queries that all models
-    could answer.
+    p-value of a permutation test (two-sided, counted where it can be; --param
+    METRIC.calculate_p_value=true asks for those that take long), the words used and lost, and why
+    a score is missing. SC-WEAT has one for each word: --format json shows them. With several models
+    a ranking follows: rank 1 has the least bias measured by that metric, on average over the
+    queries that all models could answer.
 
     Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
     that opens at once.
@@ -363,14 +363,9 @@ def _print_tables(
             "independent studies."
         )
     with_p = tidy[tidy["p_value"].notna() & tidy["p_value_method"].notna()]
-    tests = (
-        with_p[["p_value_test", "p_value_method"]]
-        .drop_duplicates()
-        .sort_values("p_value_method", ascending=False)
-    )
-    for side, method in tests.itertuples(index=False):
-        how = _METHODS[str(method)]
-        print(f"p value: {side} permutation test ({how}).")
+    for (side, method), tests in with_p.groupby(["p_value_test", "p_value_method"], sort=False):
+        which = ", ".join(tests["metric"].unique())
+        print(f"p value of {which}: {side} permutation test ({_METHODS[str(method)]}).")
     if len(with_p) > 1:
         print(
             f"p value holm, p value bh: adjusted for the {len(with_p)} tests of this call (Holm; "

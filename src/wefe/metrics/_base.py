@@ -23,11 +23,20 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    dataclass_transform,
+    get_args,
+)
 
 import numpy as np
 
-from wefe._checks import found, nearest
+from wefe._checks import check_choice, found, nearest
 from wefe._wordset import Vectors, WordSet, each_case, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
@@ -204,11 +213,12 @@ class BaseMetric:
         scores lie on one side of no bias (ECT, SAME, RNSB and those of neighbours) have 'two-sided'
         as default, which asks whether there is more bias than by chance.
     p_value_method : {'exact', 'approximate', 'saddlepoint'}, default='exact'
-        'exact' counts all splits of scores that are sums over words or pairs (WEAT, SC-WEAT, SEAT,
-        RIPA, EQT), or encloses their share between guaranteed bounds and returns the upper one.
-        Those of other scores are listed if there are up to 20,000, and a sample of them is drawn
-        otherwise. 'approximate' draws random splits and returns (r + 1)/(n + 1). 'saddlepoint' is
-        for a first look at sums: see :func:`permutation_test`. WEAT has 'approximate' as default.
+        'exact' counts all splits of scores that are sums over words or pairs (WEAT, SEAT, RIPA,
+        EQT, Generalized WEAT of two sets, the words of SC-WEAT), or encloses their share between
+        guaranteed bounds and returns the upper one. Those of other scores are listed if there are
+        up to 20,000, and a sample of them is drawn otherwise. 'approximate' draws random splits
+        and returns (r + 1)/(n + 1). 'saddlepoint' is for a first look at sums: see
+        :func:`permutation_test`. WEAT has 'approximate' as default.
     p_value_iterations : int, default=10000
         Number of random splits.
     p_value_verbose : bool, default=False
@@ -255,7 +265,8 @@ class BaseMetric:
         What it asks, in a line; what a score means, in a sentence or two. Reports print them.
     null_exchange : {'targets', 'attributes', 'pairs'} or None
         What may be exchanged if there is no bias: words between the target sets or between the
-        attribute sets, or the two words of each pair; None if there is no such test.
+        attribute sets, or the two words of each pair (then define `_pair_values`, too); None if
+        there is no such test.
     no_p_value : str
         Why there is none, perhaps only with the parameters at hand.
     audit_findings : frozenset of str
@@ -397,9 +408,10 @@ class BaseMetric:
         prepared = metric._prepare(query, model, lookup)
         metric, embedded, targets, attributes, reason = prepared
         if reason is None:
-            measured = metric._tested(metric._measure(targets, attributes), targets, attributes)
+            measured = metric._measure(targets, attributes)
         else:
             measured = metric._undefined(reason)
+        measured = metric._tested(measured, targets, attributes)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
             reason = metric._why_undefined(targets, attributes)
@@ -520,6 +532,7 @@ class BaseMetric:
         if why := self.no_p_value or undeclared:
             warnings += (f"{self.metric_short_name} has no p-value: {why}",)
         elif not math.isnan(score):
+            check_choice("null_exchange", self.null_exchange, get_args(Exchange))
             test, is_missed = exchange_test(self, targets, attributes, score)
             details["permutation_test"], p_value = test, test.p_value
             warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
@@ -554,7 +567,9 @@ class BaseMetric:
 
     def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
-        raise NotImplementedError
+        raise TypeError(
+            f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
+        )
 
     def report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any

@@ -41,7 +41,7 @@ _TIE = 1e-9
 # Share of splits in one tail of a two-sided test at level 0.05.
 _TAIL = 0.025
 
-_ALTERNATIVES: dict[str, Alternative] = {
+ALTERNATIVES: dict[str, Alternative] = {
     "right-sided": "greater",
     "left-sided": "less",
     "two-sided": "two-sided",
@@ -109,7 +109,7 @@ def exchange_test(
 
 def value_test(metric: Tested, x: Vectors, y: Vectors, seed: int) -> tuple[PermutationTest, bool]:
     """Test a difference of two sets of values; see :func:`exchange_test`."""
-    return tested(_counting(metric, x, y, seed), _ALTERNATIVES[metric.p_value_test_type])
+    return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
 
 
 def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
@@ -125,7 +125,7 @@ def _alternative(metric: Tested) -> Alternative:
     scale = metric.scale()
     if metric.p_value_test_type == "two-sided" and scale.is_one_sided:
         return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
-    return _ALTERNATIVES[metric.p_value_test_type]
+    return ALTERNATIVES[metric.p_value_test_type]
 
 
 def _counting(metric: Tested, x: Vectors, y: Vectors, seed: int) -> _Run:

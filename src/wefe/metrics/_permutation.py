@@ -122,9 +122,10 @@ def permutation_test(
     alternative : {"greater", "less", "two-sided"}, default="greater"
         Side that counts as extreme.
     method : {"approximate", "exact", "saddlepoint"}, default="approximate"
-        ``"saddlepoint"`` takes a fraction of a millisecond for sets of any size and is for a first
-        look: its error is mostly below 1 % where 1,000 splits or more are as extreme, and can be
-        large where fewer are, or where one word differs much more than all others.
+        ``"saddlepoint"`` takes a fraction of a millisecond for hundreds of words, some milliseconds
+        for ten thousand, and is for a first look: its error is mostly below 1 % where 1,000 splits
+        or more are as extreme, and can be large where fewer are, or where one word differs much
+        more than all others.
         ``"approximate"`` draws random splits. ``"exact"`` counts all of them when there are up to
         40 words in total, few different associations, or few splits (or all but few) as extreme as
         the observed one; otherwise it encloses the share between two guaranteed bounds.

@@ -25,10 +25,10 @@ def split_p_value(x: Vectors, y: Vectors, alternative: str, step: float = 0.0) -
     """
     size, values = len(x), np.concatenate([x, y])
     values = values - values.mean()
-    ordered, n_splits = np.sort(values), math.comb(len(values), size)
+    ordered, log_splits = np.sort(values), _log_comb(len(values), size)
     tie = _rounding(values)
     design = np.column_stack([values, np.ones(len(values))])
-    ends = [_largest_sum(each, size, tie, n_splits) for each in (ordered, -ordered[::-1])]
+    ends = [_largest_sum(each, size, tie, log_splits) for each in (ordered, -ordered[::-1])]
     share = size / len(values)
     return _p_value(design, share, float(values[:size].sum()), alternative, ends, tie, step)
 
@@ -42,12 +42,17 @@ def flip_p_value(differences: Vectors, alternative: str) -> float:
     return _p_value(2 * d[:, None], 0.5, float(d.sum()), alternative, ends, _rounding(d), 0.0)
 
 
-def _largest_sum(ordered: Vectors, size: int, tie: float, n_splits: int) -> tuple[float, float]:
+def _largest_sum(ordered: Vectors, size: int, tie: float, log_splits: float) -> tuple[float, float]:
     """Largest sum of so many values, and the share of splits that reach it."""
     least = ordered[-size]
     n_tied = int(np.count_nonzero(np.abs(ordered - least) <= tie))
     n_needed = size - int(np.count_nonzero(ordered > least + tie))
-    return float(ordered[-size:].sum()), max(math.comb(n_tied, n_needed) / n_splits, math.ulp(0.0))
+    share = math.exp(_log_comb(n_tied, n_needed) - log_splits)
+    return float(ordered[-size:].sum()), max(share, math.ulp(0.0))
+
+
+def _log_comb(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _p_value(
