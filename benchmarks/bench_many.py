@@ -18,7 +18,7 @@ from wefe import Query, WordEmbeddingModel, load_test_model
 from wefe.datasets import load_query_set
 from wefe.metrics import WEAT, get_metric
 from wefe.metrics._registry import as_metric
-from wefe.models._keyed_vectors import IndexedVectors
+from wefe.models._tables import ArrayVectors
 from wefe.running import measure
 
 # RND and ECT take one attribute set: they are asked the first subquery of each query.
@@ -70,7 +70,9 @@ def shuffled_models(words: list[str], n_models: int) -> list[WordEmbeddingModel]
     vectors = rng.standard_normal((VOCABULARY, DIM), dtype=np.float32)
     orders = (rng.permutation(VOCABULARY).tolist() for _ in range(n_models))
     return [
-        WordEmbeddingModel(IndexedVectors(dict(zip(words, order, strict=True)), vectors), f"{i}")
+        WordEmbeddingModel(
+            ArrayVectors.unchecked(dict(zip(words, order, strict=True)), vectors), f"{i}"
+        )
         for i, order in enumerate(orders)
     ]
 

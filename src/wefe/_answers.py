@@ -10,7 +10,7 @@ import numpy as np
 
 from wefe._bootstrap import Resampling, bootstrap
 from wefe._checks import found
-from wefe._evaluation import Evaluation, call_all, in_memory, is_mapped, travelling
+from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe._progress import progress_bar
 from wefe._same_words import with_only
 from wefe.embeddings import UnanswerableError, embed_models
@@ -270,7 +270,7 @@ def for_worker(
     options: Mapping[str, Any],
 ) -> WordEmbeddingModel:
     """Return what goes to a worker in place of a model; see `travelling`."""
-    if not is_mapped(model):
+    if model.held != "mapped":
         return model
     if model.use_subwords or not all(
         type(metric).__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary

@@ -14,7 +14,6 @@ import numpy as np
 from wefe._wordset import Ones, Vectors, Weights, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric, Scale, has_own_run_query, result_of
-from wefe.models._keyed_vectors import StoredVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 
@@ -196,23 +195,18 @@ def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
     joblib sends a mapped array as the name of its file, so a worker would not see what was changed
     in memory, or would see the file that took its place meanwhile.
     """
-    return {name: in_memory(v) if is_mapped(v) else v for name, v in values.items()}
-
-
-def is_mapped(value: object) -> bool:
-    """Tell whether this is a model whose array of vectors is mapped from a file."""
-    return (
-        isinstance(value, WordEmbeddingModel)
-        and value.held == "mapped"
-        and not isinstance(value.wv, StoredVectors)
-    )
+    return {
+        name: in_memory(value) if isinstance(value, WordEmbeddingModel) else value
+        for name, value in values.items()
+    }
 
 
 def in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
-    """Return a copy of a model with its vectors in memory."""
+    """Return a model of which no array is mapped from a file."""
+    if model.held != "mapped":
+        return model
     sent = copy.copy(model)
-    sent.wv = copy.copy(model.wv)
-    sent.wv.vectors = np.array(model.vectors)
+    sent.wv = model.table.portable()
     return sent
 
 

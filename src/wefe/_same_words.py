@@ -7,8 +7,8 @@ import logging
 from collections import UserDict
 from collections.abc import Collection, Mapping, Sequence
 
-from wefe.models._keyed_vectors import SelectedVectors
 from wefe.models._load import words_of
+from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -67,7 +67,7 @@ def with_only(
     asked = words_of(queries, model.vocab_prefix, preprocessors)
     kept = sorted(word for word in asked if word in words)
     few = copy.copy(model)
-    few.wv = SelectedVectors(kept, model.get_vectors(kept), asked, model.name)
+    few.wv = ArrayVectors(kept, model.get_vectors(kept), asked, model.name)
     # What else could be built from parts of words is not in all models.
     few.use_subwords = False
     return few

@@ -25,7 +25,8 @@ from wefe._checks import (
     check_word_set,
 )
 from wefe._wordset import WordSet
-from wefe.models._keyed_vectors import FloatArray, UnreadWordError
+from wefe.models._tables import UnreadWordError
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.words import Preprocessors, check_preprocessors, variants

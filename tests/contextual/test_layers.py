@@ -21,7 +21,7 @@ from wefe.contextual import (
 )
 from wefe.metrics import WEAT, BaseMetric, list_metrics
 from wefe.metrics._registry import as_metric
-from wefe.models._keyed_vectors import UnreadWordError
+from wefe.models._tables import UnreadWordError
 from wefe.running import measure
 
 _spec = importlib.util.spec_from_file_location(

@@ -12,7 +12,7 @@ from wefe import Query, WordEmbeddingModel
 from wefe.datasets import load_criterion, load_weat_queries
 from wefe.debias import Comparison, HardDebias, compare
 from wefe.metrics import ECT, GIPE, MAC, RND, RNSB, WEAT, BaseMetric
-from wefe.models._keyed_vectors import SelectedVectors
+from wefe.models._tables import ArrayVectors
 
 GENDER = load_criterion("gender", offline=True)
 NAMES = Query(
@@ -397,7 +397,7 @@ def test_models_with_some_words_have_bias_only(packaged_model, debiased, caplog)
     words = sorted({w for part in NAMES.target_sets + NAMES.attribute_sets for w in part})
     few = [
         WordEmbeddingModel(
-            SelectedVectors(words, model.get_vectors(words), words, model.name), model.name
+            ArrayVectors(words, model.get_vectors(words), words, model.name), model.name
         )
         for model in (packaged_model, debiased)
     ]

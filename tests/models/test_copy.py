@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, convert, load
-from wefe.models import _keyed_vectors
-from wefe.models._keyed_vectors import is_mapped, private_copy
+from wefe.models._tables import is_mapped
 
 WORDS = ["she", "he", "home", "work"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
@@ -119,55 +118,47 @@ def test_neither_copy_changes_the_file(mapped, tmp_path):
     assert (tmp_path / "toy.safetensors").read_bytes() == bits
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 3, 100])
-def test_what_was_changed_since_it_was_mapped_is_copied(mapped, chunk_rows, monkeypatch):
-    monkeypatch.setattr(_keyed_vectors, "CHUNK_ROWS", chunk_rows)
+def test_what_was_changed_since_it_was_mapped_is_copied(mapped):
     mapped.update("work", NEW)
     mapped.update("she", np.array([np.nan, -0.0, 0], np.float32))
     twin = mapped.copy()
-    assert twin.held == "mapped"
     assert twin.vectors.tobytes() == mapped.vectors.tobytes()
 
 
-def test_a_part_of_a_map_is_mapped_at_its_place(tmp_path):
-    np.save(tmp_path / "v.npy", np.arange(24, dtype=np.float32).reshape(8, 3))
-    whole = np.load(tmp_path / "v.npy", mmap_mode="c")
-    part = private_copy(whole[2:5])
-    np.testing.assert_array_equal(part, whole[2:5])
-    # What another place would hold is not copied over it: nothing was written.
-    assert is_mapped(part)
-    assert part.base.offset == whole.offset + 2 * 3 * 4
-    part[0] = -1
-    assert whole[2, 0] == 6
-
-
-def test_a_map_that_is_not_contiguous_or_writes_through_is_copied(tmp_path):
-    np.save(tmp_path / "v.npy", np.arange(24, dtype=np.float32).reshape(8, 3))
-    whole = np.load(tmp_path / "v.npy", mmap_mode="c")
-    for part in (whole[::2], whole[:, :2], whole[:0]):
-        again = private_copy(part)
-        assert not is_mapped(again)
-        np.testing.assert_array_equal(again, part)
-        assert again.flags.writeable
-    shared = np.load(tmp_path / "v.npy", mmap_mode="r+")
-    private_copy(shared)[:] = 0
-    assert np.load(tmp_path / "v.npy")[7, 2] == 23
-
-
 @pytest.mark.parametrize("fate", ["gone", "shorter", "replaced"])
-def test_a_file_that_is_no_longer_what_it_was(mapped, fate, tmp_path):
+def test_a_model_keeps_its_file_when_another_takes_its_name(mapped, fate, tmp_path):
     path = tmp_path / "toy.safetensors"
-    # Another file takes its place; the map still has the one it was made of.
     content = path.read_bytes()
     path.unlink()
-    if fate == "shorter":
-        path.write_bytes(content[:-5])
-    elif fate == "replaced":
-        path.write_bytes(content[:-48] + bytes(48))
+    if fate != "gone":
+        path.write_bytes(content[:-5] if fate == "shorter" else content[:-48] + bytes(48))
     twin = mapped.copy()
     np.testing.assert_array_equal(twin.vectors, VECTORS)
     twin.update("she", NEW)
     np.testing.assert_array_equal(mapped["she"], VECTORS[0])
+
+
+@pytest.mark.parametrize("fate", ["shorter", "changed"])
+def test_a_file_that_changes_while_it_is_open_is_an_error_that_names_it(mapped, fate, tmp_path):
+    path = tmp_path / "toy.safetensors"
+    content = path.read_bytes()
+    np.testing.assert_array_equal(mapped["she"], VECTORS[0])
+    with path.open("r+b") as file:
+        if fate == "shorter":
+            file.truncate(4100)
+        else:
+            file.seek(4096)
+            file.write(bytes(4))
+    for read in (
+        lambda: mapped["she"],
+        lambda: mapped.get_vectors(["he", "home"]),
+        lambda: mapped.rows(slice(None)),
+        lambda: mapped.vectors,
+        lambda: mapped.vocab["work"],
+    ):
+        with pytest.raises(ValueError, match=r"toy\.safetensors"):
+            read()
+    assert len(content) > 4100
 
 
 # Tables of other kinds

@@ -106,9 +106,7 @@ def test_safetensors_round_trip(tmp_path):
     save_file({"embeddings": VECTORS, "vocabulary": vocabulary}, tmp_path / "m.safetensors")
     check(load(tmp_path / "m.safetensors"))
     save_file({"weights": VECTORS}, tmp_path / "other.safetensors")
-    with pytest.raises(
-        ValueError, match="named 'embeddings'.*found the 2-d tensors \\['weights'\\]"
-    ):
+    with pytest.raises(ValueError, match="other.safetensors: expected tokenizer.json"):
         load(tmp_path / "other.safetensors")
 
 
@@ -125,11 +123,10 @@ def test_pickles_are_not_opened(write, protocol):
 
 def test_gensims_own_file_is_refused_with_the_way_out(tmp_path):
     gensim_models = pytest.importorskip("gensim.models")
-    kv = gensim_models.KeyedVectors(3)
-    kv.add_vectors(["a", "b"], VECTORS[:2])
-    kv.save(str(tmp_path / "m.kv"))
-    with pytest.raises(ValueError, match="a pickle .*trust_pickle=True opens it"):
-        load(tmp_path / "m.kv")
+    model = gensim_models.Word2Vec([["a", "b"]], vector_size=3, min_count=1)
+    model.save(str(tmp_path / "m.model"))
+    with pytest.raises(ValueError, match=r"a pickle.*trust_pickle=True opens it"):
+        load(tmp_path / "m.model")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +143,7 @@ def test_gensims_own_file_is_refused_with_the_way_out(tmp_path):
         (b"she  1 2\nhe  3 4\n", "line 1: expected single spaces"),
         (b"she 1  2\nhe 3  4\n", "line 1: expected single spaces"),
         (b"2 2\nshe\t1\t2\nhe\t3\t4\n", "tabs between numbers"),
-        (b"0 2\n", "promises 0 words"),
+        (b"0 2\n", "0 2"),
         (b"1" + binary_of(["she", "he"], VECTORS[:2])[1:], "there is more after byte"),
         (b"1_0 1_0\n", "no known format"),
         (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),

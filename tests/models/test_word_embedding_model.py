@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wefe.models import WordEmbeddingModel
-from wefe.models._keyed_vectors import ArrayVectors, KeyedVectors
+from wefe.models._tables import ArrayVectors, is_table
 
 WORDS = ["she", "he", "woman", "man", "math", "art"]
 SENTENCES = [["she", "woman", "art"], ["he", "man", "math"]]
@@ -303,15 +303,30 @@ ONE = np.ones(DIM, np.float32)
         ("he", [ONE, ONE], TypeError, "words must be a list"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words must be a list.*got set"),
         ((w for w in WORDS), [ONE] * 6, TypeError, "words must be a list.*got generator"),
-        (["she", "he"], (e for e in [ONE]), TypeError, "embeddings must be an array.*generator"),
-        (["she", "he"], {"she": ONE}, TypeError, "embeddings must be an array.*got dict"),
+        (["she", "he"], (e for e in [ONE]), TypeError, "embeddings must be a list.*generator"),
+        (["she", "he"], {"she": ONE}, TypeError, "embeddings must be a list.*got dict"),
         (["she", "he"], [ONE], ValueError, "got 2 words and 1 embeddings"),
         (["she"], ONE, ValueError, "got 1 words and 4 embeddings"),
         (WORDS[:DIM], ONE, TypeError, "embedding of 'she' must be an array; got float32"),
         (["she", "he"], [ONE, ONE.tolist()], TypeError, "of 'he' must be an array; got list"),
-        (["she", "he"], [ONE, ONE[:3]], ValueError, r"of 'he' must have shape \(4,\); got \(3,\)"),
-        (["she", "he"], np.ones((2, 5), "f4"), ValueError, r"of 'she' must have shape \(4,\)"),
-        (["she", "he"], np.ones((2, 1), "f4"), ValueError, r"of 'she' must have shape \(4,\)"),
+        (
+            ["she", "he"],
+            [ONE, ONE[:3]],
+            ValueError,
+            r"'he' must be float32 of shape \(4,\).*\(3,\)",
+        ),
+        (
+            ["she", "he"],
+            np.ones((2, 5), "f4"),
+            ValueError,
+            r"'she' must be float32 of shape \(4,\)",
+        ),
+        (
+            ["she", "he"],
+            np.ones((2, 1), "f4"),
+            ValueError,
+            r"'she' must be float32 of shape \(4,\)",
+        ),
         (["she", "he"], [ONE, ONE.astype("f8")], ValueError, "'he' must be float32.*got float64"),
         (["she", "he"], np.ones((2, DIM), int), ValueError, "'she' must be float32.*got int"),
     ],
@@ -330,13 +345,13 @@ def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, message
 @pytest.mark.parametrize(
     ("word", "embedding", "error", "message"),
     [
-        ("they", ONE, ValueError, "'they' is not in the vocabulary of toy; nothing changed"),
-        (["she"], ONE, TypeError, "word must be a string; got list"),
-        (0, ONE, TypeError, "word must be a string; got int 0"),
-        ("she", ONE.tolist(), TypeError, "embedding must be a numpy array; got list"),
-        ("she", ONE[:1], ValueError, r"must have shape \(4,\); got \(1,\)"),
-        ("she", ONE[None], ValueError, r"must have shape \(4,\); got \(1, 4\)"),
-        ("she", ONE.astype(np.float16), ValueError, "must be float32, as the model is"),
+        ("they", ONE, ValueError, "'they' is not in the vocabulary of toy"),
+        (["she"], ONE, TypeError, "words must be strings; got list"),
+        (0, ONE, TypeError, "words must be strings; got int 0"),
+        ("she", ONE.tolist(), TypeError, "of 'she' must be an array; got list"),
+        ("she", ONE[:1], ValueError, r"of shape \(4,\).*\(1,\)"),
+        ("she", ONE[None], ValueError, r"of shape \(4,\).*\(1, 4\)"),
+        ("she", ONE.astype(np.float16), ValueError, "must be float32 of shape"),
     ],
 )
 def test_a_refused_update_changes_nothing(word, embedding, error, message):
@@ -579,7 +594,7 @@ def test_vectors_of_unseen_words_have_the_width_of_the_model():
 
 @pytest.mark.parametrize("kind", ["arrays", "KeyedVectors", "Word2Vec"])
 def test_vectors_without_subwords_are_refused_when_subwords_are_asked_for(kind):
-    with pytest.raises(TypeError, match=r"use_subwords=True needs.*FastTextKeyedVectors"):
+    with pytest.raises(TypeError, match="use_subwords=True needs"):
         WordEmbeddingModel(make_vectors(kind), use_subwords=True)
 
 
@@ -746,7 +761,7 @@ def test_wrong_names_prefixes_and_switches_are_refused(arguments, message):
 def test_array_vectors_offer_what_gensim_offers():
     vectors = random_vectors()
     table = ArrayVectors(WORDS, vectors)
-    assert isinstance(table, KeyedVectors)
+    assert is_table(table)
     assert table.key_to_index == {word: row for row, word in enumerate(WORDS)}
     assert table.vector_size == DIM
     assert len(table) == 6

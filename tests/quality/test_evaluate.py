@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, convert, load
-from wefe.models._keyed_vectors import UnreadWordError
+from wefe.models._tables import UnreadWordError
 from wefe.quality import Benchmark, evaluate, load_benchmark, purity
 
 SHARED_MODEL = "word2vec_subset.kv"
@@ -333,7 +333,7 @@ def test_a_model_opened_for_some_words_answers_for_these(tmp_path):
     assert evaluate(some, pairs).n_used == 2
     with pytest.raises(UnreadWordError, match="'d' was not among"):
         evaluate(some, PAIRS)
-    with pytest.raises(ValueError, match="an analogy compares with the whole vocabulary.*Load the"):
+    with pytest.raises(ValueError, match="an analogy needs the whole vocabulary.*Load the"):
         evaluate(some, analogies("a b c d"))
 
 

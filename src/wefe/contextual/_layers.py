@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ from wefe.contextual._lookup import check_encoder
 from wefe.contextual._model import SnapshotVectors
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
-from wefe.models._keyed_vectors import FloatArray, Held, StoredVectors
+from wefe.models._tables import StoredVectors
+from wefe.models._types import FloatArray, Held
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query, unique_queries
 from wefe.words import check_preprocessors, variants
@@ -418,9 +419,9 @@ class _LayerVectors(StoredVectors):
         return "selected"
 
     @property
-    def asked(self) -> Collection[str]:
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
         """The words looked up so far."""
-        return self._store.row_of.keys()
+        return frozenset(self._store.row_of)
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:

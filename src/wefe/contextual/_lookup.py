@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wefe._checks import found
 from wefe.embeddings import UnusableVectorError
 from wefe.metrics._geometry import Vectors
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,9 @@ from wefe.contextual._encoder import CachedEncoder, Context, Tokens, Vectors
 from wefe.contextual._pooling import DESCRIPTIONS, Pooling
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
-from wefe.models._keyed_vectors import (
-    FloatArray,
-    Held,
-    SelectedIndex,
-    StoredVectors,
-    UnreadWordError,
-)
+from wefe.models._tables import PartialIndex, StoredVectors, UnreadWordError
+from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._source import Subwords
 from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -583,9 +577,9 @@ class EncodedVectors(StoredVectors):
         return view
 
     @property
-    def asked(self) -> Collection[str]:
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
         """The words looked up so far."""
-        return self.row_of.keys()
+        return frozenset(self.row_of)
 
     @property
     def stored_nbytes(self) -> int:
@@ -607,7 +601,12 @@ class EncodedVectors(StoredVectors):
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
         still = self.still()
-        return SnapshotVectors, (list(still.key_to_index), still.vectors, still.asked, self.label)
+        return SnapshotVectors, (
+            list(still.key_to_index),
+            still.vectors,
+            still.requested,
+            self.label,
+        )
 
 
 class _OpenIndex(Mapping[str, int]):
@@ -656,8 +655,9 @@ class SnapshotVectors(StoredVectors):
     def __init__(
         self, words: Sequence[str], vectors: FloatArray, asked: Iterable[str], label: str
     ) -> None:
-        self.asked = frozenset(asked)
-        self.key_to_index = _SnapshotIndex(words, self.asked, label)
+        self.requested = frozenset(asked)
+        index = dict(zip(words, range(len(words)), strict=True))
+        self.key_to_index = _SnapshotIndex(index, self.requested, label)
         self.vector_size = int(vectors.shape[1])
         self._encoded = vectors
 
@@ -675,11 +675,15 @@ class SnapshotVectors(StoredVectors):
         return "memory"
 
 
-class _SnapshotIndex(SelectedIndex):
+class _SnapshotIndex(PartialIndex):
     """The rows of the words encoded; whether another word could be is not known here."""
 
     def _check(self, word: object) -> None:
-        if not dict.__contains__(self, word) and isinstance(word, str) and word not in self.asked:
+        if (
+            not dict.__contains__(self, word)
+            and isinstance(word, str)
+            and word not in self.requested
+        ):
             raise UnreadWordError(
                 f"{shortened(word)} was not encoded when this static copy of {self.label} was "
                 "made. Have the encoder do it first: prepare(...) or snapshot(...), with the words "
@@ -687,7 +691,7 @@ class _SnapshotIndex(SelectedIndex):
             )
 
     def __reduce__(self) -> Any:
-        return _SnapshotIndex, (list(self), self.asked, self.label)
+        return _SnapshotIndex, (dict(self), self.requested, self.label)
 
 
 def _words_of(entry: Query | Criterion) -> Iterator[str]:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.debias._projection import Vectors
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
-from wefe.models._passes import Rows, chunks
+from wefe.models._passes import Rows
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -86,10 +87,8 @@ class CommonWords:
     def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
         """Return vectors of one model, float32 or float64; perhaps a view, not to be changed."""
         table, rows = self.models[model], self._rows[model][numbers]
-        if isinstance(table.wv, StoredVectors):
-            return table.wv.rows(rows)
         in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-        vectors = table.vectors[rows[0] : rows[-1] + 1] if in_a_row else table.vectors[rows]
+        vectors = table.rows(slice(rows[0], rows[-1] + 1) if in_a_row else rows)
         return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
     def blocks(self, n_words: int) -> list[slice]:

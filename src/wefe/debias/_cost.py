@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wefe.debias._common_words import FREQUENT, CommonWords, Row, has_direction
 from wefe.debias._uncertainty import paired_mean_errors
-from wefe.models._neighbors import nearest_neighbors
+from wefe.models._search import nearest_neighbors
 
 # Neighbours of which the share that is kept is measured.
 _N_NEIGHBORS = 10

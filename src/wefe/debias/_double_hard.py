@@ -21,8 +21,8 @@ from wefe.debias._projection import Vectors, principal_components, remove
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
-from wefe.models._keyed_vectors import FloatArray
-from wefe.models._passes import forms, most_associated, vocabulary_blocks, words_at
+from wefe.models._passes import forms, most_associated, vocabulary_blocks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 if TYPE_CHECKING:
@@ -564,7 +564,7 @@ def _most_biased(
         rows = np.array([row for row in found if row is not None], dtype=np.intp)
     axis = vectors[0] - vectors[1]
     sides = [
-        words_at(model, rows[reach > 0])
+        model.table.words_at(rows[reach > 0])
         for rows, reach in most_associated(model, [axis, -axis], n_words, ignore, rows)
     ]
     logger.debug("most biased words: %d and %d", *map(len, sides))

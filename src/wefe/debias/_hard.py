@@ -14,7 +14,7 @@ from wefe.debias._base import in_every_case
 from wefe.debias._projection import Vectors, equalized, neutralised, to_unit
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

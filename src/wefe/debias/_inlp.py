@@ -15,7 +15,7 @@ from wefe.datasets import Criterion
 from wefe.debias._projection import Vectors, neutralised, orthonormal, remove
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.debias._word_classes import learned_classes
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from wefe.debias._base import BaseDebias
 from wefe.debias._projection import Vectors, neutralised, orthonormal
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors, embed_tuples
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 Direction: TypeAlias = Literal["means", "pair", "pca"]

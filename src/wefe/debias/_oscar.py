@@ -17,7 +17,7 @@ from wefe.debias._projection import Vectors, principal_components
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import embed_tuples
 from wefe.metrics._geometry import ZERO_LENGTH
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Closer to each other than this (1 - |cosine|), two directions have no plane of their own.

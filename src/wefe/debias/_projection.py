@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wefe.metrics._direction import RANK_TOLERANCE
 from wefe.metrics._geometry import ZERO_LENGTH
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA

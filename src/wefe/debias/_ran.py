@@ -22,9 +22,10 @@ from wefe.debias._projection import Vectors
 from wefe.debias._rowwise import _Choice, log_left
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
-from wefe.models._neighbors import nearest_neighbors
-from wefe.models._passes import chunks, vocabulary_blocks
+from wefe.models._passes import vocabulary_blocks
+from wefe.models._search import nearest_neighbors
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -278,12 +279,9 @@ class RepulsionAttractionNeutralization(BaseDebias):
     ) -> FloatArray:
         """Return the new vectors of some rows."""
         epochs, theta, n_neighbours, learning_rate, weights = self._checked()
-        stored = model.wv if isinstance(model.wv, StoredVectors) else None
-        # gensim may have room for words to come.
-        table = stored if stored is not None else model.vectors[: len(model.vocab)]
 
         def vectors_of(some: npt.NDArray[np.intp]) -> FloatArray:
-            vectors = model.vectors[some] if stored is None else stored.rows(some)
+            vectors = model.rows(some)
             return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
         new = np.empty((len(rows), model.dim), dtype=model.dtype)
@@ -297,7 +295,7 @@ class RepulsionAttractionNeutralization(BaseDebias):
                 near = np.empty((len(here), 0), dtype=np.intp)
                 biased = np.empty(near.shape, dtype=bool)
                 if k > 0:
-                    near, cosines = nearest_neighbors(table, words, k, exclude=here)
+                    near, cosines = nearest_neighbors(model.table, words, k, exclude=here)
                     beta = indirect_bias_from_cosines(
                         cosines, along[here, None, None], along[near][..., None]
                     )

@@ -31,8 +31,8 @@ from wefe.metrics._recovery import (
     members,
     neighbor_shares,
 )
-from wefe.models._neighbors import nearest_neighbors
-from wefe.models._passes import Rows, forms, plain_rows, words_at
+from wefe.models._passes import Rows, forms, plain_rows
+from wefe.models._search import nearest_neighbors
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str])
     if not lower:
         notes.append("words of any case, as the vocabulary has hardly any in lower case")
     unwanted = set(forms(model, left_out_words))
-    numbers = (common.find(form) for form in words_at(model, rows) if form not in unwanted)
+    numbers = (common.find(form) for form in model.table.words_at(rows) if form not in unwanted)
     return np.array([number for number in numbers if number is not None], dtype=np.intp)
 
 

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from wefe._progress import progress_bar
 from wefe.debias._base import BaseDebias, as_criterion, check_words, flattened, in_every_case
 from wefe.debias._fitted import check_is_fitted
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
-from wefe.models._passes import chunks, forms
+from wefe.models._passes import forms
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -203,13 +204,14 @@ class RowwiseDebias(BaseDebias):
         if not copy:
             model._check_writeable()
             result, fresh = model, False
-        elif model.held == "mapped" and not isinstance(model.wv, StoredVectors):
+        elif model.held == "mapped":
             result, fresh = model.copy(), False
         else:
-            source = model.vectors
             fresh = bool(rows.sum() > _SPARSE * len(rows))
-            result = model._with_vectors(np.empty_like(source) if fresh else np.array(source))
-        self._fill(model.vectors, result.vectors, choice, rows, fresh=fresh)
+            shape = (len(rows), model.dim)
+            room = np.empty(shape, dtype=model.dtype) if fresh else np.array(model.vectors)
+            result = model._with_vectors(room)
+        self._fill(model, result.vectors, choice, rows, fresh=fresh)
         for row, vector in settled.items():
             result.vectors[row] = vector.astype(model.dtype)
         result._refresh(np.flatnonzero(rows))
@@ -227,18 +229,24 @@ class RowwiseDebias(BaseDebias):
         return type(self)._map_ignored is not RowwiseDebias._map_ignored
 
     def _fill(
-        self, source: FloatArray, into: FloatArray, choice: _Choice, rows: Mask, *, fresh: bool
+        self,
+        model: WordEmbeddingModel,
+        into: FloatArray,
+        choice: _Choice,
+        rows: Mask,
+        *,
+        fresh: bool,
     ) -> None:
         """Write the new vectors of the rows that change, and the others where they are missing."""
         n_left = 0
-        size = block_rows(source.shape[1])
-        parts: Iterable[slice | npt.NDArray[np.intp]] = chunks(len(source), size)
+        size = block_rows(model.dim)
+        parts: Iterable[slice | npt.NDArray[np.intp]] = chunks(len(rows), size)
         if not fresh and rows.sum() <= _SPARSE * len(rows):
             places = np.flatnonzero(rows)
             parts = (places[part] for part in chunks(len(places), size))
         with progress_bar(int(rows.sum()), type(self).__name__, "word", self._shows_bar) as bar:
             for part in parts:
-                block, here = source[part], rows[part]
+                block, here = model.rows(part), rows[part]
                 if here.any():
                     new, n_here = self._map_block(block, choice.changed[part], here)
                     n_left += n_here
@@ -303,7 +311,7 @@ class RowwiseDebias(BaseDebias):
         """
         words = list(dict.fromkeys(self._joint_words()))
         # Of a model that was opened for some words, no others can be told.
-        asked = getattr(model.wv, "asked", None)
+        asked = model.requested
         found = {
             word: form
             for word, form in zip(words, forms(model, words), strict=True)
@@ -357,9 +365,7 @@ class _Choice:
                 "Take a snapshot of all that matter first",
                 *(model.name, len(model)),
             )
-        n_rows = len(model.wv.key_to_index)
-        if not isinstance(model.wv, StoredVectors):
-            n_rows = len(model.vectors)
+        n_rows = model.table.n_rows
         self._target: Mask | None = None
         if target is not None:
             self._target = np.zeros(n_rows, dtype=bool)
@@ -400,7 +406,7 @@ def _rows(
     """Return the rows of those words that a model has; missing ones are logged if `called`."""
     vocab = model.vocab
     # A model that was opened for some words has nothing to be spared of the others.
-    asked = None if called else getattr(model.wv, "asked", None)
+    asked = None if called else model.requested
     rows: list[int] = []
     lost: list[str] = []
     for word, form in zip(words, forms(model, words), strict=True):

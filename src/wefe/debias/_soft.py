@@ -16,8 +16,8 @@ from wefe.debias._base import check_words
 from wefe.debias._projection import Vectors, to_unit
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors
-from wefe.models._keyed_vectors import FloatArray
 from wefe.models._passes import forms, vocabulary_blocks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)

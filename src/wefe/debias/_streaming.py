@@ -22,18 +22,11 @@ from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, check_words
 from wefe.debias._fitted import check_is_fitted
 from wefe.debias._rowwise import RowwiseDebias, block_rows, log_left
-from wefe.models._keyed_vectors import (
-    ArrayVectors,
-    FileRows,
-    IndexedVectors,
-    StoredVectors,
-    is_mapped,
-)
-from wefe.models._load import check_reading, finite
-from wefe.models._passes import chunks
+from wefe.models._load import check_reading, finite, open_vectors
+from wefe.models._tables import ArrayVectors, chunks
+from wefe.models._types import Block
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._detect import open_source
-from wefe.models.formats._source import Block, TableSource, VectorSource
+from wefe.models.formats._source import VectorSource
 from wefe.models.formats._write import SavedFormat, format_of, write_blocks
 
 logger = logging.getLogger(__name__)
@@ -281,37 +274,21 @@ class _File:
                 f"{source} is a pipe, which can be read only once; debiasing reads its source "
                 "several times. Write it to a file first; a packed one need not be unpacked."
             )
-        if isinstance(source, str) and source == "demo":
-            from wefe.models._packaged import load_test_model
-
-            source = load_test_model()
         self._source = source
         if isinstance(source, WordEmbeddingModel):
             vocab_prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
         self.prefix = vocab_prefix
-        self._reading = check_reading(None, "raise", trust_pickle, None, None, progress)
+        self._reading = check_reading("raise", trust_pickle, None, None, None, progress)
         self.progress = progress
         # A file that is a table, mapped or another library's, has every word once.
         first = self.open()
         self.name, self.dim = first.name, first.dim
-        self.is_table = first.table() is not None
-        self.dtype = np.dtype(np.float32)
-        table = first.table()
-        if isinstance(table, FileRows):
-            self.dtype = table.dtype
-        elif table is not None and not isinstance(table, StoredVectors):
-            self.dtype = table.vectors.dtype
+        self.is_table = first.table is not None
+        self.dtype = np.dtype(np.float32) if first.table is None else first.table.dtype
 
     def open(self) -> VectorSource:
         """Open the file anew, from its start."""
-        if isinstance(self._source, WordEmbeddingModel):
-            return TableSource(self._source.wv, self._source.name, self._source.name)
-        opened = open_source(self._source, self._reading)
-        table = opened.table()
-        if isinstance(table, IndexedVectors) and is_mapped(table.vectors):
-            rows = FileRows(table.key_to_index, table.vectors)
-            return TableSource(rows, opened.label, opened.name)
-        return opened
+        return open_vectors(self._source, self._reading)
 
     def blocks(self) -> Iterator[Block]:
         """Read all words and vectors; NaN and infinity are refused."""
@@ -346,21 +323,21 @@ class _File:
     def mapped(self, stack: ExitStack, path: Path) -> WordEmbeddingModel:
         """Return a model of all words that is not read into memory."""
         if self.is_table:
-            return self.model(self.open().table())
+            return self.model(self.open().table)
         from wefe.models._convert import convert
 
         # Beside the result, where there is room for it.
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix=f".{path.name[:50]}.", dir=path.absolute().parent)
         )
-        table = convert(
+        converted = convert(
             self._source,
             Path(folder) / "vectors.safetensors",
             name=self.name,
             trust_pickle=self._reading.trust_pickle,
             progress=self.progress,
-        ).wv
-        return self.model(FileRows(table.key_to_index, table.vectors))
+        )
+        return self.model(converted.wv)
 
 
 def _transform(

@@ -15,7 +15,7 @@ from wefe.debias._base import BaseDebias
 from wefe.embeddings import definitional_vectors, embed_tuples
 from wefe.metrics._direction import group_directions
 from wefe.metrics._geometry import Vectors
-from wefe.models._passes import Rows, forms, most_associated, vocabulary_blocks, words_at
+from wefe.models._passes import Rows, forms, most_associated, vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 logger = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ def word_classes(
 
 def _words_of(model: WordEmbeddingModel, rows: Rows) -> list[str]:
     """Return the words of rows, without the prefix of the model."""
-    return [word.removeprefix(model.vocab_prefix or "") for word in words_at(model, rows)]
+    return [word.removeprefix(model.vocab_prefix or "") for word in model.table.words_at(rows)]
 
 
 def _axes(model: WordEmbeddingModel, definitional_sets: Sequence[tuple[str, ...]]) -> Vectors:

@@ -14,8 +14,9 @@ from wefe._checks import check_bool, check_positive_int, check_word_set, found
 from wefe._progress import progress_bar
 from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
-from wefe.models._passes import Rows, chunks
+from wefe.models._passes import Rows
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors, check_preprocessors, variants
 
@@ -208,8 +209,7 @@ def candidates(
             lost = [word for word, form in zip(words, every, strict=True) if form is None]
             logger.warning("%s lacks %d words of among: %s", model.name, len(lost), lost)
     of_forms: Rows = np.fromiter((vocab[form] for form in forms), np.intp, len(forms))
-    stored = isinstance(model.wv, StoredVectors)
-    vectors = model.wv.rows(of_forms) if stored else model.vectors[of_forms]
+    vectors = model.rows(of_forms)
     usable = np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
     kept = [form[len(prefix) :] for form, good in zip(forms, usable, strict=True) if good]
     return kept, vectors[usable]

@@ -22,7 +22,7 @@ from wefe.metrics._direction import (
     group_directions,
 )
 from wefe.metrics._geometry import Vectors
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 

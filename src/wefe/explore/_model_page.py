@@ -27,7 +27,7 @@ from wefe.explore._projections import (
     records,
     word_lists,
 )
-from wefe.models._passes import plain_rows, vocabulary_cosines, words_at
+from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
@@ -216,7 +216,7 @@ def model_page(
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     rows, _ = plain_rows(model, among)
     cosines = vocabulary_cosines(model, directions.towards, among)[rows]
-    frequent = bare_words(model, words_at(model, rows))
+    frequent = bare_words(model, model.table.words_at(rows))
     parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
     extremes = extreme_words(
         model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors

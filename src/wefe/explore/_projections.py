@@ -16,8 +16,8 @@ from wefe.explore._directions import BiasDirections, CriterionLike, bias_directi
 from wefe.explore._lookup import as_looked_up, every_form, look_up
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
-from wefe.models._keyed_vectors import FloatArray
-from wefe.models._passes import Rows, plain_rows, vocabulary_cosines, word_rows, words_at
+from wefe.models._passes import Rows, plain_rows, vocabulary_cosines
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
 from wefe.running import unique_labels
@@ -105,7 +105,7 @@ def project(
             towards = directions.towards[: 1 if directions.is_binary else None]
             cosines: FloatArray = vocabulary_cosines(model, towards)
             prefix = model.vocab_prefix or ""
-            every = words_at(model, np.arange(len(cosines)))
+            every = model.table.words_at(np.arange(len(cosines)))
             # What is no word of the model's language would be taken for another one without it.
             own = [row for row, form in enumerate(every) if form.startswith(prefix)]
             bare = bare_words(model, [every[row] for row in own])
@@ -236,7 +236,7 @@ def _of_vocabulary(
     for column in approximate.T:
         wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
     few: Rows = np.array(sorted(wanted), dtype=np.intp)
-    return bare_words(model, words_at(model, few)), directions.cosines(word_rows(model, few))
+    return bare_words(model, model.table.words_at(few)), directions.cosines(model.rows(few))
 
 
 def check_models(models: object) -> list[WordEmbeddingModel]:

@@ -26,8 +26,8 @@ from wefe.metrics._recovery import (
     neighborhood_test,
     projection_test,
 )
-from wefe.models._neighbors import nearest_neighbors
 from wefe.models._passes import Rows
+from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors, check_preprocessors, variants
 

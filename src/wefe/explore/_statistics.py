@@ -18,7 +18,7 @@ from wefe.explore._lookup import look_up
 from wefe.explore._projections import plain, records
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._sc_weat import sc_weat_by_word
-from wefe.models._passes import chunks
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 

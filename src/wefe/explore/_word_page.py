@@ -33,7 +33,7 @@ from wefe.metrics._proximity import (
     neighborhoods,
     proximity_bias,
 )
-from wefe.models._passes import plain_rows, vocabulary_cosines, word_rows, words_at
+from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
@@ -429,7 +429,7 @@ def _neighbors(
     return pd.DataFrame(
         {
             "rank": np.arange(1, len(beta) + 1),
-            "neighbor": bare_words(model, words_at(model, around.rows[0])),
+            "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
             "cosine": around.cosines[0],
             "leans_to": labels,
             "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
@@ -470,12 +470,12 @@ def _map(
     import pandas as pd
 
     own = model.get_vectors([form])
-    vectors = np.concatenate([own, word_rows(model, around.rows[0])])
+    vectors = np.concatenate([own, model.rows(around.rows[0])])
     points = in_two_dimensions(vectors, method, random_state)
     along = np.concatenate([directions.cosines(own), around.along[0]])
     table = pd.DataFrame(
         {
-            "word": bare_words(model, [form, *words_at(model, around.rows[0])]),
+            "word": bare_words(model, [form, *model.table.words_at(around.rows[0])]),
             "x": points[:, 0],
             "y": points[:, 1],
             "cosine": np.concatenate([[1.0], around.cosines[0]]),

@@ -688,8 +688,8 @@ class BaseMetric:
             targets = targets if reason else paired(targets)
         if reason is None and self.needs_vocabulary and model.held == "selected":
             reason = (
-                f"{model.name} was opened for {len(model.wv.asked):,} words only, and the whole "
-                "vocabulary is needed"
+                f"{model.name} was opened for {len(model.requested or ()):,} words only, and the "
+                "whole vocabulary is needed"
             )
         return Prepared(metric, embedded, targets, embedded.attributes, reason)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, compress
 from typing import Annotated, Any, TypeAlias
 
@@ -19,20 +18,12 @@ from wefe.metrics._geometry import ZERO_LENGTH, unit_rows
 from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.models._keyed_vectors import FloatArray
-from wefe.models._neighbors import (
-    _search,
-    _squares_of_rows,
-    _Table,
-    _Task,
-    _whole_table,
-    _words,
-)
+from wefe.models._search import Table, directions, search
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Candidates no nearer than that tie with the word itself, as copies of its vector do.
 _TIE = 1e-12
-_BUFFER_MB = 64
 _Names: TypeAlias = Callable[[npt.NDArray[np.int64]], Any]
 
 
@@ -99,7 +90,7 @@ def eqt_by_question(
         raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
     best = np.einsum("ijk,ik->ij", questions, words.unit)
     exclude: list[list[int]] = [[]] * best.size
-    _, n_nearer, _ = _compared(_Table(others.unit), questions, exclude, best, metric.k)
+    _, n_nearer, _ = _compared(others.unit, questions, exclude, best, metric.k)
     return n_nearer < metric.k
 
 
@@ -340,19 +331,19 @@ class EQT(BaseMetric):
             (np.array([*members], dtype=object)[:, None, None] == np.array(given)).any(axis=2),
         )
 
-    def _candidates(self) -> tuple[_Table, Mapping[str, int], _Names, dict[str, list[str]]]:
+    def _candidates(self) -> tuple[Table, Mapping[str, int], _Names, dict[str, list[str]]]:
         """Return vectors, the row of each form and back, and candidates that cannot be used."""
         lacking: dict[str, list[str]] = {"lost_candidates": [], "unusable_candidates": []}
         if self.candidates is None:
-            table = _whole_table(self.model, "EQT")
-            return table, self.model.vocab, partial(_words, self.model), lacking
+            table = self.model.whole_table("EQT")
+            return table, self.model.vocab, self.model.table.words_at, lacking
         forms_of = forms_found(self.model, self.candidates, self.lookup.get("preprocessors"))
         forms = list(dict.fromkeys(form for hits in forms_of.values() for form in hits))
         vectors, usable = _usable(self.model, forms)
         row_of = {form: row for row, form in enumerate(usable)}
         lacking["lost_candidates"] += [word for word, hits in forms_of.items() if not hits]
         lacking["unusable_candidates"] += [form for form in forms if form not in row_of]
-        return _Table(vectors), row_of, np.array(usable, dtype=object).take, lacking
+        return vectors, row_of, np.array(usable, dtype=object).take, lacking
 
     def _accepted(
         self, questions: Vectors, words: WordSet
@@ -394,25 +385,18 @@ class _Asked:
 
 
 def _compared(
-    table: _Table, questions: Vectors, exclude: list[list[int]], best: Vectors, k: int
+    table: Table, questions: Vectors, exclude: list[list[int]], best: Vectors, k: int
 ) -> tuple[npt.NDArray[np.int64], ...]:
     """Count, up to k, the other candidates and those nearer than `best`; row of the nearest."""
     flat, least = questions.reshape(-1, questions.shape[2]), best.ravel() + _TIE
-    n_others, n_nearer, nearest = np.zeros((3, len(flat)), dtype=np.int64)
-    wanted = np.array([min(k, table.n_words - len(rows)) for rows in exclude])
-    for n in np.unique(wanted[wanted > 0]).tolist():
-        some = np.flatnonzero(wanted == n)
-        task = _Task.checked(table, flat[some], n, [exclude[i] for i in some], _BUFFER_MB)
-        # In place of rows that are not there, as vectors have no direction, come -1 and -inf.
-        rows, cosines = _search(task)
-        n_others[some] = (rows >= 0).sum(axis=1)
-        n_nearer[some] = (cosines > least[some, None]).sum(axis=1)
-        nearest[some] = rows[:, 0]
-    return tuple(each.reshape(best.shape) for each in (n_others, n_nearer, nearest))
+    # In place of rows that are not there come -1 and -inf.
+    rows, cosines = search(table, flat, max(1, min(k, len(table))), exclude)
+    n_others, n_nearer = (rows >= 0).sum(axis=1), (cosines > least[:, None]).sum(axis=1)
+    return tuple(each.reshape(best.shape) for each in (n_others, n_nearer, rows[:, 0]))
 
 
 def _usable(model: WordEmbeddingModel, forms: Sequence[str]) -> tuple[FloatArray, list[str]]:
     """Return the vectors that have a direction, and their forms."""
     vectors = np.asarray(model.get_vectors(forms)).reshape(-1, model.dim)
-    directed = _squares_of_rows(vectors)[1]
+    directed = directions(vectors)[1]
     return vectors[directed], list(compress(forms, directed))

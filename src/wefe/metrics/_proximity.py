@@ -24,14 +24,13 @@ from wefe.metrics._base import Measurement, TestType
 from wefe.metrics._direct_bias import SubspaceMetric
 from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
 from wefe.metrics._exchange import Exchange
-from wefe.metrics._geometry import unit_rows
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
-from wefe.models._neighbors import _search, _Task, _whole_table, _wide
-from wefe.models._neighbors import _words as _words_of
 from wefe.models._passes import forms
-from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models._search import directions as directions_of
+from wefe.models._search import search
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +52,6 @@ _SHOWN = 3
 _ONLY_ROUNDING = (
     "nothing but rounding lies along the direction; pass the model before mitigation as `original`"
 )
-_BUFFER_MB = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +214,7 @@ def neighborhoods(
     if not basis.shape[1] == groups.shape[1] == space.dim:
         got = f"shapes {basis.shape} and {groups.shape}"
         raise ValueError(f"directions and towards must have {space.dim} dimensions; got {got}.")
-    return _annotated(near, model, space, basis, groups)
+    return _annotated(_placed(near, model, space), basis, groups)
 
 
 def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
@@ -391,7 +389,8 @@ def _check_words(name: str, words: Any) -> tuple[str, ...]:
 def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddingModel | None:
     """Return a model that has its whole vocabulary, or None."""
     if value is not None:
-        _whole_table(value, name)
+        check_model(value)
+        value.whole_table(name)
     return value
 
 
@@ -430,7 +429,7 @@ class _NeighborMetric(SubspaceMetric):
         return _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
 
     def _details(
-        self, near: _Neighbors, targets: Sequence[WordSet]
+        self, placed: _Placed, targets: Sequence[WordSet]
     ) -> tuple[dict[str, Any], str | None]:
         """Return subspace and neighbourhoods, or why there is no subspace."""
         if self.original is not None:
@@ -441,17 +440,17 @@ class _NeighborMetric(SubspaceMetric):
             groups = np.stack([basis[0], -basis[0]])
             if len(targets) > 2:
                 groups = group_directions([part.vectors for part in targets])
-            details["neighborhoods"] = _annotated(near, self.model, self._space, basis, groups)
+            details["neighborhoods"] = _annotated(placed, basis, groups)
         return details, reason
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
         near, groups = self._search(words), [part.name for part in targets]
+        placed = _placed(near, self.model, self._space)
         scores = np.full(n_cases_of((*targets, words)), math.nan)
         for case in range(len(scores)):
-            chosen = words.weights.rows(case)
-            some = tuple(each[chosen] for each in near)
+            some = placed.take(words.weights.rows(case))
             with suppress(UnanswerableError):
                 details, reason = self._details(some, [part.resample(case) for part in targets])
                 if reason is None:
@@ -459,7 +458,8 @@ class _NeighborMetric(SubspaceMetric):
         return scores
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        details, reason = self._details(self._search(attributes[0]), targets)
+        placed = _placed(self._search(attributes[0]), self.model, self._space)
+        details, reason = self._details(placed, targets)
         if reason is not None:
             return self._undefined(reason, details)
         near = details["neighborhoods"]
@@ -753,43 +753,66 @@ def _nearest(
     model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
 ) -> _Neighbors:
     """Search the neighbours of words."""
-    table = _whole_table(model, "neighborhoods")
+    table = model.whole_table("neighborhoods")
     words = check_word_set("words", words)
     word_rows = [model.vocab.get(word, -1) for word in words]
     nobodys = {model.vocab.get(word, -1) for word in _check_words("exclude", exclude)}
     excluded = [sorted({row, *nobodys} - {-1}) for row in word_rows]
-    k = min(check_positive_int("k", k), table.n_words - max(map(len, excluded)))
-    if k > 0:
-        task = _Task.checked(table, model.get_vectors(words), k, excluded, _BUFFER_MB)
-        rows, cosines = _search(task)
-        # In place of vectors without a direction, of which there may be any number, come -1.
-        k = int((rows >= 0).sum(axis=1).min())
+    k = min(check_positive_int("k", k), len(table))
+    vectors = model.get_vectors(words)
+    if not (directed := directions_of(vectors)[1]).all():
+        raise ValueError(f"{words[directed.argmin()]!r} has no direction in {model.name}.")
+    rows, cosines = search(table, vectors, k, excluded)
+    # In place of those that are not there come -1.
+    k = int((rows >= 0).sum(axis=1).min())
     if k < 1:
         raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    names = np.array(_words_of(model, rows[:, :k].ravel()), dtype=object).reshape(-1, k)
+    names = np.array(model.table.words_at(rows[:, :k].ravel()), dtype=object).reshape(-1, k)
     every = np.array(words, dtype=object), np.array(word_rows, dtype=np.int64)
     return *every, rows[:, :k], names, cosines[:, :k]
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """Words, neighbours and their unit vectors in the space of the directions: no direction yet."""
+
+    #: As `_nearest` returns them.
+    near: _Neighbors
+    #: Cosines of words and neighbours in that space.
+    cosines: Vectors
+    #: Unit vectors of the words, and of all different neighbours; NaN if that space lacks them.
+    of_words: Vectors
+    units: Vectors
+    #: Which of `units` is that of each neighbour.
+    place: Rows
+
+    def take(self, words: npt.NDArray[np.intp]) -> _Placed:
+        """Return some of the words with their neighbours."""
+        near = tuple(each[words] for each in self.near)
+        some = self.cosines[words], self.of_words[words]
+        return _Placed(near, *some, self.units, self.place[words])
+
+
+def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
+    """Look up words and neighbours in another model."""
+    words, _, rows, names, cosines = near
+    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
+    units, of_words = _units(space, names.ravel()[first], space.vocab), _units(space, words, space)
+    place = place.reshape(rows.shape)
+    if space is not model:
+        pairs = zip(place, of_words, strict=True)
+        cosines = np.stack([units[of_word] @ word for of_word, word in pairs])
+    return _Placed(near, cosines, of_words, units, place)
+
+
 @np.errstate(all="ignore")  # vectors without a direction make NaN
-def _annotated(
-    near: _Neighbors,
-    model: WordEmbeddingModel,
-    space: WordEmbeddingModel,
-    basis: Vectors,
-    groups: Vectors,
-) -> Neighborhoods:
-    """Add the indirect bias and the association of neighbours, computed in another model."""
-    words, word_rows, rows, names, cosines = near
-    of_words, axes = _units(space, words, space), np.concatenate([basis, groups])
-    in_space, along = cosines.copy(), np.empty((*names.shape, len(axes)))
-    for i, own in enumerate(names):
-        units = _units(space, own, space.vocab)
-        along[i] = units @ axes.T
-        if space is not model:
-            in_space[i] = units @ of_words[i]
+def _annotated(placed: _Placed, basis: Vectors, groups: Vectors) -> Neighborhoods:
+    """Add the indirect bias and the association of neighbours."""
+    words, word_rows, rows, names, cosines = placed.near
+    along = (placed.units @ np.concatenate([basis, groups]).T)[placed.place]
     along_basis, towards = np.split(along, [len(basis)], axis=2)
-    betas = indirect_bias_from_cosines(in_space, (of_words @ basis.T)[:, None], along_basis)
+    of_words = placed.of_words
+    betas = indirect_bias_from_cosines(placed.cosines, (of_words @ basis.T)[:, None], along_basis)
     lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(of_words[:, 0])]}
     found = word_rows, rows, names, cosines
     return Neighborhoods(tuple(words), *found, betas, towards, len(lacking))
@@ -801,5 +824,6 @@ def _units(
     """Unit vectors of words; NaN for words that are not known."""
     there = np.array([word in known for word in words], dtype=bool)
     units = np.full((len(words), space.dim), np.nan)
-    units[there] = unit_rows(_wide(space.get_vectors(words[there].tolist())))
+    vectors, directed = directions_of(space.get_vectors(words[there].tolist()))
+    units[there] = np.where(directed[:, None], vectors, np.nan)
     return units

@@ -31,7 +31,7 @@ from wefe._checks import (
 from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
 from wefe.metrics._geometry import associations, pearson
 from wefe.metrics._permutation import wilson
-from wefe.models._neighbors import Rows, nearest_neighbors
+from wefe.models._search import Rows, nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]
 Labels: TypeAlias = npt.NDArray[np.intp]

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from wefe._checks import check_choice, found
-from wefe.models._load import check_cut, check_reading, collect, finite, load, log_skipped
-from wefe.models._vocabulary import Lowercase, VocabularyCut
+from wefe.models._load import (
+    VocabularyCut,
+    check_cut,
+    check_reading,
+    collect,
+    finite,
+    load,
+    log_skipped,
+    open_vectors,
+)
+from wefe.models._types import Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._detect import open_source
 from wefe.models.formats._native import StoredDtype, write_native
-from wefe.models.formats._source import Subwords, TableSource
+from wefe.models.formats._source import TableSource, Vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +39,7 @@ def convert(
     min_count: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     subwords: Subwords | None = None,
-    vocabulary: Sequence[str] | str | os.PathLike[str] | None = None,
+    vocabulary: Vocabulary | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     trust_pickle: bool = False,
     revision: str | None = None,
@@ -124,26 +132,21 @@ def convert(
             f"path must end with '.safetensors'; got {found(str(path))}. To write another format, "
             "load the model and call its save()."
         )
-    reading = check_reading(None, on_error, trust_pickle, subwords, n_jobs, progress)
-    if isinstance(source, str) and source == "demo":
-        from wefe.models._packaged import load_test_model
-
-        source = load_test_model()
-    opened = open_source(source, reading, vocabulary, revision, token)
+    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
+    opened = open_vectors(source, reading, revision, token)
     cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
     if cut.lowercase == "mean":
         table = collect(opened, cut, reading.lenient)
         opened, cut = TableSource(table, opened.label, opened.name), VocabularyCut()
-    # Readers of rows show a bar of their own, in bytes.
-    is_table = isinstance(opened, TableSource)
     write_native(
         target,
         finite(opened, cut.apply(opened.blocks()), reading.lenient),
+        opened.n_words,
         opened.dim,
         dtype=dtype,
         name=opened.name if name is None else name,
-        n_words=opened.n_words,
-        progress=reading.progress and is_table,
+        # Readers of rows show a bar of their own, in bytes.
+        progress=reading.progress and opened.table is not None,
     )
     log_skipped(opened)
     if opened.use_subwords:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wefe._checks import found
-from wefe.models._keyed_vectors import ArrayVectors
+from wefe.models._tables import ArrayVectors
 
 
 def flair_to_gensim(flair_embedding: Any) -> Any:
@@ -46,12 +46,11 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
             f"got {found(flair_embedding)}."
         )
     words = sorted(vocabulary, key=vocabulary.__getitem__)
-    table = layer.weight.detach().cpu().numpy()
-    vectors = table[[vocabulary[word] for word in words]]
+    vectors = layer.weight.detach().cpu().numpy()[[vocabulary[word] for word in words]]
     try:
         from gensim.models import KeyedVectors
     except ImportError:
         return ArrayVectors(words, vectors)
-    keyed_vectors = KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
-    keyed_vectors.add_vectors(words, vectors)
-    return keyed_vectors
+    table = KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
+    table.add_vectors(words, vectors)
+    return table

@@ -5,35 +5,32 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from wefe._checks import check_bool, check_choice, check_positive_int, found
-from wefe.models._keyed_vectors import (
-    CHUNK_ROWS,
-    Held,
-    IndexedVectors,
-    SelectedVectors,
-    StoredVectors,
-    held,
-)
-from wefe.models._vocabulary import Collector, Lowercase, VocabularyCut
+from wefe.models._tables import ArrayVectors, VectorTable
+from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._detect import open_source
+from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
-    Block,
     Reading,
-    Subwords,
+    TableSource,
     VectorSource,
+    Vocabulary,
     available_cores,
 )
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
+
+# Growing is cheap where the C library can move pages; what is reserved too much is memory in use.
+_GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
 _ALL_FORMS: tuple[dict[str, Any], ...] = tuple(
@@ -63,7 +60,7 @@ def load(
     min_count: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     subwords: Subwords | None = None,
-    vocabulary: Sequence[str] | str | os.PathLike[str] | None = None,
+    vocabulary: Vocabulary | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     trust_pickle: bool = False,
     revision: str | None = None,
@@ -85,8 +82,8 @@ def load(
         - The native format, as :func:`convert` writes it: opens in milliseconds.
         - safetensors with a tokenizer.json beside it, or a folder with both: model2vec and
           StaticEmbedding, or the input embeddings of a language model (``wefe[hub]``).
-        - fastText .bin, and gensim's own files, which are pickles and need `trust_pickle`
-          (``wefe[gensim]``).
+        - fastText .bin and gensim's plain KeyedVectors. Other files of gensim are pickles and
+          need `trust_pickle` (``wefe[gensim]``).
         - .npy and .npz with a vocabulary, parquet (``wefe[parquet]``), CSV and TSV.
 
         Or an object: gensim vectors or a model that holds some, a spaCy pipeline, vocabulary or
@@ -104,10 +101,10 @@ def load(
         taken exactly as written. Looking up any other word is an error (`UnreadWordError`).
         Sources that need not be read to be opened ignore this.
     hold : {'selected', 'mapped', 'memory'}, optional
-        How to hold the vectors: those of `words` only; mapped from the file, of which the system
-        reads what is used (changes stay in memory); or all of them in memory. By default the
-        least that does: mapped where the format can, else selected if there are `words`, else in
-        memory.
+        How to hold the vectors: those of `words` only; in the file, of which the rows are read
+        that are used (changes stay in memory); or all of them in memory. By default the least
+        that does: in the file ('mapped') where the format can, else selected if there are
+        `words`, else in memory.
     limit : int, optional
         Only the first rows of the source; files are sorted by frequency as a rule.
     lowercase : {'first', 'mean'}, optional
@@ -131,7 +128,8 @@ def load(
         What becomes of a damaged line or word: an error that names it, or it is left out, counted
         and logged.
     trust_pickle : bool, default=False
-        Unpickle files of gensim and numpy. A pickle can run any code that its author put there.
+        Unpickle models that gensim saved and objects of numpy. A pickle can run any code that its
+        author put there.
     revision : str, optional
         Of a repository of Hugging Face: branch, tag or commit. Passed to huggingface_hub.
     token : str or bool, optional
@@ -175,30 +173,27 @@ def load(
     >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
     <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     """
-    reading = check_reading(hold, on_error, trust_pickle, subwords, n_jobs, progress)
-    if isinstance(source, str) and source == "demo":
-        from wefe.models._packaged import load_test_model
-
-        source = load_test_model()
-        name = source.name if name is None else name
+    if hold is not None:
+        check_choice("hold", hold, ("selected", "mapped", "memory"))
+    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
     if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
         vocab_prefix = source.vocab_prefix
-    opened = open_source(source, reading, vocabulary, revision, token)
+    opened = open_vectors(source, reading, revision, token)
     if subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
             f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave "
             "subwords out: words that it lacks count as lost."
         )
     cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
-    asked = None if words is None else words_of(words, vocab_prefix)
-    if hold == "selected" and asked is None:
+    requested = None if words is None else words_of(words, vocab_prefix)
+    if hold == "selected" and requested is None:
         raise ValueError("hold='selected' needs the words that are to be read: words=[...].")
-    table = _take(opened, cut, asked, hold, reading.lenient)
+    table = _take(opened, cut, requested, hold, reading.lenient)
     model = WordEmbeddingModel(
         table,
         opened.name if name is None else name,
         vocab_prefix,
-        use_subwords=opened.use_subwords and table is opened.table(),
+        use_subwords=opened.use_subwords and table is opened.table,
     )
     if opened.use_subwords and not model.use_subwords:
         logger.warning(
@@ -206,8 +201,22 @@ def load(
             "of several count as lost",
             opened.label,
         )
-    _log(model, opened)
+    log_skipped(opened)
+    logger.info("%s: %r (%.1f MB)", opened.label, model, model.nbytes / 1e6)
     return model
+
+
+def open_vectors(
+    source: Any, reading: Reading, revision: str | None = None, token: str | bool | None = None
+) -> VectorSource:
+    """Open whatever `load` takes, models and 'demo' included."""
+    if isinstance(source, str) and source == "demo":
+        from wefe.models._packaged import load_test_model
+
+        source = load_test_model()
+    if isinstance(source, WordEmbeddingModel):
+        return TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
+    return open_source(source, reading, revision, token)
 
 
 def words_of(
@@ -252,26 +261,78 @@ _PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
 
 
 def check_reading(
-    hold: object,
     on_error: object,
     trust_pickle: object,
     subwords: object,
+    vocabulary: Vocabulary | None,
     n_jobs: object,
     progress: object,
 ) -> Reading:
     """Return how to read, once every option is checked."""
-    if hold is not None:
-        check_choice("hold", hold, ("selected", "mapped", "memory"))
     if subwords is not None:
         check_choice("subwords", subwords, ("mean", "first", "refuse"))
     return Reading(
-        hold=hold,  # type: ignore[arg-type]
         lenient=check_choice("on_error", on_error, ("raise", "skip")) == "skip",
         trust_pickle=check_bool("trust_pickle", trust_pickle),
         subwords=subwords,  # type: ignore[arg-type]
+        vocabulary=vocabulary,
         n_jobs=available_cores() if n_jobs is None else check_positive_int("n_jobs", n_jobs),
         progress=check_bool("progress", progress),
     )
+
+
+@dataclass(frozen=True)
+class VocabularyCut:
+    """The words to keep, and the form in which they are kept.
+
+    Attributes
+    ----------
+    limit : int or None
+        Only the first rows of the source (files are sorted by frequency as a rule).
+    keep : callable or None
+        Takes a word and tells whether to keep it.
+    min_count : int
+        Words that occurred less often in the training text are dropped.
+    counts : mapping from str to int, or None
+        How often each word occurred; a word that is missing here occurred 0 times.
+    lowercase : {'first', 'mean'} or None
+        Lower the case of all words, and what the vector of those is that become the same.
+    """
+
+    limit: int | None = None
+    keep: Callable[[str], bool] | None = None
+    min_count: int = 0
+    counts: Mapping[str, int] | None = None
+    lowercase: Lowercase | None = None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the vocabulary stays as it is."""
+        return self == VocabularyCut(counts=self.counts)
+
+    def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Drop words and lower their case, block by block; repetitions stay."""
+        if self.keeps_all:
+            yield from blocks
+            return
+        left = self.limit
+        for words, vectors in blocks:
+            if left is not None:
+                words, vectors = words[:left], vectors[:left]
+                left -= len(words)
+            rows = [row for row, word in enumerate(words) if self._keeps(word)]
+            if len(rows) < len(words):
+                words, vectors = [words[row] for row in rows], vectors[rows]
+            if self.lowercase is not None:
+                words = [word.lower() for word in words]
+            yield words, vectors
+            if left == 0:
+                return
+
+    def _keeps(self, word: str) -> bool:
+        if self.min_count and (self.counts or {}).get(word, 0) < self.min_count:
+            return False
+        return self.keep is None or bool(self.keep(word))
 
 
 def check_cut(
@@ -323,64 +384,95 @@ def _read_counts(path: Path) -> dict[str, int]:
 def _take(
     opened: VectorSource,
     cut: VocabularyCut,
-    asked: frozenset[str] | None,
+    requested: frozenset[str] | None,
     hold: Held | None,
     lenient: bool,
-) -> Any:
+) -> VectorTable:
     """Return the table of vectors for a model."""
-    there = opened.table()
-    if hold == "mapped" and (there is None or held(there) != "mapped" or not cut.keeps_all):
-        why = "with another vocabulary" if there is not None and not cut.keeps_all else "as it is"
+    table = opened.table if cut.keeps_all else None
+    if hold == "mapped" and (table is None or table.held != "mapped"):
+        why = "as it is" if cut.keeps_all else "with another vocabulary"
         raise ValueError(
             f"{opened.label} cannot be mapped {why}; convert it once, then the result can be "
             "mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if there is not None and cut.keeps_all and hold != "selected":
-        if hold != "memory" or (held(there) == "memory" and _is_finite(there)):
-            return there
-        if isinstance(there, StoredVectors):
-            there.vectors  # noqa: B018 - asking for all of them makes them in memory
-            return there
-    if asked is not None and hold in (None, "selected"):
-        blocks = (
-            iter([opened.select(asked)])
-            if cut.keeps_all
-            else _only(asked, cut.apply(opened.blocks()))
-        )
-        collector = Collector(opened.dim, cut.lowercase)
-        for words, vectors in finite(opened, blocks, lenient):
-            collector.add(words, vectors)
-        table = collector.table(opened.label)
-        return SelectedVectors(list(table.key_to_index), table.vectors, asked, opened.label)
-    return collect(opened, cut, lenient)
-
-
-def _is_finite(table: Any) -> bool:
-    """Tell whether all numbers of a table in memory are finite."""
-    vectors = table.vectors
-    return all(
-        bool(np.isfinite(vectors[start : start + CHUNK_ROWS]).all())
-        for start in range(0, len(vectors), CHUNK_ROWS)
+    if table is not None and hold in (None, "mapped"):
+        return table
+    if table is not None and hold == "memory":
+        table.load()
+        if all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
+            return table
+    if requested is None or hold == "memory":
+        return collect(opened, cut, lenient)
+    blocks = (
+        iter([opened.select(requested)])
+        if cut.keeps_all
+        else _only(requested, cut.apply(opened.blocks()))
     )
+    found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
+    return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
 
 
-def _only(asked: frozenset[str], blocks: Iterable[Block]) -> Iterator[Block]:
+def _only(requested: frozenset[str], blocks: Iterable[Block]) -> Iterator[Block]:
     """Keep the words that are asked for."""
     for words, vectors in blocks:
-        rows = [row for row, word in enumerate(words) if word in asked]
+        rows = [row for row, word in enumerate(words) if word in requested]
         yield [words[row] for row in rows], vectors[rows]
 
 
-def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> IndexedVectors:
+def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
     """Read a whole source into memory."""
-    expected = opened.expected_words if cut.limit is None else cut.limit
-    collector = Collector(opened.dim, cut.lowercase, min(expected, opened.expected_words))
-    for words, vectors in finite(opened, cut.apply(opened.blocks()), lenient):
-        collector.add(words, vectors)
-    table = collector.table(opened.label)
+    expected = opened.expected_words
+    if cut.limit is not None:
+        expected = min(expected, cut.limit)
+    blocks = finite(opened, cut.apply(opened.blocks()), lenient)
+    table = _collect(opened, blocks, cut.lowercase, expected)
     if len(table) == 0:
         raise ValueError(f"{opened.label}: no word is left; expected at least one.")
     return table
+
+
+def _collect(
+    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None, n_expected: int = 0
+) -> ArrayVectors:
+    """Gather blocks into one table; of a word that comes twice, the first vector or the mean."""
+    index: dict[str, int] = {}
+    # Rows that are reserved and never come use no memory.
+    every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
+    times: dict[int, int] = {}
+    n_repeated = 0
+    for words, vectors in blocks:
+        start = len(index)
+        places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
+        if start == 0 and not len(every):
+            every = np.empty((max(len(index), n_expected), opened.dim), dtype=vectors.dtype)
+        elif len(index) > len(every):
+            # Grows in place (nobody else holds the array), so that there are never two copies.
+            n_rows = max(len(index), int(len(every) * _GROWTH))
+            every.resize((n_rows, opened.dim), refcheck=False)
+        if len(index) - start == len(words):
+            every[start : len(index)] = vectors
+            continue
+        new, first = np.unique(places, return_index=True)
+        is_new = new >= start
+        every[new[is_new]] = vectors[first[is_new]]
+        again = np.ones(len(words), dtype=bool)
+        again[first[is_new]] = False
+        n_repeated += int(again.sum())
+        if lowercase == "mean":
+            np.add.at(every, places[again], vectors[again])
+            for place in places[again].tolist():
+                times[place] = times.get(place, 1) + 1
+    every.resize((len(index), opened.dim), refcheck=False)
+    for place, n_times in times.items():
+        every[place] /= n_times
+    if n_repeated and lowercase == "mean":
+        logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
+    elif n_repeated:
+        logger.warning(
+            "%s has %d words twice; the first vector of each is kept", opened.label, n_repeated
+        )
+    return ArrayVectors.unchecked(index, every)
 
 
 def finite(
@@ -412,16 +504,3 @@ def log_skipped(opened: VectorSource) -> None:
         logger.warning(
             "%s: %d damaged words were left out (on_error='skip')", opened.label, opened.n_skipped
         )
-
-
-def _log(model: WordEmbeddingModel, opened: VectorSource) -> None:
-    log_skipped(opened)
-    table = model.wv
-    size = f"{model.nbytes / 1e6:.1f} MB"
-    if isinstance(table, SelectedVectors):
-        logger.info(
-            "%s: %d of the %d words asked for were found (selected, %s)",
-            *(opened.label, len(table), len(table.asked), size),
-        )
-    else:
-        logger.info("%s: %d words, %s (%s)", opened.label, len(model), model.held, size)

@@ -7,9 +7,9 @@ from importlib import resources
 
 import numpy as np
 
-from wefe.models._keyed_vectors import IndexedVectors, KeyedVectors
+from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._native import open_native
+from wefe.models.formats._native import open_safetensors
 from wefe.models.formats._source import Reading
 
 
@@ -53,14 +53,14 @@ def load_test_model() -> WordEmbeddingModel:
     """
     shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
     with resources.as_file(shipped) as path:
-        source = open_native(path, Reading())
-        table = source.table()
+        source = open_safetensors(path, Reading())
+        words = [word for block, _ in source.blocks() for word in block]
         # Computed with in float32, kept in float16.
-        vectors = table.vectors.astype(np.float32)
-    return WordEmbeddingModel(IndexedVectors(table.key_to_index, vectors), name=source.name)
+        vectors = np.concatenate([part.astype(np.float32) for _, part in source.blocks()])
+    return WordEmbeddingModel(ArrayVectors(words, vectors), name=source.name)
 
 
-def load_weat_w2v() -> KeyedVectors:
+def load_weat_w2v() -> ArrayVectors:
     """Load the vectors of :func:`load_test_model` under the name that the oldest releases used.
 
     Returns
@@ -91,5 +91,5 @@ def load_weat_w2v() -> KeyedVectors:
         "subset of older releases; call load_test_model() instead.",
         stacklevel=2,
     )
-    vectors: KeyedVectors = load_test_model().wv
+    vectors: ArrayVectors = load_test_model().wv
     return vectors

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe.models._keyed_vectors import FloatArray, StoredVectors
-from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe._checks import check_bool, check_positive_int, check_word_set
+from wefe.models._search import complete, directions, no_direction, search
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 20
@@ -42,26 +48,16 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
     ValueError
         If the model was opened for some words only.
     """
-    _check_whole(model)
-    stored = isinstance(model.wv, StoredVectors)
+    model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
         rows = np.arange(part.start, part.stop)
-        block = model.wv.rows(rows) if stored else model.vectors[part]
+        block = model.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
         usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
         if usable.all():
             yield rows, vectors
         elif usable.any():
             yield rows[usable], vectors[usable]
-
-
-def _check_whole(model: WordEmbeddingModel) -> None:
-    if model.held == "selected":
-        raise ValueError(
-            f"the whole vocabulary is needed, and {model.name} was opened for "
-            f"{len(model.wv.asked):,} words only; load it whole. Of an encoder, take a "
-            "snapshot of all words that matter."
-        )
 
 
 def vocabulary_cosines(
@@ -96,17 +92,15 @@ def vocabulary_cosines(
     array([[0.6],
            [0. ]])
     """
-    _check_whole(model)
+    model.whole_table("a pass over all vectors")
     axes = np.atleast_2d(np.asarray(directions, dtype=np.float64))
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
-    stored = isinstance(model.wv, StoredVectors)
     width = np.promote_types(model.dtype, np.float32)
     of_width = np.ascontiguousarray(axes.T, dtype=width)
     n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
     cosines = np.empty((n_words, len(axes)), dtype=width)
     for part in chunks(n_words, max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
-        block = model.wv.rows(np.arange(part.start, part.stop)) if stored else model.vectors[part]
-        block = block.astype(width, copy=False)
+        block = model.rows(part).astype(width, copy=False)
         # Of vectors that are not finite anything may come.
         with np.errstate(all="ignore"):
             squares = np.einsum("ij,ij->i", block, block)
@@ -126,12 +120,6 @@ def _careful_cosines(vectors: FloatArray, axes: Vectors) -> Vectors:
     good = np.isfinite(largest) & (largest > 0)
     wide = np.divide(wide, largest, where=good, out=np.full_like(wide, np.nan))
     return np.asarray(wide @ axes.T / np.linalg.norm(wide, axis=1, keepdims=True))
-
-
-def word_rows(model: WordEmbeddingModel, rows: Rows) -> FloatArray:
-    """Return the vectors of rows, as they are stored or mapped."""
-    stored = isinstance(model.wv, StoredVectors)
-    return np.asarray(model.wv.rows(rows) if stored else model.vectors[rows])
 
 
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
@@ -220,23 +208,71 @@ def most_associated(
     return best
 
 
-def words_at(model: WordEmbeddingModel, rows: Rows) -> list[str]:
-    """Return the words of rows, as the vocabulary has them.
-
-    The vocabulary is read in passing: that of a mapped file need not be held for a few words.
-    """
-    wanted = set(rows.tolist())
-    found = {row: word for row, word in enumerate(model.vocab) if row in wanted}
-    return [found[row] for row in rows.tolist()]
-
-
 def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
     """Return words as the vocabulary of a model has them, that is with its prefix."""
     prefix = model.vocab_prefix or ""
     return [prefix + word for word in words]
 
 
-def chunks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most `size` that cover range(n)."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+def neighbors_of(
+    model: WordEmbeddingModel, words: Sequence[str], k: int = 10, *, approximate: bool = False
+) -> pd.DataFrame:
+    """Find the nearest words of several words at once.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary.
+    words : sequence of str
+        Words of the model, written as its vocabulary has them.
+    k : int, default=10
+        Neighbours wanted of each word, at least 1.
+    approximate : bool, default=False
+        True searches with faiss: for very many words of a large model.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line per neighbour, `k` for each word, with the columns ``word``, ``rank`` (from 1),
+        ``neighbor`` and ``cosine`` (in [-1, 1]). No word is its own neighbour.
+
+    Raises
+    ------
+    KeyError
+        If the model lacks a word; the error names it.
+    ValueError
+        If the model was opened for some words only, `words` is empty, a word has a vector without
+        a direction, or the model has too few words.
+    TypeError
+        If an argument is of another type.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> neighbors_of(load_test_model(), ["nurse", "pilot"], k=2)
+        word  rank  neighbor    cosine
+    0  nurse     1    nurses  0.925204
+    1  nurse     2   nursing  0.867853
+    2  pilot     1    pilots  0.841789
+    3  pilot     2  aviation  0.665441
+    """
+    import pandas as pd
+
+    check_model(model)
+    table = model.whole_table("neighbors_of")
+    words = check_word_set("words", words)
+    queries = model.get_vectors(words)
+    directed = directions(queries)[1]
+    if not directed.all():
+        raise ValueError(no_direction(f"the vector of {words[directed.argmin()]!r}"))
+    exclude = [[model.vocab[word]] if word in model.vocab else [] for word in words]
+    k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
+    rows, cosines = search(table, queries, k, exclude, approximate=approximate)
+    return pd.DataFrame(
+        {
+            "word": np.repeat(np.array(words, dtype=object), k),
+            "rank": np.tile(np.arange(1, k + 1), len(words)),
+            "neighbor": table.words_at(complete(rows).ravel()),
+            "cosine": cosines.ravel(),
+        }
+    )

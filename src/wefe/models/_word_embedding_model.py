@@ -1,8 +1,8 @@
-"""WordEmbeddingModel: one face for every kind of static embedding."""
+"""WordEmbeddingModel: one interface to every kind of static embedding."""
 
 from __future__ import annotations
 
-import copy
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, found
-from wefe.models._keyed_vectors import (
-    CHUNK_ROWS,
+from wefe._checks import check_bool, check_positive_int, check_sequence, found
+from wefe.models._search import directions, no_direction, search
+from wefe.models._tables import (
     ArrayVectors,
-    FloatArray,
-    Held,
-    IndexedVectors,
-    KeyedVectors,
-    SelectedVectors,
-    StoredVectors,
+    ForeignVectors,
+    RowsLike,
+    VectorTable,
+    as_table,
     check_vectors,
-    held,
-    private_copy,
+    chunks,
+    is_table,
 )
+from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 
 if TYPE_CHECKING:
     from wefe.models.formats._write import SavedFormat
     from wefe.query import Query
     from wefe.words import Preprocessors
+
+logger = logging.getLogger(__name__)
 
 
 class WordEmbeddingModel:
@@ -89,27 +90,24 @@ class WordEmbeddingModel:
     ) -> None:
         if isinstance(wv, tuple) and len(wv) == 2:
             wv = ArrayVectors(*wv)
-        # Not asked for its vectors, which would be made in memory.
-        stored = isinstance(wv, StoredVectors)
-        if not stored and not isinstance(wv, KeyedVectors):
-            inner = getattr(wv, "wv", None)
-            hint = " Pass its .wv instead." if isinstance(inner, KeyedVectors) else ""
+        if not is_table(wv):
+            hint = " Pass its .wv instead." if is_table(getattr(wv, "wv", None)) else ""
             raise TypeError(
                 "wv must be a gensim KeyedVectors (version 4 or newer) or a pair "
                 f"(vocabulary, 2-d array); got {found(wv)}.{hint}"
             )
-        if not stored:
+        if not isinstance(wv, VectorTable):
             check_vectors(wv.vectors)
         for what, text in (("name", name), ("vocab_prefix", vocab_prefix)):
             if text is not None and not isinstance(text, str):
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
-        if check_bool("use_subwords", use_subwords) and not _knows_subwords(wv):
+        if check_bool("use_subwords", use_subwords) and not as_table(wv).knows_subwords:
             raise TypeError(
-                "use_subwords=True needs vectors that know subwords (gensim's "
-                "FastTextKeyedVectors, or a file of vectors with a tokenizer); got "
+                "use_subwords=True needs vectors that know subwords (fastText's, or a table with "
+                "a tokenizer); got "
                 f"{type(wv).__name__}."
             )
-        self.wv: Any = wv
+        self.wv: Any = wv.wv if isinstance(wv, ForeignVectors) else wv
         self.name = "Unnamed model" if name is None else name
         self.vocab_prefix = vocab_prefix
         self.use_subwords = use_subwords
@@ -158,6 +156,11 @@ class WordEmbeddingModel:
         return cls(ArrayVectors(vocabulary, embeddings), name, vocab_prefix)
 
     @property
+    def table(self) -> VectorTable:
+        """The table of vectors behind our interface, whichever library made it."""
+        return as_table(self.wv)
+
+    @property
     def vocab(self) -> Mapping[str, int]:
         """The words of the vocabulary and their rows."""
         return self.wv.key_to_index  # type: ignore[no-any-return]
@@ -175,26 +178,42 @@ class WordEmbeddingModel:
     @property
     def dim(self) -> int:
         """Number of dimensions."""
-        return int(self.wv.vector_size if self._stored else self.vectors.shape[1])
+        return self.table.vector_size
 
     @property
     def held(self) -> Held:
         """Where the vectors are.
 
         'selected': in memory, and only those of the words for which the file was opened.
-        'mapped': in a file, of which the system reads what is used; changes stay in memory.
+        'mapped': in a file, of which the rows are read that are used; changes stay in memory.
         'memory': in memory, all of them.
         """
-        return held(self.wv)
+        return self.table.held
 
     @property
     def nbytes(self) -> int:
         """Size of the vectors in bytes, as they are held (in the file, if mapped)."""
-        return int(self.wv.nbytes if self._stored else self.vectors.nbytes)
+        return self.table.nbytes
 
     @property
-    def _stored(self) -> bool:
-        return isinstance(self.wv, StoredVectors)
+    def requested(self) -> frozenset[str] | None:
+        """The words for which the file was opened; None if the model has its whole vocabulary."""
+        return self.table.requested
+
+    def rows(self, rows: RowsLike) -> FloatArray:
+        """Return the vectors of some rows.
+
+        Parameters
+        ----------
+        rows : slice without step, or sequence of int
+            Rows, as `vocab` numbers them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, dim)
+            In the dtype of the model. For vectors in memory, a slice gives a view.
+        """
+        return self.table.rows(rows)
 
     def __len__(self) -> int:
         return len(self.vocab)
@@ -206,7 +225,7 @@ class WordEmbeddingModel:
     def __contains__(self, word: object) -> bool:
         if word in self.vocab:
             return True
-        return self.use_subwords and isinstance(word, str) and _has_subwords(self.wv, word)
+        return self.use_subwords and isinstance(word, str) and self.table.has_subwords(word)
 
     def __getitem__(self, word: str) -> FloatArray:
         """Return the vector of a word, exactly as written (the prefix is not added).
@@ -215,7 +234,7 @@ class WordEmbeddingModel:
         """
         row = self.vocab.get(word)
         if row is not None:
-            vector: FloatArray = self.wv.rows([row])[0] if self._stored else self.vectors[row]
+            vector: FloatArray = self.rows(slice(row, row + 1))[0]
             vector.flags.writeable = False
             return vector
         if word in self:
@@ -248,8 +267,7 @@ class WordEmbeddingModel:
             return np.array([self[word] for word in words], dtype=self.dtype)
         if not rows:
             return np.empty((0, self.dim), dtype=self.dtype)
-        # A mapped row is copied, and so is one in memory.
-        return self.wv.rows(rows) if self._stored else np.asarray(self.vectors[rows])
+        return np.asarray(self.rows(rows))
 
     def prepare(
         self,
@@ -273,7 +291,7 @@ class WordEmbeddingModel:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the numbers that a vector has."""
-        return np.dtype(np.float32) if self._stored else self.vectors.dtype
+        return self.table.dtype
 
     def normalize(self) -> None:
         """Scale every vector to unit (L2) length, in place.
@@ -289,12 +307,11 @@ class WordEmbeddingModel:
         self._check_writeable()
         # float32 cannot square its large numbers: a length of inf would turn a vector into zeros.
         width = np.promote_types(self.vectors.dtype, np.float64)
-        for start in range(0, len(self.vectors), CHUNK_ROWS):
-            chunk = slice(start, start + CHUNK_ROWS)
+        for chunk in chunks(len(self.vectors), CHUNK_ROWS):
             rows = self.vectors[chunk].astype(width)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             lengths[(lengths == 0) | ~np.isfinite(lengths)] = 1
-            self._write(range(start, start + len(rows)), rows / lengths)
+            self._write(np.arange(chunk.start, chunk.stop), rows / lengths)
 
     def update(self, word: str, embedding: FloatArray) -> None:
         """Replace the vector of one word of the vocabulary.
@@ -314,10 +331,6 @@ class WordEmbeddingModel:
             If the model lacks the word, shape or dtype are not those of the model, or its vectors
             are read-only. Nothing is changed then.
         """
-        if not isinstance(word, str):
-            raise TypeError(f"word must be a string; got {found(word)}.")
-        if not isinstance(embedding, np.ndarray):
-            raise TypeError(f"embedding must be a numpy array; got {found(embedding)}.")
         self.batch_update([word], [embedding])
 
     def batch_update(
@@ -344,27 +357,32 @@ class WordEmbeddingModel:
         -----
         Of a word that occurs twice, the last vector stays.
         """
-        if not isinstance(words, list | tuple | np.ndarray):
-            raise TypeError(f"words must be a list, tuple or array; got {found(words)}.")
-        if not isinstance(embeddings, list | tuple | np.ndarray):
-            raise TypeError(
-                f"embeddings must be an array or a list of arrays; got {found(embeddings)}."
-            )
+        check_sequence("words", words)
+        check_sequence("embeddings", embeddings)
         if len(words) != len(embeddings):
             raise ValueError(
                 "words and embeddings must have the same length; got "
                 f"{len(words)} words and {len(embeddings)} embeddings."
             )
-        rows = [self._row_to_update(word) for word in words]
+        dtype, shape = self.dtype, (self.dim,)
         for word, embedding in zip(words, embeddings, strict=True):
-            self._check_embedding(word, embedding)
-        if rows:
+            if not isinstance(word, str):
+                raise TypeError(f"words must be strings; got {found(word)}.")
+            if not isinstance(embedding, np.ndarray):
+                raise TypeError(
+                    f"the embedding of {word!r} must be an array; got {found(embedding)}."
+                )
+            if word not in self.vocab:
+                raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
+            if (embedding.dtype, embedding.shape) != (dtype, shape):
+                raise ValueError(
+                    f"the embedding of {word!r} must be {dtype} of shape {shape}, as the model "
+                    f"has them; got {embedding.dtype} of shape {embedding.shape}."
+                )
+        if len(words):
             self._check_writeable()
-            vectors = np.asarray(embeddings)
-            if np.may_share_memory(vectors, self.vectors):
-                # Rows would be overwritten before they are read (numpy before 2 does that).
-                vectors = vectors.copy()
-            self._write(rows, vectors)
+            # A copy: the vectors may be rows of this model.
+            self._write([self.vocab[word] for word in words], np.array(embeddings))
 
     def save(
         self,
@@ -404,9 +422,15 @@ class WordEmbeddingModel:
         ...     load(f"{folder}/toy.txt") == model
         True
         """
-        from wefe.models.formats._write import save
+        from wefe.models.formats._write import save_table
 
-        save(self, path, format, progress=progress)
+        if self.use_subwords:
+            logger.warning(
+                "%s gets the words of the vocabulary only; vectors of other words, which %s builds "
+                "from subwords, may be lost",
+                *(path, self.name),
+            )
+        save_table(self.table, path, format, name=self.name, progress=progress)
 
     def copy(self, name: str | None = None) -> WordEmbeddingModel:
         """Return a model of its own, which can be changed without changing this one.
@@ -419,8 +443,7 @@ class WordEmbeddingModel:
         Returns
         -------
         WordEmbeddingModel
-            Vectors in memory are copied. Mapped ones are mapped once more: what is changed later,
-            in either model, costs memory, the rest does not.
+            Vectors in memory are copied. A mapped file is shared as long as nothing was changed.
 
         Examples
         --------
@@ -430,40 +453,18 @@ class WordEmbeddingModel:
         >>> model["she"]
         array([1., 0.])
         """
-        vectors = self.wv._all if self._stored else private_copy(self.vectors)
-        if self._stored and vectors is not None:
-            vectors = np.array(vectors)
-        return self._with_vectors(vectors, name)
+        return self._with_vectors(self.table.copy_vectors(), name)
 
     def _with_vectors(
         self, vectors: FloatArray | None, name: str | None = None
     ) -> WordEmbeddingModel:
         """Return a model like this one over another array, which is taken as it is.
 
-        Of stored vectors None keeps them as they are stored. Call `_refresh` when rows of the
-        array are not those of this model.
+        None keeps vectors as they are stored. Call `_refresh` when rows of the array are not those
+        of this model.
         """
-        table = self.wv
-        if isinstance(table, SelectedVectors):
-            label = table.key_to_index.label  # type: ignore[attr-defined]
-            wv: Any = SelectedVectors(list(table.key_to_index), vectors, table.asked, label)  # type: ignore[arg-type]
-        elif isinstance(table, StoredVectors):
-            wv = copy.copy(table)
-            wv._all = vectors
-        elif isinstance(table, IndexedVectors) or not hasattr(table, "index_to_key"):
-            wv = IndexedVectors(table.key_to_index, vectors)  # type: ignore[arg-type]
-        else:
-            # gensim's: dictionaries and lists of its own, as words may be added to it later.
-            wv = copy.copy(table)
-            for attribute, value in vars(table).items():
-                if isinstance(value, dict | list):
-                    setattr(wv, attribute, value.copy())
-            wv.vectors = vectors
-            wv.norms = None
-            if getattr(table, "vectors_vocab", None) is not None:
-                wv.vectors_vocab = np.array(table.vectors_vocab)
         return WordEmbeddingModel(
-            wv,
+            self.table.with_vectors(vectors),
             self.name if name is None else name,
             self.vocab_prefix,
             use_subwords=self.use_subwords,
@@ -485,7 +486,8 @@ class WordEmbeddingModel:
         Parameters
         ----------
         positive, negative : str, ndarray of shape (dim,), or sequence of these, optional
-            Words, written as the vocabulary has them, and vectors; at least one.
+            Words, written as the vocabulary has them, and vectors; at least one. A pair (word or
+            vector, weight) in a sequence gives it another weight than 1.
         topn : int, default=10
             Number of words wanted.
         restrict_vocab : int, optional
@@ -510,30 +512,77 @@ class WordEmbeddingModel:
         >>> [word for word, _ in load_test_model().most_similar("nurse", topn=3)]
         ['nurses', 'nursing', 'midwife']
         """
-        from wefe.models._neighbors import most_similar
-
-        return most_similar(self, positive, negative, topn, restrict_vocab=restrict_vocab)
-
-    def _row_to_update(self, word: str) -> int:
-        if not isinstance(word, str):
-            raise TypeError(f"words must be strings; got {found(word)}.")
-        row = self.vocab.get(word)
-        if row is None:
-            raise ValueError(f"{word!r} is not in the vocabulary of {self.name}; nothing changed.")
-        return row
-
-    def _check_embedding(self, word: str, embedding: object) -> None:
-        if not isinstance(embedding, np.ndarray):
-            raise TypeError(f"the embedding of {word!r} must be an array; got {found(embedding)}.")
-        if embedding.shape != (self.dim,):
+        table = self.whole_table("most_similar")
+        n_words = len(table)
+        if restrict_vocab is not None:
+            n_words = min(n_words, check_positive_int("restrict_vocab", restrict_vocab))
+        words: list[str] = []
+        vectors = [
+            *self._weighted("positive", positive, 1.0, words),
+            *self._weighted("negative", negative, -1.0, words),
+        ]
+        query = np.sum(vectors, axis=0)
+        # What is left of vectors that cancel each other out is rounding noise.
+        if not vectors or np.linalg.norm(query) <= 1e-12 * np.linalg.norm(vectors, axis=1).sum():
             raise ValueError(
-                f"the embedding of {word!r} must have shape ({self.dim},); got {embedding.shape}."
+                "positive and negative are empty, or cancel each other out: give a word or a "
+                "vector."
             )
-        if embedding.dtype != self.vectors.dtype:
+        given = [row for word in words if (row := self.vocab.get(word, n_words)) < n_words]
+        topn = min(check_positive_int("topn", topn), n_words)
+        rows, cosines = search(table, query[None], topn, [given], n_words=n_words)
+        near = rows[0][rows[0] >= 0]
+        return list(zip(table.words_at(near), cosines[0].tolist(), strict=False))
+
+    def _weighted(
+        self, name: str, items: Any, sign: float, words: list[str]
+    ) -> Iterator[npt.NDArray[np.float64]]:
+        """Yield weighted vectors, those of words with unit length, and add the words to a list."""
+        if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
+            items = [items]
+        for position, item in enumerate(() if items is None else check_sequence(name, items)):
+            weight = sign
+            if isinstance(item, tuple) and len(item) == 2:
+                item, weight = item
+            vector = self[item] if isinstance(item, str) else item
+            what = f"{name}: element {position} ({found(item)})"
+            if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
+                raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
+            if vector.shape != (self.dim,):
+                raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
+            unit, directed = directions(vector[None])
+            if not directed[0]:
+                raise ValueError(no_direction(what))
+            if isinstance(item, str):
+                words.append(item)
+                vector = unit[0]
+            yield weight * vector.astype(np.float64)
+
+    def whole_table(self, purpose: str) -> VectorTable:
+        """Return the table; a model that was opened for some words only is refused.
+
+        Parameters
+        ----------
+        purpose : str
+            What needs the whole vocabulary, for the message.
+
+        Returns
+        -------
+        VectorTable
+            The table.
+
+        Raises
+        ------
+        ValueError
+            If the model does not have its whole vocabulary.
+        """
+        if self.held == "selected":
             raise ValueError(
-                f"the embedding of {word!r} must be {self.vectors.dtype}, as the model is; "
-                f"got {embedding.dtype}."
+                f"{purpose} needs the whole vocabulary, and {self.name} was opened for "
+                f"{len(self.requested or ()):,} words only. Load the whole file "
+                "(hold='memory'); for an encoder, take a snapshot of all words that matter."
             )
+        return self.table
 
     def _check_writeable(self) -> None:
         if not self.vectors.flags.writeable:
@@ -549,18 +598,7 @@ class WordEmbeddingModel:
 
     def _refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:
         """Bring up to date what gensim derives rows from or caches of them."""
-        # gensim caches the lengths of its vectors for `most_similar`.
-        if getattr(self.wv, "norms", None) is not None:
-            self.wv.norms = None
-        if len(getattr(self.wv, "buckets_word", None) or ()) != len(self.vectors):
-            return
-        # gensim's fastText saves no vectors; it makes them again when loaded, each as the mean of
-        # the word's own vector and those of its n-grams. So the change goes into the former.
-        if not self.wv.vectors_vocab.flags.writeable:
-            self.wv.vectors_vocab = np.array(self.wv.vectors_vocab)
-        for row in rows:
-            ngrams = self.wv.vectors_ngrams[self.wv.buckets_word[row]]
-            self.wv.vectors_vocab[row] = self.vectors[row] * (len(ngrams) + 1) - ngrams.sum(axis=0)
+        self.table.refresh(rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordEmbeddingModel):
@@ -591,8 +629,8 @@ class WordEmbeddingModel:
         named = "" if self.name == "Unnamed model" else "named "
         prefix = f" and {self.vocab_prefix!r} as word prefix" if self.vocab_prefix else ""
         where = "" if self.held == "memory" else f", {self.held}"
-        if isinstance(self.wv, SelectedVectors):
-            where += f" of {len(self.wv.asked)} words asked for"
+        if self.held == "selected" and self.requested is not None:
+            where += f" of {len(self.requested)} words asked for"
         return (
             f"<WordEmbeddingModel {named}{self.name!r} with {len(self)} word embeddings "
             f"of {self.dim} dims{prefix}{where}>"
@@ -608,18 +646,3 @@ def check_model(model: object) -> None:
             else "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
         )
         raise TypeError(f"model must be a WordEmbeddingModel; got {found(model)}. {hint}")
-
-
-def _knows_subwords(wv: Any) -> bool:
-    return hasattr(wv, "has_subwords") or getattr(wv, "vectors_ngrams", None) is not None
-
-
-def _has_subwords(wv: Any, word: str) -> bool:
-    """Tell whether a vector can be built; the `in` of gensim's fastText says yes to every word."""
-    if hasattr(wv, "has_subwords"):
-        return bool(wv.has_subwords(word))
-    # Of a word too short for n-grams it makes a zero vector. It delimits words with < and >,
-    # which are no n-grams themselves.
-    length = len(word) + 2
-    shortest = max(wv.min_n, 1 if word else 2)
-    return bool(wv.bucket > 0 and shortest <= min(wv.max_n, length))

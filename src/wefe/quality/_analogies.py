@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._progress import progress_bar
-from wefe.models._neighbors import _search, _Task, _whole_table
+from wefe.models._search import Table, directions, read, search
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality._benchmark import Benchmark, forms_of
 
 # The vectors of the model are read once for each batch.
 _BATCH = 4_096
-_BUFFER_MB = 64
 # What is left of unit vectors that cancel each other out is rounding noise.
 _ZERO_LENGTH = 1e-12
 
@@ -43,11 +42,14 @@ def answer_analogies(
     ValueError
         If the model was opened for some words only.
     """
-    table = _whole_table(model, "an analogy").first(vocabulary_size)
+    table = model.whole_table("an analogy")
+    n_candidates = min(vocabulary_size, len(table))
     words = list(dict.fromkeys(word for *four, _ in benchmark.items for word in four))
-    rows = _rows(model, words, lowercase, table.n_words)
+    rows = _rows(model, words, lowercase, n_candidates)
     found = [word for word in words if rows[word]]
-    units, directed = unit_rows(table.rows(np.array([rows[word][0] for word in found], dtype=int)))
+    units, directed = directions(
+        read(table, np.array([rows[word][0] for word in found], dtype=int))
+    )
     place = {word: at for at, word in enumerate(found) if directed[at]}
 
     n_items = benchmark.n_items
@@ -63,10 +65,10 @@ def answer_analogies(
     with progress_bar(len(questions), benchmark.name, "analogy", progress) as bar:
         for start in range(0, len(questions), _BATCH):
             batch = questions[start : start + _BATCH]
-            right[[each[0] for each in batch]] = _solved(table, units, batch)
+            right[[each[0] for each in batch]] = _solved(table, n_candidates, units, batch)
             bar.update(len(batch))
     lost = tuple(word for word in words if word not in place)
-    return Answers(asked, right, lost, table.n_words)
+    return Answers(asked, right, lost, n_candidates)
 
 
 def _rows(
@@ -95,29 +97,18 @@ def _rows(
 
 
 def _solved(
-    table: Any, units: npt.NDArray[np.float64], batch: Sequence[tuple[Any, ...]]
+    table: Table,
+    n_candidates: int,
+    units: npt.NDArray[np.float64],
+    batch: Sequence[tuple[Any, ...]],
 ) -> npt.NDArray[np.bool_]:
     """Tell which questions of a batch have the right word nearest."""
     _, a, b, c, banned, wanted = zip(*batch, strict=True)
     points = units[list(b)] - units[list(a)] + units[list(c)]
     solvable = np.flatnonzero(np.linalg.norm(points, axis=1) > _ZERO_LENGTH)
     excluded = [banned[number] for number in solvable]
-    task = _Task.checked(table, points[solvable], 1, excluded, _BUFFER_MB)
-    rows, _ = _search(task)
+    rows, _ = search(table, points[solvable], 1, excluded, n_words=n_candidates)
     solved = np.zeros(len(batch), dtype=bool)
     for number, row in zip(solvable, rows[:, 0].tolist(), strict=True):
         solved[number] = row in wanted[number]
     return solved
-
-
-def unit_rows(
-    vectors: npt.NDArray[Any],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return rows of unit length, and which of them have a direction; the others are zero."""
-    wide = np.asarray(vectors, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(wide, axis=1)
-    directed = np.isfinite(lengths) & (lengths > 0)
-    units = np.zeros_like(wide)
-    units[directed] = wide[directed] / lengths[directed, None]
-    return units, directed

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
 from wefe.metrics._geometry import average_ranks, pearson
-from wefe.models._keyed_vectors import StoredVectors
+from wefe.models._search import directions
 from wefe.models._word_embedding_model import check_model
-from wefe.quality._analogies import answer_analogies, unit_rows
+from wefe.quality._analogies import answer_analogies
 from wefe.quality._benchmark import Benchmark, Kind, as_benchmark, forms_of
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _units(
         if hit is not None:
             form_of[word] = hit
     # All at once: a model that computes its vectors does so in one batch.
-    units, directed = unit_rows(model.get_vectors(list(form_of.values())))
+    units, directed = directions(model.get_vectors(list(form_of.values())))
     vectors = {
         word: unit for word, unit, usable in zip(form_of, units, directed, strict=True) if usable
     }
@@ -316,7 +316,7 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
 def _analogies(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, size: int, progress: bool
 ) -> QualityScore:
-    if isinstance(model.wv, StoredVectors) and model.held == "selected":
+    if hasattr(model, "encode_words"):
         reason = (
             "an encoder makes vectors of the words that it is asked for: it has no vocabulary "
             "among which an analogy is solved (its input_embeddings() have one)"

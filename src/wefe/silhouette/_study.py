@@ -38,8 +38,7 @@ from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
-from wefe.models._neighbors import CHUNK_ROWS
-from wefe.models._passes import word_rows
+from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._growth import UnequalLists
@@ -649,7 +648,7 @@ def _fingerprint(
         content.update("\n".join(every).encode("utf-8", "surrogatepass"))
         for start in range(0, len(every), CHUNK_ROWS):
             rows = np.arange(start, min(start + CHUNK_ROWS, len(every)))
-            content.update(np.ascontiguousarray(word_rows(model, rows)).tobytes())
+            content.update(np.ascontiguousarray(model.rows(rows)).tobytes())
     return content.hexdigest()
 
 

@@ -17,6 +17,7 @@ from pydantic import (
 
 from wefe.datasets._opened import open_query_set
 from wefe.metrics._registry import as_metric, metric_names
+from wefe.models.formats._registry import without_suffixes
 from wefe.query import Query
 from wefe.study._parts import (
     Name,
@@ -43,11 +44,6 @@ if TYPE_CHECKING:
     from wefe.metrics import BaseMetric
 
 _TO_FILL_IN = "FILL IN"
-
-
-_SUFFIXES = re.compile(
-    r"(\.(txt|vec|bin|kv|model|npy|npz|safetensors|parquet|csv|tsv))?(\.(gz|bz2|xz|zst|zip))?$"
-)
 
 
 class ModelEntry(Part):
@@ -189,7 +185,7 @@ class ModelEntry(Part):
         text = str(self.encoder or self.source).rstrip("/\\")
         short = re.split(r"[/\\]", text)[-1]
         if not self.is_encoder:
-            short = _SUFFIXES.sub("", short) or short
+            short = without_suffixes(short) or short
         short = short.split("@")[0] or short
         # Without these, two readings of one encoder could not be told apart.
         said = [f"layer {self.layer}"] if self.layer != -1 else []

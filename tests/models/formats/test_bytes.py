@@ -191,14 +191,14 @@ def test_garbage_behind_a_stream_is_no_end(write, packing):
 
 @every_packing
 def test_unpacking_without_end_is_stopped(write, packing):
-    n_bytes = _bytes._SMALL_BYTES + (8 << 20)
+    n_bytes = _bytes.SMALL_BYTES + (8 << 20)
     packed = PACK[packing](bytes(n_bytes))
     if packing == "bzip2":
         assert len(packed) < 100
     path = write(packed)
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match="unpacks to more than"):
+        with pytest.raises(ValueError, match="grows to"):
             drain(path)
         assert tracemalloc.get_traced_memory()[1] < 48 << 20
     finally:

@@ -43,7 +43,9 @@ def write(path, words=WORDS, vectors=VECTORS, dtype="float32", block=3, **option
         (list(words[start : start + block]), vectors[start : start + block])
         for start in range(0, len(words), block)
     ]
-    return write_native(path, blocks, vectors.shape[1], dtype=dtype, progress=False, **options)
+    return write_native(
+        path, blocks, None, vectors.shape[1], dtype=dtype, progress=False, **options
+    )
 
 
 def check_close(read, vectors, dtype):
@@ -160,11 +162,11 @@ def test_a_matrix_and_a_vocabulary_alone_are_enough(path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("she\nhe", "the vocabulary has 2 words for 3 vectors"),
-        ("she\nhe\nit\n", "the vocabulary has 4 words for 3 vectors"),
-        ("she\nhe\nshe", "'she' stands at 0 and again at 2"),
+        ("she\nhe", "2 different words for 3 vectors"),
+        ("she\nhe\nit\n", "4 different words for 3 vectors"),
+        ("she\nhe\nshe", "2 different words for 3 vectors"),
         (b"she\nhe\n\xff", "its vocabulary is not UTF-8"),
-        ("", "the vocabulary has 1 words for 3 vectors"),
+        ("", "1 different words for 3 vectors"),
     ],
 )
 def test_a_vocabulary_that_does_not_fit_is_refused(path, words, text):
@@ -252,7 +254,7 @@ def test_a_block_without_words_changes_nothing(path):
     empty = ([], np.empty((0, 5), np.float32))
     blocks = [empty, (WORDS[:2], VECTORS[:2]), empty, (WORDS[2:], VECTORS[2:]), empty]
     for dtype in DTYPES:
-        write_native(path, blocks, 5, dtype=dtype, progress=False)
+        write_native(path, blocks, None, 5, dtype=dtype, progress=False)
         once = path.with_name("once.safetensors")
         write(once, dtype=dtype)
         assert path.read_bytes() == once.read_bytes()
@@ -540,7 +542,7 @@ def test_no_number_of_int8_is_off_by_more_than_half_a_step(shared_path, numbers,
     model = load(shared_path)
     check_close(model.vectors, vectors, "int8")
     stored = model.wv
-    assert np.abs(stored._numbers.astype(int)).max() <= 127
+    assert np.abs(stored._numbers[:].astype(int)).max() <= 127
     bound = stored._scale.astype(np.float64)[:, None] / 2 * (1 + 1e-5)
     off = np.abs(model.vectors.astype(np.float64) - vectors)
     assert (off <= bound + 2.0**-149).all()

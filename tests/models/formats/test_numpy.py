@@ -6,20 +6,32 @@ import pickle
 import struct
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models.formats._numpy import open_npy, open_npz
+from wefe.models.formats import _numpy
 from wefe.models.formats._source import Reading
 
 PLAIN = Reading()
 TRUSTED = Reading(trust_pickle=True)
 WORDS = ["she", "he", "naïve", ".", "new york", "a\x85b"]
 VECTORS = np.arange(18, dtype=np.float32).reshape(6, 3) / 7
+
+
+def open_npy(path, reading, vocabulary=None):
+    return _numpy.open_npy(path, replace(reading, vocabulary=vocabulary))
+
+
+def open_npz(path, reading, vocabulary=None):
+    return _numpy.open_npz(path, replace(reading, vocabulary=vocabulary))
+
+
 LINES = "".join(f"{word}\n" for word in WORDS).encode()
 
 
@@ -106,7 +118,7 @@ def test_words_may_be_given(matrix, form):
     beside(matrix, "m.txt", b"something else\n")
     source = open_npy(matrix, PLAIN, form(WORDS))
     check(source)
-    assert {type(word) for word in source.table().key_to_index} == {str}
+    assert {type(word) for word in source.table.key_to_index} == {str}
 
 
 @pytest.mark.parametrize("form", [str, lambda path: path])
@@ -114,31 +126,24 @@ def test_the_file_of_words_may_be_given(matrix, tmp_path, form):
     beside(matrix, "m.txt", b"something else\n")
     beside(matrix, "words of another name.lst")
     check(open_npy(matrix, PLAIN, form(tmp_path / "words of another name.lst")))
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt"):
+        open_npy(matrix, PLAIN, form(tmp_path / "nowhere.txt"))
 
 
-def test_a_given_file_that_is_missing_is_named(matrix):
-    with pytest.raises(FileNotFoundError, match=r"no vocabulary file 'nowhere.txt'"):
-        open_npy(matrix, PLAIN, "nowhere.txt")
-
-
-@pytest.mark.parametrize("vocabulary", [["she", None], 5], ids=["no word", "no list"])
+@pytest.mark.parametrize("vocabulary", [["she", None, "a", "b", "c", "d"], 5])
 def test_other_vocabularies_are_refused(matrix, vocabulary):
-    with pytest.raises(TypeError, match="vocabulary"):
+    with pytest.raises((TypeError, ValueError), match="vocabulary"):
         open_npy(matrix, PLAIN, vocabulary)
 
 
-def test_without_words_the_error_says_where_they_were_looked_for(matrix):
-    with pytest.raises(ValueError, match=r"m\.npy holds numbers only") as caught:
+def test_without_words_or_with_several_files_of_them_the_error_names_them(matrix):
+    with pytest.raises(ValueError, match=r"m\.npy holds no words.*vocabulary=") as caught:
         open_npy(matrix, PLAIN)
     for name in ("'m.vocab'", "'m.txt'", "'m.words'", "'m-vocab.txt'", "'vocab.txt'", "'m.json'"):
         assert name in str(caught.value)
-    assert "vocabulary=" in str(caught.value)
-
-
-def test_several_files_of_words_are_named(matrix):
     beside(matrix, "m.vocab")
     beside(matrix, "vocab.txt")
-    with pytest.raises(ValueError, match=r"'m\.vocab' or 'vocab\.txt'.*vocabulary="):
+    with pytest.raises(ValueError, match=r"found \['m\.vocab', 'vocab\.txt'\]"):
         open_npy(matrix, PLAIN)
 
 
@@ -149,28 +154,27 @@ def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("m.txt", b"she\n\xff\n", "line 2: .*not UTF-8"),
-        ("m.json", b"[", "no JSON"),
-        ("m.json", b"[" * 100_000, "no JSON"),
-        ("m.json", b'{"she": 0, "he": 2}', "every row from 0 to 1"),
-        ("m.json", b'{"she": 0, "he": true}', "every row from 0 to 1"),
-        ("m.json", b'{"dim": "x"}', "every row from 0 to 0"),
-        ("m.json", b"[1, 2]", "a list of words"),
-        ("m.json", b'"she"', "a list of words"),
-        ("m.txt", b"she 0.1 0.2 0.3\nhe 0.1 0.2 0.3\n", "found vectors"),
-        ("m.vocab.npy", npy(VECTORS), "1-d array of strings"),
-        ("m.vocab.npy", npy(np.array([["she"]])), "1-d array of strings"),
-        ("m.vocab.npy", npy(np.array([b"\xff"])), "1-d array of strings"),
-        ("m.vocab.npy", npy(np.array(["\ud800"])), "1-d array of strings"),
-        ("m.vocab.npy", npy(np.array(WORDS))[:-1], "damaged or cut short"),
-        ("m.vocab.npy", b"she\nhe\n", "damaged"),
+        ("m.txt", b"she\n\xff\n"),
+        ("m.json", b"["),
+        ("m.json", b"[" * 100_000),
+        ("m.json", b'{"she": 0, "he": 2}'),
+        ("m.json", b'{"dim": "x"}'),
+        ("m.json", b"[1, 2]"),
+        ("m.json", b'"she"'),
+        ("m.txt", b"she 0.1 0.2 0.3\nhe 0.1 0.2 0.3\n"),
+        ("m.vocab.npy", npy(VECTORS)),
+        ("m.vocab.npy", npy(np.array([["she"]]))),
+        ("m.vocab.npy", npy(np.array([b"\xff"]))),
+        ("m.vocab.npy", npy(np.array(["\ud800"]))),
+        ("m.vocab.npy", npy(np.array(WORDS))[:-1]),
+        ("m.vocab.npy", b"she\nhe\n"),
     ],
 )
-def test_a_damaged_vocabulary_is_named(matrix, name, content, message):
+def test_a_damaged_vocabulary_is_named(matrix, name, content):
     beside(matrix, name, content)
-    with pytest.raises(ValueError, match=rf"{name}.*{message}"):
+    with pytest.raises(ValueError, match=rf"{name} is damaged, or no "):
         open_npy(matrix, PLAIN)
 
 
@@ -193,16 +197,15 @@ def test_numbers_after_some_words_are_part_of_them(matrix):
     assert source.counts is None
 
 
-@pytest.mark.parametrize("hold", [None, "mapped"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_matrix_is_mapped_and_the_file_never_changes(tmp_path, hold, order):
+def test_the_matrix_is_changed_in_memory_and_the_file_never_changes(tmp_path, order):
     path = tmp_path / "m.npy"
     np.save(path, np.asarray(VECTORS, order=order))
     before = path.read_bytes()
-    source = open_npy(path, Reading(hold=hold), WORDS)
-    assert source.held == "mapped"
+    source = open_npy(path, PLAIN, WORDS)
+    assert source.table.held == ("mapped" if order == "C" else "memory")
     check(source)
-    model = WordEmbeddingModel(source.table())
+    model = WordEmbeddingModel(source.table)
     model.update("he", np.full(3, 9, np.float32))
     model.normalize()
     assert model["he"] == pytest.approx(np.full(3, 3**-0.5), rel=1e-6)
@@ -210,10 +213,19 @@ def test_the_matrix_is_mapped_and_the_file_never_changes(tmp_path, hold, order):
 
 
 def test_in_memory_the_file_is_no_longer_needed(matrix):
-    source = open_npy(matrix, Reading(hold="memory"), WORDS)
-    assert source.held == "memory"
+    model = load(matrix, vocabulary=WORDS, hold="memory")
     matrix.write_bytes(b"")
-    check(source)
+    np.testing.assert_array_equal(model.get_vectors(WORDS), VECTORS)
+
+
+def test_a_matrix_that_changes_while_it_is_open_is_an_error(matrix):
+    model = load(matrix, vocabulary=WORDS)
+    assert model.held == "mapped"
+    with matrix.open("r+b") as file:
+        file.truncate(140)
+    for read in (lambda: model["she"], lambda: model.get_vectors(WORDS), lambda: model.vectors):
+        with pytest.raises(ValueError, match=matrix.name):
+            read()
 
 
 def test_opening_reads_no_vectors(tmp_path):
@@ -238,8 +250,8 @@ def test_of_a_word_that_comes_twice_the_first_row_is_kept(matrix, caplog):
     words = ["she", "he", "she", ".", "he", "math"]
     check(open_npy(matrix, PLAIN, words), ["she", "he", ".", "math"], VECTORS[[0, 1, 3, 5]])
     assert "2 words twice" in caplog.text
-    with pytest.raises(ValueError, match="2 words twice.*[Cc]onvert"):
-        open_npy(matrix, Reading(hold="mapped"), words)
+    with pytest.raises(ValueError, match="cannot be mapped.*convert"):
+        load(matrix, vocabulary=words, hold="mapped")
 
 
 @pytest.mark.parametrize(
@@ -248,24 +260,17 @@ def test_of_a_word_that_comes_twice_the_first_row_is_kept(matrix, caplog):
         VECTORS.ravel(),
         VECTORS[None],
         VECTORS.astype(int),
-        VECTORS.astype(bool),
         VECTORS.astype(complex),
         np.array([WORDS]),
         np.zeros(6, [("a", "f4"), ("b", "f4")]),
+        np.empty((0, 3)),
+        np.empty((3, 0)),
     ],
-    ids=["1-d", "3-d", "int", "bool", "complex", "str", "records"],
 )
 def test_other_arrays_are_refused(tmp_path, array):
     np.save(tmp_path / "m.npy", array)
     with pytest.raises(ValueError, match=r"m\.npy: expected a 2-d array of floating-point"):
         open_npy(tmp_path / "m.npy", PLAIN, WORDS)
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
-def test_empty_matrices_are_refused(tmp_path, shape):
-    np.save(tmp_path / "m.npy", np.empty(shape))
-    with pytest.raises(ValueError, match=r"m\.npy is empty"):
-        open_npy(tmp_path / "m.npy", PLAIN, [])
 
 
 def test_objects_are_not_unpickled_unless_they_are_trusted(tmp_path):
@@ -274,7 +279,7 @@ def test_objects_are_not_unpickled_unless_they_are_trusted(tmp_path):
     with pytest.raises(ValueError, match=r"m\.npy.*pickle.*trust_pickle=True"):
         open_npy(tmp_path / "m.npy", PLAIN, ["she"])
     assert not mark.exists()
-    with pytest.raises(ValueError, match="no numbers"):
+    with pytest.raises(ValueError, match="no array of numbers"):
         open_npy(tmp_path / "m.npy", TRUSTED, ["she"])
     assert mark.exists()
 
@@ -302,18 +307,12 @@ def test_a_saved_dict_is_opened_if_it_is_trusted(tmp_path):
     check(open_npy(tmp_path / "m.npy", TRUSTED))
 
 
-def test_a_matrix_cut_anywhere_is_refused(matrix):
+def test_a_matrix_of_another_length_is_refused(matrix):
     whole = matrix.read_bytes()
-    for length in range(len(whole)):
-        matrix.write_bytes(whole[:length])
+    for content in (*(whole[:length] for length in range(len(whole))), whole + b"\0"):
+        matrix.write_bytes(content)
         with pytest.raises(ValueError, match=r"m\.npy"):
             open_npy(matrix, PLAIN, WORDS)
-
-
-def test_a_longer_file_is_refused(matrix):
-    matrix.write_bytes(matrix.read_bytes() + b"\0")
-    with pytest.raises(ValueError, match=r"takes 72 bytes; 73 are there"):
-        open_npy(matrix, PLAIN, WORDS)
 
 
 @pytest.mark.parametrize("shape", ["(6, -3)", "(-6, -3)", "(2000000000, 2000000000)", "(6, 2)"])
@@ -360,7 +359,7 @@ def test_an_archive_has_a_matrix_and_words_of_any_names(tmp_path, save, words, n
     save(tmp_path / "m.npz", **dict(zip(names, (VECTORS, words), strict=True)))
     source = open_npz(tmp_path / "m.npz", PLAIN)
     check(source)
-    assert source.held == "memory"
+    assert source.table.held == "memory"
 
 
 @pytest.mark.parametrize("name", ["vectors", "embeddings", "matrix", "W"])
@@ -377,15 +376,16 @@ def test_of_several_arrays_those_with_telling_names_are_taken(tmp_path, name, wo
     check(open_bytes(tmp_path, npz(**arrays)))
 
 
-def test_several_arrays_without_telling_names_are_listed(tmp_path):
-    with pytest.raises(ValueError, match=r"m\.npz.*found 2: 'a', 'b'"):
-        open_bytes(tmp_path, npz(a=VECTORS, b=VECTORS, words=np.array(WORDS)))
-    with pytest.raises(ValueError, match=r"m\.npz.*1-d array of strings, found 2: 'a', 'b'"):
-        open_bytes(tmp_path, npz(vectors=VECTORS, a=np.array(WORDS), b=np.array(WORDS)))
+@pytest.mark.parametrize(
+    "arrays", [{"vectors": VECTORS, "a": WORDS, "b": WORDS}, {"a": VECTORS, "b": VECTORS}]
+)
+def test_several_arrays_without_telling_names_are_listed(tmp_path, arrays):
+    with pytest.raises(ValueError, match=r"m\.npz.*'a'.*'b'"):
+        open_bytes(tmp_path, npz(**arrays))
 
 
 def test_words_of_an_archive_may_lie_beside_it_or_be_given(tmp_path):
-    with pytest.raises(ValueError, match=r"no 1-d array of strings.*looked for.*'m\.vocab'"):
+    with pytest.raises(ValueError, match=r"m\.npz holds no words.*'m\.vocab'"):
         open_bytes(tmp_path, npz(vectors=VECTORS))
     check(open_bytes(tmp_path, npz(vectors=VECTORS), vocabulary=WORDS))
     (tmp_path / "m.txt").write_bytes(LINES)
@@ -399,11 +399,11 @@ def test_given_words_come_before_those_of_the_archive(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({}, "found no array"),
-        ({"a": np.array(WORDS)}, r"found 'a' of shape \(6,\) of <U8"),
-        ({"a": VECTORS.astype(int), "b": np.array(WORDS)}, "found 'a' of shape"),
-        ({"a": VECTORS, "b": np.array(WORDS[:5])}, r"'a' has 6 rows.*'b' has 5 words"),
-        ({"a": VECTORS[:, :0], "b": np.array(WORDS)}, "is empty"),
+        ({}, "found {}"),
+        ({"a": np.array(WORDS)}, "'a'"),
+        ({"a": VECTORS.astype(int), "b": np.array(WORDS)}, "'a'"),
+        ({"a": VECTORS, "b": np.array(WORDS[:5])}, "6 rows.* 5 words"),
+        ({"a": VECTORS[:, :0], "b": np.array(WORDS)}, "not empty"),
     ],
 )
 def test_archives_of_other_arrays_are_refused(tmp_path, arrays, message):
@@ -412,9 +412,9 @@ def test_archives_of_other_arrays_are_refused(tmp_path, arrays, message):
 
 
 def test_an_archive_cannot_be_mapped(tmp_path):
-    content = npz(vectors=VECTORS, words=np.array(WORDS))
-    with pytest.raises(ValueError, match=r"m\.npz cannot be mapped.*[Cc]onvert"):
-        open_bytes(tmp_path, content, Reading(hold="mapped"))
+    (tmp_path / "m.npz").write_bytes(npz(vectors=VECTORS, words=np.array(WORDS)))
+    with pytest.raises(ValueError, match=r"m\.npz cannot be mapped.*convert"):
+        load(tmp_path / "m.npz", hold="mapped")
 
 
 def test_objects_of_an_archive_are_not_unpickled_unless_they_are_trusted(tmp_path):
@@ -423,7 +423,7 @@ def test_objects_of_an_archive_are_not_unpickled_unless_they_are_trusted(tmp_pat
     with pytest.raises(ValueError, match=r"m\.npz.*trust_pickle=True"):
         open_bytes(tmp_path, content)
     assert not mark.exists()
-    with pytest.raises(ValueError, match="array 'words'"):
+    with pytest.raises(ValueError, match="array of words"):
         open_bytes(tmp_path, content, TRUSTED)
     assert mark.exists()
 
@@ -438,7 +438,20 @@ def test_an_archive_that_fills_the_memory_is_refused_before_it_does(tmp_path):
     content = packed(vectors=header, words=npy(np.array(WORDS)))
     assert len(content) < 200_000
     tracemalloc.start()
-    with pytest.raises(ValueError, match=r"m\.npz would grow from .* to 102,4"):
+    with pytest.raises(ValueError, match=r"m\.npz grows to 102,4"):
+        open_bytes(tmp_path, content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_a_member_that_unpacks_to_more_than_it_promises_is_stopped(tmp_path):
+    short = npy(np.zeros((1000, 100), np.float32))
+    long = short + bytes(80_000_000)
+    content = packed(vectors=long, words=npy(np.array(WORDS)))
+    content = content.replace(struct.pack("<I", len(long)), struct.pack("<I", len(short)))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"m\.npz, array 'vectors' is damaged"):
         open_bytes(tmp_path, content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

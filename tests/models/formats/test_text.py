@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from wefe import load
 from wefe.models.formats import _bytes, _text
 from wefe.models.formats._bytes import PackedFile
+from wefe.models.formats._sniff import is_text
 from wefe.models.formats._source import Reading
-from wefe.models.formats._text import LineError, TextSource, looks_like_text, parse_line
+from wefe.models.formats._text import LineError, TextSource, parse_line
 
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 BOM = b"\xef\xbb\xbf"
@@ -500,12 +501,12 @@ def test_what_text_looks_like():
         b"\nshe 1 2\n",
         b"she " + b"0.123 " * 2000,
     ]:
-        assert looks_like_text(head[:4096]), head[:20]
+        assert is_text(head[:4096]), head[:20]
     for head in [
         *(b"", b"\n", b"she\nhe\n", b"a b\nc d\nshe 1 2\n", b"she 1 x\n", b"\0" * 9, b"x" * 9000),
         *(b"she,1,2\n", b"she\t1\t2\n", b"\0 1" + b" 1" * 9000),
     ]:
-        assert not looks_like_text(head[:4096]), head[:20]
+        assert not is_text(head[:4096]), head[:20]
 
 
 def test_a_damaged_first_line_is_named_or_left_out_and_never_read_as_binary(write, caplog):

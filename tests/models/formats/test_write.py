@@ -15,14 +15,14 @@ from hypothesis.extra import numpy as npst
 
 from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models._keyed_vectors import IndexedVectors, SelectedVectors, StoredVectors
-from wefe.models.formats import _write
+from wefe.models._tables import ArrayVectors, StoredVectors
+from wefe.models.formats._numbers import _any_rows, _float32_rows
+from wefe.models.formats._sniff import is_number
 from wefe.models.formats._write import (
-    save,
     write_gensim,
     write_glove,
+    write_word2vec,
     write_word2vec_binary,
-    write_word2vec_text,
 )
 
 WORDS = ["she", "he", "naïve", ".", "語"]
@@ -49,10 +49,15 @@ def binary_of(words, vectors):
 
 BINARY = binary_of(WORDS, VECTORS)
 
+
+def save(model, *args):
+    model.save(*args)
+
+
 # By format: the suffix that stands for it, the content, and the writer.
 FILES = {
     "glove": (".txt", TEXT, write_glove),
-    "word2vec": (".vec", b"5 3\n" + TEXT, write_word2vec_text),
+    "word2vec": (".vec", b"5 3\n" + TEXT, write_word2vec),
     "word2vec-binary": (".bin", BINARY, write_word2vec_binary),
 }
 ALL = {**{kind: suffix for kind, (suffix, *_) in FILES.items()}, "gensim": ".kv"}
@@ -90,7 +95,7 @@ def may_look_like_text(path):
     """Tell whether a line of a tiny binary file happens to end with a number, as text does."""
     _, *lines = path.read_bytes().split(b"\n")
     ends = [line.rstrip().rpartition(b" ") for line in lines]
-    return any(_write._is_number(part.decode("latin-1")) for end in ends for part in end)
+    return any(is_number(part) for end in ends for part in end)
 
 
 def files_in(folder):
@@ -196,7 +201,7 @@ def test_how_the_numbers_lie_in_memory_makes_no_difference(tmp_path, kind):
 )
 def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind, index, n_rows):
     pytest.importorskip("gensim")
-    table = IndexedVectors(index, VECTORS[:n_rows])
+    table = ArrayVectors.unchecked(index, VECTORS[:n_rows])
     save(WordEmbeddingModel(table), tmp_path / "file", kind)
     loaded = load(tmp_path / "file", trust_pickle=True)
     assert list(loaded.vocab) == list(index)
@@ -215,7 +220,7 @@ def test_more_numbers_per_word_than_are_written_at_once(tmp_path):
 def check_digits(numbers):
     """The text of float32 numbers is the shortest that numpy finds."""
     numbers = np.asarray(numbers, np.float32).reshape(1, -1)
-    (row,) = _write._float32_rows(numbers)
+    (row,) = _float32_rows(numbers)
     assert row.decode().split(" ") == [str(number) for number in numbers[0]]
 
 
@@ -250,10 +255,10 @@ def test_decimals_come_back_as_they_were_written(numbers):
 @pytest.mark.parametrize("scale", [1e-4, 0.02, 0.3, 5, 1000])
 def test_digits_are_the_fewest_for_numbers_as_embeddings_have_them(scale):
     vectors = np.random.default_rng(0).normal(0, scale, (50, 300)).astype(np.float32)
-    assert _write._float32_rows(vectors) == _write._any_rows(vectors)
+    assert _float32_rows(vectors) == _any_rows(vectors)
     for digits in range(1, 10):
         rounded = vectors.round(digits)
-        assert _write._float32_rows(rounded) == _write._any_rows(rounded)
+        assert _float32_rows(rounded) == _any_rows(rounded)
 
 
 @pytest.mark.slow
@@ -316,7 +321,7 @@ def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(tmp_path, ki
     path.write_bytes(b"old")
     vectors = VECTORS.astype(np.float64)
     vectors[3, 1] = value
-    with pytest.raises(ValueError, match=r"vector of '\.' has the number"):
+    with pytest.raises(ValueError, match=r"vector of '\.' has a number"):
         save(model_of(vectors=vectors), path, kind)
     assert path.read_bytes() == b"old"
     assert files_in(tmp_path) == ["file"]
@@ -326,19 +331,19 @@ def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(tmp_path, ki
 
 REFUSED = [
     ("text", "", "is empty"),
-    ("text", " she", "starts or ends with a space"),
-    ("text", "she ", "starts or ends with a space"),
-    ("text", "s\nhe", "a line end"),
-    ("text", "s\rhe", "a carriage return"),
-    ("text", "s\the", "a tab"),
-    ("text", "s\0he", "a NUL"),
-    ("text", "s\ud800he", "half a surrogate pair"),
+    ("text", " she", "it contains ' '"),
+    ("text", "she ", "it contains ' '"),
+    ("text", "s\nhe", r"it contains '\\n'"),
+    ("text", "s\rhe", r"it contains '\\r'"),
+    ("text", "s\the", r"it contains '\\t'"),
+    ("text", "s\0he", r"it contains '\\x00'"),
+    ("text", "s\ud800he", r"it contains '\\ud"),
     ("text", "é" * 1001, "more than 2,000 bytes"),
     ("binary", "", "is empty"),
-    ("binary", "New York", "contains a space"),
-    ("binary", "\nshe", "a line end"),
-    ("binary", "s\0he", "a NUL"),
-    ("binary", "s\udfffhe", "half a surrogate pair"),
+    ("binary", "New York", "it contains ' '"),
+    ("binary", "\nshe", r"it contains '\\n'"),
+    ("binary", "s\0he", r"it contains '\\x00'"),
+    ("binary", "s\udfffhe", r"it contains '\\ud"),
     ("binary", "x" * 2001, "more than 2,000 bytes"),
 ]
 KINDS = {"text": ["glove", "word2vec"], "binary": ["word2vec-binary"]}
@@ -364,15 +369,15 @@ def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
 
 
 def test_a_word_is_refused_before_any_vector_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_write.TableSource, "blocks", lambda self: pytest.fail("vectors were read"))
-    with pytest.raises(ValueError, match="contains a space"):
+    monkeypatch.setattr(ArrayVectors, "blocks", lambda self: pytest.fail("vectors were read"))
+    with pytest.raises(ValueError, match="'New York'"):
         save(model_of([*WORDS[:4], "New York"]), tmp_path / "m.bin")
 
 
 @pytest.mark.parametrize("word", ["at 5", "a -1e5", "not nan", "\ufeffshe", "BZhang", "PAR1"])
 def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word):
     words = [word, *WORDS[1:]]
-    with pytest.raises(ValueError, match="text without header.*Choose.*'word2vec'"):
+    with pytest.raises(ValueError, match="cannot be written as glove.*Choose.*'word2vec'"):
         save(model_of(words), tmp_path / "m.txt")
     save(model_of(words), tmp_path / "m.vec")
     check_loaded(tmp_path / "m.vec", words)
@@ -461,15 +466,13 @@ def test_any_words_are_refused_or_come_back(tmp_path_factory, words, dim, data):
 # ---- Blocks ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("writer", [write_glove, write_word2vec_text, write_word2vec_binary])
+@pytest.mark.parametrize("writer", [write_glove, write_word2vec, write_word2vec_binary])
 @pytest.mark.parametrize(
     ("n_words", "dim", "message"),
     [
         (4, 3, "4 words were announced, and 5 came"),
         (6, 3, "6 words were announced, and 5 came"),
         (5, 4, "expected 2 vectors of 4 dims after word 0; found an array of shape \\(2, 3\\)"),
-        (0, 3, "nothing to write: 0 words"),
-        (5, 0, "nothing to write: 5 words of 0 dims"),
     ],
 )
 def test_blocks_that_are_not_as_announced_leave_the_old_file(
@@ -485,7 +488,7 @@ def test_blocks_that_are_not_as_announced_leave_the_old_file(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize(
-    "writer", [write_glove, write_word2vec_text, write_word2vec_binary, write_gensim]
+    "writer", [write_glove, write_word2vec, write_word2vec_binary, write_gensim]
 )
 def test_an_interrupted_writer_leaves_the_old_file(tmp_path, writer, error):
     pytest.importorskip("gensim")
@@ -497,7 +500,7 @@ def test_an_interrupted_writer_leaves_the_old_file(tmp_path, writer, error):
         raise error
 
     with pytest.raises(error):
-        writer(path, blocks(), 5, 3)
+        writer(path, blocks(), 5, 3, dtype=np.dtype(np.float32))
     assert path.read_bytes() == b"old"
     assert files_in(tmp_path) == ["file"]
 
@@ -595,18 +598,6 @@ def test_large_vectors_lie_in_the_same_file_of_gensim(tmp_path, keyed_vectors):
         loaded = keyed_vectors.load(str(tmp_path / "m.kv"))
         assert type(loaded.vectors) is np.ndarray
         np.testing.assert_array_equal(loaded.vectors, model.vectors)
-
-
-def test_pickling_copies_no_mapped_vectors_into_memory(tmp_path):
-    pytest.importorskip("gensim")
-    vectors = np.memmap(tmp_path / "mapped", np.float32, "w+", shape=(100_000, 128))
-    model = model_of(names_for(vectors), vectors)
-    save(model_of(), tmp_path / "m.kv")  # imports gensim
-    tracemalloc.start()
-    save(model, tmp_path / "m.kv")
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 0.7 * vectors.nbytes
 
 
 def test_fasttext_keeps_its_ngrams_and_vectors_to_the_last_bit(tmp_path, fasttext):
@@ -713,12 +704,12 @@ def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, 
 @pytest.mark.parametrize(
     ("name", "kind", "text"),
     [
-        ("m", None, r"suffix of 'm' tells no format; expected one of \.txt \(glove\)"),
+        ("m", None, r"suffix of 'm' tells no format.*\.txt \(glove\)"),
         ("m.gz", None, "suffix of 'm.gz' tells no format"),
         ("m.text", None, "tells no format.*Did you mean '.txt'"),
         ("m.tx.gz", None, "tells no format.*Did you mean '.txt'"),
-        ("m.txt", "glov", "format must be one of 'glove'.*Did you mean 'glove'"),
-        ("m.txt", 3, "format must be one of 'glove'"),
+        ("m.txt", "glov", "format must be one of .*Did you mean 'glove'"),
+        ("m.txt", 3, "format must be one of "),
         ("m.kv.gz", None, "'gensim' is never packed; leave out '.gz'"),
         ("m.bin.xz", "native", "'native' is never packed; leave out '.xz'"),
     ],
@@ -736,14 +727,13 @@ def test_suffixes_are_told_whatever_their_case_and_a_given_format_counts_more(tm
     assert (tmp_path / "m.txt").read_bytes() == BINARY
 
 
-@pytest.mark.parametrize(("model", "path"), [("m", "m.txt"), (None, 3)])
-def test_only_models_are_saved_and_only_to_paths(tmp_path, model, path):
-    with pytest.raises(TypeError, match="must be a (WordEmbeddingModel|path)"):
-        save(model_of() if model is None else model, path)
+def test_models_are_saved_to_paths_only():
+    with pytest.raises(TypeError, match="must be a path"):
+        save(model_of(), 3)
 
 
 def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
-    table = SelectedVectors(["she", "he"], VECTORS[:2], ["she", "he", "they"], "big.txt")
+    table = ArrayVectors(["she", "he"], VECTORS[:2], ["she", "he", "they"], "big.txt")
     save(WordEmbeddingModel(table, "big"), tmp_path / "m.vec")
     check_loaded(tmp_path / "m.vec", ["she", "he"], VECTORS[:2])
     assert "big was opened for some words only" in caplog.text

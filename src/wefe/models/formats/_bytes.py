@@ -1,8 +1,10 @@
-"""Bytes of a file, packed or not, read ahead in bounded pieces."""
+"""Bytes of a file, packed or not, read ahead in bounded pieces; and what a reader may believe."""
 
 from __future__ import annotations
 
 import bz2
+import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -13,11 +15,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
-
-_T = TypeVar("_T")
+from typing import Any, BinaryIO
 
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096
@@ -27,14 +26,13 @@ READ_BYTES = 1 << 20
 MAX_RECORD_BYTES = 32 << 20
 # Longer words were never seen; without a bound a damaged file would be one endless word.
 MAX_WORD_BYTES = 4096
+# The budget of every reader: so many times the bytes of the file, or so many bytes. Text packs
+# three to five times, binary hardly at all; what grows by more was made to fill the machine.
+MAX_EXPANSION = 100
+SMALL_BYTES = 64 << 20
 
-# Text packs three to five times, binary hardly at all; a file that unpacks to far more than that
-# was made to fill the machine.
-_MAX_EXPANSION = 100
-_SMALL_BYTES = 64 << 20
-
-# Four bytes may stand for a block of 128 KiB.
-_ZSTD_BYTES = 1 << 9
+# Packed bytes that are unpacked at once: they may stand for some thousand times as many.
+_PACKED_BYTES = 1 << 9
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -44,7 +42,6 @@ _MAGIC = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",  # an empty one
 }
-
 
 # What `zipfile` raises of damaged archives: an empty member name is an IndexError, for one.
 ZIP_ERRORS = (
@@ -58,6 +55,31 @@ ZIP_ERRORS = (
     OverflowError,
     RuntimeError,  # NotImplementedError is one
 )
+
+
+def check_budget(label: str, promised: int, size: int) -> None:
+    """Refuse a file that promises, or unpacks to, more bytes than its size lets one believe."""
+    if promised > max(SMALL_BYTES, MAX_EXPANSION * size):
+        raise ValueError(
+            f"{label} grows to {promised:,} bytes or more from {size:,}; no file of vectors does, "
+            "so it is damaged or made to fill the memory. Unpack it yourself if you trust it."
+        )
+
+
+@contextlib.contextmanager
+def naming_errors(label: str, what: str) -> Iterator[None]:
+    """Name the file in whatever a library raises of it; errors that do so already pass."""
+    try:
+        yield
+    except (MemoryError, ImportError):
+        raise
+    # Damage shows as errors of almost any type.
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(label):
+            raise
+        raise ValueError(
+            f"{label} is damaged, or no {what} ({type(error).__name__}: {error})."
+        ) from error
 
 
 class PackedFile:
@@ -79,8 +101,8 @@ class PackedFile:
         'gzip', 'bzip2', 'xz', 'zstd' or 'zip'; None for a plain file.
     size : int or None
         Number of bytes if they are known without unpacking.
-    inner_name : str
-        The file name without the suffix of the packing.
+    name : str
+        The file name without the suffixes of packing and format.
 
     Raises
     ------
@@ -98,15 +120,11 @@ class PackedFile:
             magic = file.read(6)
         self.packing = next((name for key, name in _MAGIC.items() if magic.startswith(key)), None)
         self.size = self.packed_size if self.packing is None else None
-        self._member: str | None = None
-        self.inner_name = self.path.name
-        if self.packing == "zip":
-            self._member = self._choose_member(member)
-            self.inner_name = Path(self._member).name
-        elif member is not None:
+        if member is not None and self.packing != "zip":
             raise FileNotFoundError(f"{self.path} is a file, not a folder or zip archive.")
-        elif self.packing is not None:
-            self.inner_name = self.path.stem
+        self._member = self._choose_member(member) if self.packing == "zip" else ""
+        inner = Path(self._member).name or (self.path.stem if self.packing else self.path.name)
+        self.name = inner.rpartition(".")[0] or inner
 
     def open(self) -> BinaryIO:
         """Open for reading from the start, unpacked.
@@ -122,47 +140,49 @@ class PackedFile:
         with self.open() as file:
             return read_fully(file, n_bytes)
 
-    def open_packing(self) -> BinaryIO:
-        """Open through the library that unpacks; its errors are its own."""
+    def parts(self) -> Iterator[bytes]:
+        """Yield what the packing holds; its errors are those of the library that unpacks."""
         if self.packing == "gzip":
-            return gzip.open(self.path)  # type: ignore[return-value]
+            with gzip.open(self.path) as packed:
+                yield from iter(functools.partial(packed.read, 1 << 16), b"")
+        elif self.packing == "zip":
+            with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
+                yield from iter(functools.partial(file.read, 1 << 16), b"")
+        else:
+            at_most = () if self.packing == "zstd" else (1 << 16,)
+            yield from _streams(self.path, self._unpacker(), *at_most)
+
+    def _unpacker(self) -> Callable[[], Any]:
+        """Return what makes an object that unpacks one stream."""
         if self.packing == "bzip2":
-            return _Streams(self.path, bz2.BZ2Decompressor)  # type: ignore[return-value]
+            return bz2.BZ2Decompressor
         if self.packing == "xz":
-            return _Streams(self.path, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ))  # type: ignore[return-value]
-        if self.packing == "zstd":
-            try:
-                import zstandard
-            except ImportError as error:
-                raise ImportError(
-                    f'{self.label} is packed with zstd; pip install "wefe[zstd]" to read it.'
-                ) from error
-            unpacker = zstandard.ZstdDecompressor()
-            return _Streams(  # type: ignore[return-value]
-                self.path, lambda: _ZstdStream(unpacker.decompressobj()), _ZSTD_BYTES
-            )
-        assert self._member is not None
-        # The archive stays open as long as the member does.
-        return zipfile.ZipFile(self.path).open(self._member)  # type: ignore[return-value]
+            return functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+        try:
+            import zstandard
+        except ImportError as error:
+            raise ImportError(
+                f'{self.label} is packed with zstd; pip install "wefe[zstd]" to read it.'
+            ) from error
+        return zstandard.ZstdDecompressor().decompressobj
 
     def _choose_member(self, member: str | None) -> str:
         try:
             with zipfile.ZipFile(self.path) as archive:
-                infos = [info for info in archive.infolist() if not info.is_dir()]
+                infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
         except ZIP_ERRORS as error:
             raise ValueError(f"{self.path} is a damaged zip archive: {error}") from error
-        names = [info.filename for info in infos]
-        listed = ", ".join(repr(name) for name in names[:10]) + (", ..." if len(names) > 10 else "")
+        listed = ", ".join(map(repr, list(infos)[:10])) + (", ..." if len(infos) > 10 else "")
         if member is None:
-            if len(names) != 1:
+            if len(infos) != 1:
                 raise ValueError(
-                    f"{self.path} holds {len(names)} files ({listed}); name one as if the archive "
-                    f"were a folder: '{self.path}/{names[0] if names else 'NAME'}'."
+                    f"{self.path} holds {len(infos)} files ({listed}); name one as if the archive "
+                    f"were a folder: '{self.path}/{next(iter(infos), 'NAME')}'."
                 )
-            member = names[0]
-        if member not in names:
+            member = next(iter(infos))
+        if member not in infos:
             raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {listed}.")
-        if infos[names.index(member)].flag_bits & 1:
+        if infos[member].flag_bits & 1:
             raise ValueError(f"{self.path}: {member!r} is encrypted; unpack it first.")
         return member
 
@@ -177,122 +197,65 @@ def _split_member(path: Path) -> tuple[Path, str | None]:
     raise FileNotFoundError(f"there is no file {str(path)!r}.")
 
 
-class _Streams:
-    """Packed streams, one behind the other, to the last byte of a file.
+def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[bytes]:
+    """Unpack streams, one behind the other, to the last byte of a file.
 
     The readers of the libraries take a file that was cut (zstandard), or whose second stream is
     damaged (bz2), for one that ends there: part of a model would be taken for all of it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    start : callable
-        Returns what unpacks one stream, as `bz2.BZ2Decompressor` does.
-    n_bytes : int
-        Packed bytes that are unpacked at once.
     """
-
-    def __init__(self, path: Path, start: Callable[[], Any], n_bytes: int = 1 << 16) -> None:
-        self._file = path.open("rb")
-        self._start, self._n_bytes = start, n_bytes
-        self._stream = start()
-
-    def read(self, n_bytes: int) -> bytes:
-        """Return at least one and at most `n_bytes` bytes, none at the end."""
+    stream, data = None, b""
+    with path.open("rb") as file:
         while True:
-            data = b""
-            if self._stream.eof:
+            # Those of zstandard unpack all that they get at once.
+            if not data and (stream is None or getattr(stream, "needs_input", True)):
+                data = file.read(_PACKED_BYTES)
+                if not data:
+                    break
+            if stream is None:
                 # The format of xz allows zeros behind a stream.
-                data = self._stream.unused_data.lstrip(b"\0")
-                while not data:
-                    if not (data := self._file.read(self._n_bytes)):
-                        return b""
-                    data = data.lstrip(b"\0")
-                self._stream = self._start()
-            elif self._stream.needs_input and not (data := self._file.read(self._n_bytes)):
-                raise EOFError("the file ends within what is packed")
-            if unpacked := self._stream.decompress(data, n_bytes):
-                return unpacked  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class _ZstdStream:
-    """Gives the unpacker of zstandard the face of the others: it unpacks all it gets at once."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._waiting = memoryview(b"")
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._waiting
-
-    @property
-    def eof(self) -> bool:
-        return not self._waiting and bool(self._stream.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._stream.unused_data  # type: ignore[no-any-return]
-
-    def decompress(self, data: bytes, at_most: int) -> bytes:
-        if not self._waiting:
-            self._waiting = memoryview(self._stream.decompress(data))
-        unpacked, self._waiting = self._waiting[:at_most], self._waiting[at_most:]
-        return bytes(unpacked)
+                data = data.lstrip(b"\0")
+                stream = start() if data else None
+            if stream is not None:
+                yield stream.decompress(data, *at_most)
+                stream, data = (None, stream.unused_data) if stream.eof else (stream, b"")
+    if stream is not None:
+        raise EOFError("the file ends within what is packed")
 
 
 class _Unpacking(io.RawIOBase):
     """Unpacks, names the file in errors, and stops when the bytes grow without bound."""
 
     def __init__(self, source: PackedFile) -> None:
-        self._source = source
-        self._file = self._guard(source.open_packing)
-        self._n_bytes = 0
-        self._limit = max(_SMALL_BYTES, _MAX_EXPANSION * source.packed_size)
+        self._source, self._parts = source, source.parts()
+        self._left, self._n_bytes = memoryview(b""), 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._guard(lambda: self._file.read(len(buffer)))
-        self._n_bytes += len(data)
-        if self._n_bytes > self._limit:
-            raise ValueError(
-                f"{self._source.label} unpacks to more than {self._limit:,} bytes from "
-                f"{self._source.packed_size:,}; no file of vectors does. Unpack it yourself if "
-                "you trust it."
-            )
-        buffer[: len(data)] = data
-        return len(data)
-
-    def _guard(self, function: Callable[[], _T]) -> _T:
-        try:
-            return function()
-        except ImportError:
-            raise
-        except (*ZIP_ERRORS, lzma.LZMAError) as error:
-            raise self._damage(error) from error
-        except Exception as error:
-            # zstandard's own error, whose class is there only if the library is.
-            if type(error).__module__.startswith("zstandard"):
-                raise self._damage(error) from error
-            raise
-
-    def _damage(self, error: Exception) -> ValueError:
-        n_bytes = getattr(self, "_n_bytes", 0)
-        return ValueError(
-            f"{self._source.label} is damaged or cut short ({self._source.packing}): after "
-            f"{n_bytes:,} unpacked bytes: {error}"
-        )
+        source = self._source
+        while not self._left:
+            try:
+                part = next(self._parts, None)
+            except ImportError:
+                raise
+            # zstandard's own error has no class unless the library is there.
+            except Exception as error:
+                raise ValueError(
+                    f"{source.label} is damaged or cut short ({source.packing}): after "
+                    f"{self._n_bytes:,} unpacked bytes: {error}"
+                ) from error
+            if part is None:
+                return 0
+            self._left = memoryview(part)
+            self._n_bytes += len(part)
+            check_budget(source.label, self._n_bytes, source.packed_size)
+        n_bytes = min(len(buffer), len(self._left))
+        buffer[:n_bytes], self._left = self._left[:n_bytes], self._left[n_bytes:]
+        return n_bytes
 
     def close(self) -> None:
-        if not self.closed and hasattr(self, "_file"):
-            self._file.close()
+        self._parts.close()  # type: ignore[attr-defined]
         super().close()
 
 

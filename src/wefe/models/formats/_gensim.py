@@ -1,122 +1,174 @@
-"""Vectors that gensim reads: its own pickles, and the binary files of Facebook's fastText."""
+"""gensim's own files and objects."""
 
 from __future__ import annotations
 
-import glob
-import logging
-import mmap
-import struct
+import os
+import pickle
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from wefe._checks import found
-from wefe.models._keyed_vectors import check_vectors
-from wefe.models.formats._source import Reading, TableSource
-
-logger = logging.getLogger(__name__)
-
-#: The first four bytes of a fastText model, as a little-endian int32.
-FASTTEXT_MAGIC = 793712314
-
-_NEED_GENSIM = (
-    '{} can only be read with gensim, which is not installed: pip install "wefe[gensim]".'
-)
+from wefe.models._file_array import FileArray
+from wefe.models._tables import ArrayVectors, FileVectors, VectorTable, check_vectors
+from wefe.models.formats._numpy import open_array
+from wefe.models.formats._source import Reading, TableSource, import_library
 
 
 def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open what gensim saved: `KeyedVectors`, or a model that was trained.
 
-    Arrays that gensim stored in files of their own are mapped copy-on-write: changes stay in
-    memory.
+    Plain `KeyedVectors` open without gensim, and without running code: of the pickle, only
+    strings, numbers, lists, dicts and arrays of numbers are read. Everything else, such as
+    `Word2Vec` and `FastText`, needs `trust_pickle` and gensim. Vectors in a file of their own are
+    read where they are used.
 
     Parameters
     ----------
     path : Path
         The file, with those that belong to it beside it.
     reading : Reading
-        How to read; without `trust_pickle` nothing is opened.
+        How to read; `trust_pickle` allows a pickle to run code.
 
     Returns
     -------
     TableSource
-        gensim's own table.
+        Our own table, or gensim's.
 
     Raises
     ------
     ImportError
-        If gensim is missing.
+        If it takes gensim to open the file, and gensim is missing.
+    FileNotFoundError
+        If the file, or that of its vectors, is missing.
     ValueError
-        If the user does not trust the file, it is damaged, holds no vectors of words, or cannot
-        be mapped although the user asks for that.
+        If the file is damaged or holds no vectors of words, or you do not trust it.
     """
-    if not reading.trust_pickle:
-        raise ValueError(
-            f"{path} is a pickle (as gensim saves), which can run any code when it is opened. If "
-            "you trust its author, trust_pickle=True opens it."
-            + ("" if find_spec("gensim") else f" {_NEED_GENSIM.format('It')}")
-        )
-    loaded = _unpickle(path)
-    table = gensim_table(loaded)
-    if table is None:
-        raise ValueError(
-            f"{path} holds no vectors of words: expected gensim's KeyedVectors or a model with "
-            f"them (Word2Vec, FastText, Doc2Vec), found {found(loaded)}."
-        )
-    source = gensim_source(table, str(path), path.stem, reading)
-    if reading.hold == "mapped" and source.held != "mapped":
-        raise ValueError(
-            f"{path} cannot be mapped: its vectors lie within the pickle, or are made from their "
-            "n-grams when it is opened. Convert it first to a format that can, or leave out "
-            "hold='mapped'."
-        )
-    if reading.hold == "memory":
-        for name, value in vars(table).items():
-            if isinstance(value, np.memmap):
-                setattr(table, name, np.array(value))
-    return source
-
-
-def _unpickle(path: Path) -> Any:
     try:
-        from gensim.utils import SaveLoad
-    except ImportError as error:
-        raise ImportError(_NEED_GENSIM.format(path)) from error
-    # Mapped even if it is to end in memory: so the sizes that the files promise are compared
-    # with those they have, and what a model knows beside its vectors is never read.
-    packed = path.suffix in (".gz", ".bz2")
-    # gensim takes a string with '://' for an address; an absolute path never is one.
-    name = str(path.absolute())
-    try:
-        return SaveLoad.load(name, mmap=None if packed else "c")
-    except FileNotFoundError as error:
-        if error.filename is None or str(error.filename) == name:
-            raise
-        raise ValueError(
-            f"{path}: the file {Path(error.filename).name!r} is missing. gensim saves large arrays "
-            "beside the pickle; keep the files together."
-        ) from error
-    except PermissionError:
+        table, counts = _open_plain(path)
+    except OSError:
         raise
-    # A damaged pickle may raise anything.
+    # A pickle that is damaged, or not plain, may raise anything.
     except Exception as error:
-        culprit = _damaged_companion(path) or path
+        if not reading.trust_pickle:
+            raise ValueError(
+                f"{path}: expected gensim's plain KeyedVectors, found something else or damage "
+                f"({type(error).__name__}: {error!s:.200}). It is a pickle, which can run any code "
+                "when it is opened: if you trust it, trust_pickle=True opens it with gensim."
+            ) from error
+        return gensim_source(_open_with_gensim(path), str(path), path.stem, reading)
+    builds_words(str(path), False, reading)
+    return TableSource(table, str(path), path.stem, counts)
+
+
+def _open_with_gensim(path: Path) -> Any:
+    library = import_library("gensim.utils", "gensim", str(path))
+    try:
+        # gensim takes a string with '://' for an address; an absolute path never is one.
+        loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
+    except Exception as error:
         raise ValueError(
-            f"{culprit} is damaged, or no file of gensim's ({type(error).__name__}: {error})."
+            f"{path}, or a file that belongs to it, is missing, damaged or not gensim's "
+            f"({type(error).__name__}: {error})."
         ) from error
+    table = gensim_table(loaded)
+    return loaded if table is None else table
 
 
-def _damaged_companion(path: Path) -> Path | None:
-    for companion in sorted(path.parent.glob(f"{glob.escape(path.name)}.*.npy")):
-        try:
-            np.load(companion, mmap_mode="r")
-        except Exception:
-            return companion
-    return None
+# ---- Plain KeyedVectors ------------------------------------------------------------------------
+
+
+class _Part:
+    """What a pickle says about one object: the arguments that make it, and its state."""
+
+    state: Any = None
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+# What plain KeyedVectors consist of.
+_NAMES = ("KeyedVectors", "_frombuffer", "_reconstruct", "dtype", "ndarray", "scalar")
+_PARTS: dict[str, Any] = {name: type(name, (_Part,), {}) for name in _NAMES}
+_OPCODES = (
+    "PROTO FRAME STOP MARK MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1 "
+    "BININT2 BINFLOAT SHORT_BINUNICODE BINUNICODE SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8 "
+    "EMPTY_LIST EMPTY_TUPLE TUPLE APPEND APPENDS EMPTY_DICT SETITEM SETITEMS FROZENSET "
+    "STACK_GLOBAL NEWOBJ REDUCE BUILD"
+)
+# Nothing hashes a list, which takes for ever of nested tuples; nor is room made for a bytearray
+# before its bytes are there.
+_READ_AS = {"EMPTY_TUPLE": "EMPTY_LIST", "TUPLE": "LIST", "BYTEARRAY8": "BINBYTES8"}
+
+
+def _load_list_of(count: int) -> Any:
+    def load(unpickler: Any) -> None:
+        unpickler.stack[-count:] = [unpickler.stack[-count:]]
+
+    return load
+
+
+class _PlainUnpickler(pickle._Unpickler):
+    """Reads the few instructions that pickles of plain KeyedVectors consist of.
+
+    Python's reader in C is not used, as it makes a memo of any size that a pickle asks for.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        getattr(pickle, op)[0]: pickle._Unpickler.dispatch[getattr(pickle, _READ_AS.get(op, op))[0]]
+        for op in _OPCODES.split()
+    } | {pickle.TUPLE1[0] + n: _load_list_of(n + 1) for n in range(3)}
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        size = os.fstat(file.fileno()).st_size
+        # No more room is made than the file can fill.
+        self._file_read = lambda n_bytes: file.read(min(n_bytes, size))
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return the stub of a part."""
+        if module.partition(".")[0] not in ("gensim", "numpy") or name not in _PARTS:
+            raise pickle.UnpicklingError(f"it needs {module}.{name}")
+        return _PARTS[name]
+
+
+def _open_plain(path: Path) -> tuple[VectorTable, Counts | None]:
+    with path.open("rb") as file:
+        loaded = _PlainUnpickler(file).load()
+    if not isinstance(loaded, _PARTS["KeyedVectors"]):
+        raise TypeError(f"it holds no KeyedVectors, but a {type(loaded).__name__}")
+    state = loaded.state
+    index, expandos = state["key_to_index"], state.get("expandos", {})
+    counts = _counts(index, _array(expandos["count"])) if "count" in expandos else None
+    if "vectors" in state:
+        vectors = np.array(_array(state["vectors"]))
+    else:
+        vectors = open_array(path.with_name(f"{path.name}.vectors.npy"), Reading())
+    check_index(index, len(vectors))
+    if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
+        return FileVectors(index, vectors), counts
+    return ArrayVectors.unchecked(index, check_vectors(vectors[:])), counts
+
+
+def _array(part: _Part) -> npt.NDArray[Any]:
+    """Make an array that shares the bytes of the pickle, however often it stands there."""
+    if isinstance(part, _PARTS["_frombuffer"]):
+        data, dtype, shape, order = part.args
+    else:
+        _, shape, dtype, fortran, data = part.state
+        order = "F" if fortran else "C"
+    if not re.fullmatch("[<>|][fiu][1248]", code := dtype.state[1] + dtype.args[0]):
+        raise TypeError(f"an array of {code!r}")
+    return np.frombuffer(data, code).reshape(shape, order=order)
+
+
+# ---- Objects of gensim -------------------------------------------------------------------------
 
 
 def gensim_table(value: Any) -> Any | None:
@@ -135,19 +187,32 @@ def class_names(value: object) -> list[str]:
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
     """Make a source of gensim's `KeyedVectors`, after a look at whether they are whole."""
     try:
-        vectors = check_vectors(table.vectors)
-        index = table.key_to_index
-        rows = np.fromiter(index.values(), dtype=np.intp, count=len(index))
-        if not all(isinstance(word, str) for word in index):
-            wrong = next(word for word in index if not isinstance(word, str))
-            raise TypeError(f"words must be strings; got {found(wrong)}.")
-        if len(rows) == 0:
-            raise ValueError("there is no word in it.")
-        if rows.min() < 0 or rows.max() >= len(vectors) or len(np.unique(rows)) != len(rows):
-            raise ValueError(f"the {len(rows):,} words do not fit {len(vectors):,} vectors.")
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"{label}: {error}") from error
-    return TableSource(table, label, name, _counts(table), _subwords(table, label, reading))
+        check_index(table.key_to_index, len(check_vectors(table.vectors)))
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
+    subwords = builds_words(label, getattr(table, "vectors_ngrams", None) is not None, reading)
+    kept = np.asarray((getattr(table, "expandos", None) or {}).get("count"))
+    return TableSource(table, label, name, _counts(table.key_to_index, kept), subwords)
+
+
+def check_index(index: Mapping[str, int], n_vectors: int) -> None:
+    """Refuse words that are no strings, or whose rows do not fit the vectors."""
+    rows = np.fromiter(index.values(), dtype=np.intp, count=len(index))
+    if wrong := [word for word in index if not isinstance(word, str)]:
+        raise TypeError(f"the word {wrong[0]!r}")
+    unique = len(rows) == len(np.unique(rows))
+    if not (unique and len(rows) and rows.min() >= 0 and rows.max() < n_vectors):
+        raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
+
+
+def builds_words(label: str, has_ngrams: bool, reading: Reading) -> bool:
+    """Tell whether unseen words are to be built from n-grams; refuse what cannot be."""
+    if reading.subwords in (None, "refuse"):
+        return False
+    if not has_ngrams or reading.subwords == "first":
+        hint = "use subwords='mean'" if has_ngrams else "it has whole words only: leave it out"
+        raise ValueError(f"{label}: subwords={reading.subwords!r} has no meaning here; {hint}.")
+    return True
 
 
 class Counts(Mapping[str, int]):
@@ -166,234 +231,8 @@ class Counts(Mapping[str, int]):
         return len(self._index)
 
 
-def _counts(table: Any) -> Counts | None:
-    kept = (getattr(table, "expandos", None) or {}).get("count")
-    if not isinstance(kept, np.ndarray) or kept.ndim != 1 or kept.dtype.kind not in "iu":
-        return None
+def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Counts | None:
+    there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
-    if len(kept) < len(table.vectors) or np.all(np.diff(kept) == -1):
-        return None
-    return Counts(table.key_to_index, kept)
-
-
-def _subwords(table: Any, label: str, reading: Reading) -> bool:
-    if reading.subwords in (None, "refuse"):
-        return False
-    ngrams = getattr(table, "vectors_ngrams", None)
-    if ngrams is None:
-        raise ValueError(
-            f"{label} knows whole words only, so subwords={reading.subwords!r} has no meaning for "
-            "it; leave it out."
-        )
-    if reading.subwords == "first":
-        raise ValueError(
-            f"{label}: fastText builds a word from the mean of its n-grams; it has no first one. "
-            "Use subwords='mean'."
-        )
-    if ngrams.shape != (table.bucket, table.vectors.shape[1]):
-        raise ValueError(
-            f"{label}: expected n-gram vectors of shape ({table.bucket}, {table.vectors.shape[1]})"
-            f", found {ngrams.shape}."
-        )
-    return True
-
-
-# ---- Facebook's binary files -------------------------------------------------------------------
-
-# magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
-# lrUpdateRate, t; nothing is padded.
-_HEADER = struct.Struct("<2i12id")
-# floret's header says two more things before lrUpdateRate: hashCount and mode.
-_FLORET_HEADER = struct.Struct("<2i14id")
-# Entries, words, labels, tokens, entries of the index of pruned n-grams (-1: not pruned).
-_DICTIONARY = struct.Struct("<3i2q")
-# After each word and its NUL: how often it occurred, and whether it is a word or a label.
-_ENTRY = struct.Struct("<qb")
-# Whether it is quantised, rows, columns.
-_MATRIX = struct.Struct("<b2q")
-_NEWEST_VERSION = 12
-_LONGEST_WORD = 1 << 20
-_LONGEST_NGRAM = 1000
-#: fastText's end of sentence: the only word without n-grams.
-_END_OF_SENTENCE = "</s>"
-
-
-@dataclass(frozen=True)
-class _Facebook:
-    """What the file says about itself."""
-
-    words: list[str]
-    dim: int
-    bucket: int
-
-
-def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
-    """Open a model that Facebook's fastText wrote (`.bin`), with its n-grams.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    reading : Reading
-        How to read; with ``subwords='mean'`` unseen words are built from their n-grams.
-
-    Returns
-    -------
-    TableSource
-        gensim's `FastTextKeyedVectors`, in memory.
-
-    Raises
-    ------
-    ImportError
-        If gensim is missing.
-    ValueError
-        If the file is damaged, supervised or quantised, or is to be mapped.
-    """
-    if reading.hold == "mapped":
-        raise ValueError(
-            f"{path} cannot be mapped: fastText keeps the parts of its vectors, which are put "
-            "together when it is opened. Convert it first to a format that can, or leave out "
-            "hold='mapped'."
-        )
-    # gensim believes the file: it asks for the memory that is promised, and looks for the end of
-    # a word beyond the end of the file, for ever.
-    expected = _check_fasttext(path)
-    try:
-        from gensim.models.fasttext import load_facebook_vectors
-    except ImportError as error:
-        raise ImportError(_NEED_GENSIM.format(path)) from error
-    try:
-        table = load_facebook_vectors(str(path.absolute()))
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(
-            f"{path}: gensim cannot read this fastText model ({type(error).__name__}: {error})."
-        ) from error
-    if table.index_to_key != expected.words or table.vectors.shape[1] != expected.dim:
-        raise ValueError(
-            f"{path}: gensim reads {len(table.index_to_key):,} words of {table.vectors.shape[1]} "
-            f"dims, the file has {len(expected.words):,} of {expected.dim}."
-        )
-    row = table.key_to_index.get(_END_OF_SENTENCE)
-    if row is not None:
-        # gensim mixes n-grams into it, fastText does not.
-        table.vectors[row] = table.vectors_vocab[row]
-        table.buckets_word[row] = np.array([], dtype=np.uint32)
-    return gensim_source(table, str(path), path.stem, reading)
-
-
-def _check_fasttext(path: Path) -> _Facebook:
-    """Read everything but the numbers, and compare what is promised with the size of the file."""
-    with path.open("rb") as file:
-        size = path.stat().st_size
-        if size < _HEADER.size + _DICTIONARY.size:
-            raise ValueError(f"{path} is cut short: {size} bytes are no fastText model.")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _check_fasttext_bytes(path, data, size)
-
-
-def _check_fasttext_bytes(path: Path, data: mmap.mmap, size: int) -> _Facebook:
-    magic, version, dim, *_, bucket, min_n, max_n, _, _ = _HEADER.unpack_from(data)
-    if magic != FASTTEXT_MAGIC:
-        raise ValueError(f"{path} is no fastText model: it starts with {data[:4]!r}.")
-    if not 0 < version <= _NEWEST_VERSION:
-        raise ValueError(
-            f"{path} is a fastText model of version {version}; known are 1 to {_NEWEST_VERSION}."
-        )
-    entries, n_words, n_labels, _, pruned = _DICTIONARY.unpack_from(data, _HEADER.size)
-    if entries != n_words + n_labels and _is_floret(data):
-        raise ValueError(
-            f"{path} is a model of floret, which gensim does not read, although it looks like one "
-            "of fastText. Write its vectors with floret (save_vectors) and open those."
-        )
-    if n_labels > 0:
-        raise ValueError(
-            f"{path} is a supervised fastText model (a classifier of {n_labels:,} labels), which "
-            "gensim does not read. Write its vectors with fastText (save_vectors, or "
-            "'fasttext print-word-vectors') and open those."
-        )
-    if (
-        dim < 1
-        or bucket < 0
-        or not 0 <= min_n <= _LONGEST_NGRAM
-        or not 0 <= max_n <= _LONGEST_NGRAM
-    ):
-        raise ValueError(
-            f"{path} is damaged: it promises {dim} dims, {bucket} buckets and n-grams of {min_n} "
-            f"to {max_n} characters."
-        )
-    position = _HEADER.size + _DICTIONARY.size
-    # An entry takes at least a letter, its NUL, and 9 bytes.
-    if n_labels < 0 or entries != n_words or not 0 < entries * 11 <= size - position:
-        raise ValueError(
-            f"{path} is damaged: it promises {entries} entries, {n_words} words and {n_labels} "
-            f"labels in {size:,} bytes."
-        )
-    words, position = _read_words(path, data, position, entries)
-    if pruned != -1:
-        raise ValueError(
-            f"{path} is a fastText model whose n-grams were pruned ({pruned} are left), which "
-            "gensim does not read. Use the .bin that it was made from."
-        )
-    position = _check_matrix(path, data, position, (n_words + bucket, dim), "input")
-    position = _check_matrix(path, data, position, (None, dim), "output")
-    if position != size:
-        raise ValueError(f"{path} is damaged: {size - position:,} bytes follow its end.")
-    return _Facebook(words, dim, bucket)
-
-
-def _is_floret(data: mmap.mmap) -> bool:
-    if len(data) < _FLORET_HEADER.size + _DICTIONARY.size:
-        return False
-    hash_count, mode = _FLORET_HEADER.unpack_from(data)[13:15]
-    entries, n_words, n_labels, _, _ = _DICTIONARY.unpack_from(data, _FLORET_HEADER.size)
-    return 1 <= hash_count <= 4 and mode in (1, 2) and entries == n_words + n_labels > 0
-
-
-def _read_words(path: Path, data: mmap.mmap, position: int, entries: int) -> tuple[list[str], int]:
-    words: dict[str, None] = {}
-    for number in range(1, entries + 1):
-        end = data.find(b"\0", position, position + _LONGEST_WORD)
-        if end < 0 or end + 1 + _ENTRY.size > len(data):
-            raise ValueError(f"{path} ends within word {number:,} of {entries:,}; it is cut short.")
-        count, kind = _ENTRY.unpack_from(data, end + 1)
-        # As gensim decodes: some published models have words that are not UTF-8.
-        word = data[position:end].decode("utf-8", errors="backslashreplace")
-        if not word or count < 1 or kind != 0:
-            raise ValueError(
-                f"{path} is damaged: word {number:,} of {entries:,} is {word[:60]!r}, occurs "
-                f"{count} times and is of type {kind}."
-            )
-        if word in words:
-            raise ValueError(f"{path} is damaged: the word {word[:60]!r} stands in it twice.")
-        words[word] = None
-        position = end + 1 + _ENTRY.size
-    return list(words), position
-
-
-def _check_matrix(
-    path: Path, data: mmap.mmap, position: int, shape: tuple[int | None, int], what: str
-) -> int:
-    """Check the header of a matrix; return where the matrix ends."""
-    start = position + _MATRIX.size
-    if start > len(data):
-        raise ValueError(f"{path} ends before its {what} matrix; it is cut short.")
-    quantised, rows, columns = _MATRIX.unpack_from(data, position)
-    if quantised:
-        raise ValueError(
-            f"{path} is a quantised fastText model (.ftz), which gensim does not read. Use the "
-            ".bin that it was made from."
-        )
-    if columns != shape[1] or rows < 0 or (shape[0] is not None and rows != shape[0]):
-        raise ValueError(
-            f"{path} is damaged: its {what} matrix should be of {shape[0] or 'some'} rows and "
-            f"{shape[1]} columns, and says it is of {rows} and {columns}."
-        )
-    end: int = start + 4 * rows * columns
-    if end > len(data):
-        raise ValueError(
-            f"{path} is cut short: its {what} matrix of {rows:,} x {columns} needs "
-            f"{end - start:,} bytes; {len(data) - start:,} are left."
-        )
-    return end
+    made_up = there and np.all(np.diff(kept) == -1)
+    return Counts(index, kept) if there and not made_up else None

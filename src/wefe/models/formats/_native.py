@@ -7,7 +7,7 @@ It holds, in this order:
 - ``vocabulary``: the words in UTF-8, with a line end between them;
 - ``vocabulary.starts``: where each word starts in these bytes, and where the last one ends;
 - ``vocabulary.hashes`` and ``vocabulary.rows``: a 64-bit hash of each word, sorted, and its row, so
-  that a word is found by bisection without reading the others.
+  that a word is found without reading the others.
 
 Matrix and vocabulary lie in one file so that one renaming replaces both. Every safetensors reader
 can open it. Files with ``embeddings`` and ``vocabulary`` alone are read, too.
@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import itertools
 import json
 import logging
+import math
 from array import array
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
@@ -27,19 +29,13 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._keyed_vectors import (
-    ArrayVectors,
-    FloatArray,
-    Held,
-    IndexedVectors,
-    StoredVectors,
-    is_mapped,
-)
-from wefe.models.formats._safetensors import Tensor, map_tensor, read_header
-from wefe.models.formats._source import Block, Reading, TableSource
+from wefe.models._file_array import FileArray
+from wefe.models._tables import FileVectors, StoredVectors, chunks
+from wefe.models._types import Block, FloatArray, Held
+from wefe.models.formats._safetensors import Tensor, read_header
+from wefe.models.formats._source import Reading, TableSource, VectorSource
 
 logger = logging.getLogger(__name__)
 
@@ -52,60 +48,79 @@ _MOVE_ROWS = 4096
 
 
 class FileVocabulary(Mapping[str, int]):
-    """The vocabulary of a native file: words are looked up in the mapped file.
+    """The vocabulary of a native file: words are looked up in the file.
 
     Parameters
     ----------
     label : str
         The file, as messages name it.
-    letters : ndarray of uint8
+    letters : array of uint8
         The words, with a line end between them.
-    starts : ndarray of shape (n_words + 1,), uint64
+    starts : array of shape (n_words + 1,), uint64
         Where each word starts; the last entry is one byte past the end of the last word.
-    hashes, rows : ndarray of shape (n_words,)
+    hashes, rows : array of shape (n_words,)
         The sorted hashes of the words, and their rows.
     """
 
-    def __init__(self, label: str, letters: Any, starts: Any, hashes: Any, rows: Any) -> None:
+    def __init__(
+        self, label: str, letters: FileArray, starts: FileArray, hashes: FileArray, rows: FileArray
+    ) -> None:
         self._label = label
         self._letters, self._starts, self._hashes, self._rows = letters, starts, hashes, rows
+        self._found: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def __getitem__(self, word: str) -> int:
-        if isinstance(word, str):
-            encoded = word.encode("utf-8", "surrogatepass")
-            wanted = _hash(encoded)
-            place = bisect.bisect_left(self._hashes, wanted)
-            while place < len(self) and int(self._hashes[place]) == wanted:
-                row = int(self._rows[place])
-                found = self._word_bytes(row)
-                if found == encoded:
-                    return row
-                if _hash(found) != wanted:
-                    raise ValueError(
-                        f"{self._label} is damaged: its index of words points at other words."
-                    )
-                place += 1
+        if not isinstance(word, str):
+            raise KeyError(word)
+        if word in self._found:
+            return self._found[word]
+        encoded = word.encode("utf-8", "surrogatepass")
+        wanted = _hash(encoded)
+        for row in self._candidates(wanted):
+            there = self._bytes(row, row + 1)
+            if there == encoded:
+                self._found[word] = row
+                return row
+            if _hash(there) != wanted:
+                raise ValueError(
+                    f"{self._label} is damaged: its index of words points at other words."
+                )
         raise KeyError(word)
 
+    def _candidates(self, wanted: int) -> list[int]:
+        """Return the rows of the words with this hash."""
+        # Hashes lie evenly, so the place of one is known within a few standard deviations.
+        n_words = len(self)
+        guess, width = wanted * n_words >> 64, 16 + 4 * math.isqrt(n_words)
+        low, high = max(guess - width, 0), min(guess + width, n_words)
+        window = self._hashes[low:high]
+        key = np.uint64(wanted)
+        start, stop = (int(np.searchsorted(window, key, side)) for side in ("left", "right"))
+        if (low and not window[0] < key) or (high < n_words and not window[-1] > key):
+            # Hashes of another kind.
+            low, places = 0, range(n_words)
+            start, stop = (
+                find(places, wanted, key=lambda place: int(self._hashes[place : place + 1][0]))
+                for find in (bisect.bisect_left, bisect.bisect_right)
+            )
+        return self._rows[low + start : low + stop].tolist()  # type: ignore[no-any-return]
+
     def __iter__(self) -> Iterator[str]:
-        words = _words(self._label, self._letters) if len(self) else []
-        if len(words) == len(self):
-            return iter(words)
-        # A word with a line end in it.
-        return (self._word(row) for row in range(len(self)))
+        for part in chunks(len(self), 1 << 18):
+            yield from self.words(part.start, part.stop)
 
     def words(self, start: int, stop: int) -> list[str]:
         """Return the words of some rows; others are not read."""
-        if not 0 <= start < stop <= len(self):
+        if start >= stop:
             return []
-        words = _words(
-            self._label, self._letters[int(self._starts[start]) : int(self._starts[stop]) - 1]
-        )
+        words = self._text(start, stop).split("\n")
         # Else a word has a line end in it.
-        return words if len(words) == stop - start else [self._word(r) for r in range(start, stop)]
+        if len(words) == stop - start:
+            return words
+        return [self._text(row, row + 1) for row in range(start, stop)]
 
     def items(self) -> ItemsView[str, int]:
         """Return the words with their rows, in the order of the rows."""
@@ -115,36 +130,36 @@ class FileVocabulary(Mapping[str, int]):
         """Return the rows: 0, 1, 2, ..."""
         return _Values(self)
 
-    def _word(self, row: int) -> str:
+    def _text(self, start: int, stop: int) -> str:
         try:
-            return self._word_bytes(row).decode("utf-8")
+            return self._bytes(start, stop).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise _no_utf8(self._label, error) from error
+            raise ValueError(
+                f"{self._label} is damaged: its vocabulary is not UTF-8 ({error})."
+            ) from error
 
-    def _word_bytes(self, row: int) -> bytes:
-        if row < len(self):
-            start, end = int(self._starts[row]), int(self._starts[row + 1]) - 1
-            if 0 <= start <= end <= len(self._letters):
-                return self._letters[start:end].tobytes()  # type: ignore[no-any-return]
+    def _bytes(self, start: int, stop: int) -> bytes:
+        """Return the letters of the words of some rows."""
+        if stop <= len(self):
+            bounds = self._starts[start : stop + 1]
+            first, last = int(bounds[0]), int(bounds[-1]) - 1
+            if 0 <= first <= last <= len(self._letters):
+                return self._letters[first:last].tobytes()
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
 
 
 class _Items(ItemsView[str, int]):
-    def __init__(self, vocabulary: FileVocabulary) -> None:
-        super().__init__(vocabulary)
-        self._vocabulary = vocabulary
+    _mapping: FileVocabulary
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
-        return ((word, row) for row, word in enumerate(self._vocabulary))
+        return zip(self._mapping, itertools.count())
 
 
 class _Values(ValuesView[int]):
-    def __init__(self, vocabulary: FileVocabulary) -> None:
-        super().__init__(vocabulary)
-        self._vocabulary = vocabulary
+    _mapping: FileVocabulary
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self._vocabulary)))
+        return iter(range(len(self._mapping)))
 
 
 class QuantizedVectors(StoredVectors):
@@ -154,7 +169,7 @@ class QuantizedVectors(StoredVectors):
     ----------
     key_to_index : mapping from str to int
         The row of each word.
-    numbers : ndarray of shape (n_words, dim), int8
+    numbers : FileArray of shape (n_words, dim), int8
         The rounded numbers, from -127 to 127.
     scale : ndarray of shape (n_words,), float32
         What a row is multiplied by.
@@ -177,105 +192,79 @@ class QuantizedVectors(StoredVectors):
 
     @property
     def stored_held(self) -> Held:
-        """Where the rounded numbers are."""
-        return "mapped" if is_mapped(self._numbers) else "memory"
+        """Always 'mapped'."""
+        return "mapped"
 
 
-def is_native(tensors: Mapping[str, Tensor]) -> bool:
-    """Tell whether a safetensors file holds a vocabulary beside its vectors."""
-    return {"embeddings", "vocabulary"} <= set(tensors)
-
-
-def open_native(path: Path, reading: Reading) -> TableSource:
-    """Open a native file; nothing of the matrix is read unless it is to be held in memory."""
+def open_safetensors(path: Path, reading: Reading) -> VectorSource:
+    """Open a native file, or the table of a model with a tokenizer; no vector is read."""
     tensors, metadata = read_header(path)
-    tensors = _check_layout(path, tensors)
-    in_memory = reading.hold == "memory"
-    # Plain arrays over the maps: numpy's own class for them is slow to index.
-    mapped = {name: np.asarray(map_tensor(path, tensor)) for name, tensor in tensors.items()}
-    numbers = mapped["embeddings"]
-    if in_memory:
-        numbers = np.array(numbers)
+    if {"embeddings", "vocabulary"} <= set(tensors):
+        return _open_native(path, _check_layout(path, tensors), metadata)
+    from wefe.models.formats._tokens import open_token_table
+
+    return open_token_table(path, reading)
+
+
+def _open_native(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> TableSource:
+    arrays = {name: tensor.array for name, tensor in tensors.items()}
+    numbers = arrays["embeddings"]
     index: Mapping[str, int]
     if "vocabulary.hashes" in tensors:
-        index = FileVocabulary(
-            str(path),
-            mapped["vocabulary"],
-            *(mapped[f"vocabulary.{part}"] for part in ("starts", "hashes", "rows")),
+        parts = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
+        index = FileVocabulary(str(path), *parts)
+    else:
+        letters = arrays["vocabulary"]
+        try:
+            words = letters[:].tobytes().decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is damaged: its vocabulary is not UTF-8.") from error
+        index = dict(zip(words, itertools.count()))
+    if len(index) != len(numbers):
+        raise ValueError(
+            f"{path}: the vocabulary has {len(index)} different words for {len(numbers)} vectors."
         )
-        if in_memory:
-            index = dict(index.items())
-        _check_count(path, len(index), numbers)
-    else:
-        index = _index_of(path, mapped["vocabulary"], numbers)
-    table: IndexedVectors | QuantizedVectors
+    table: StoredVectors
     if numbers.dtype == np.int8:
-        table = QuantizedVectors(index, numbers, np.array(mapped["scale"]))
+        table = QuantizedVectors(index, numbers, arrays["scale"][:])
     else:
-        table = IndexedVectors(index, numbers)
+        table = FileVectors(index, numbers)
     return TableSource(table, str(path), metadata.get("name") or path.stem)
-
-
-def _words(label: str, letters: Any) -> list[str]:
-    """Split the words at their line ends."""
-    try:
-        return letters.tobytes().decode("utf-8").split("\n")  # type: ignore[no-any-return]
-    except UnicodeDecodeError as error:
-        raise _no_utf8(label, error) from error
-
-
-def _no_utf8(label: str, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(f"{label} is damaged: its vocabulary is not UTF-8 ({error}).")
-
-
-def _index_of(path: Path, letters: Any, numbers: Any) -> Mapping[str, int]:
-    words = _words(str(path), letters)
-    _check_count(path, len(words), numbers)
-    try:
-        return ArrayVectors(words, np.empty((len(words), 0), dtype=np.float32)).key_to_index
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _check_count(path: Path, n_words: int, numbers: Any) -> None:
-    if n_words != len(numbers):
-        raise ValueError(f"{path}: the vocabulary has {n_words} words for {len(numbers)} vectors.")
 
 
 def _check_layout(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors of the format; there may be others."""
     matrix, letters = tensors["embeddings"], tensors["vocabulary"]
-    n_words = matrix.shape[0] if len(matrix.shape) == 2 else -1
-    expected: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
-        "vocabulary": (("U8",), (letters.nbytes,)),
-        "embeddings": (("F32", "F16", "F64", "I8"), matrix.shape),
+    n_words, dim = matrix.shape if len(matrix.shape) == 2 else (-1, -1)
+    expected = {
+        "vocabulary": ("U8", (letters.nbytes,)),
+        "embeddings": (matrix.dtype, (n_words, dim)),
     }
     if matrix.dtype == "I8":
-        expected["scale"] = ("F32",), (n_words,)
+        expected["scale"] = "F32", (n_words,)
     if "vocabulary.hashes" in tensors:
-        expected["vocabulary.starts"] = ("U64",), (n_words + 1,)
-        expected["vocabulary.hashes"] = ("U64",), (n_words,)
-        expected["vocabulary.rows"] = ("U32",), (n_words,)
-    for name, (dtypes, shape) in expected.items():
-        tensor = tensors.get(name)
-        if n_words < 0 or tensor is None or tensor.dtype not in dtypes or tensor.shape != shape:
-            found = "none" if tensor is None else f"{tensor.dtype} of shape {tensor.shape}"
-            wanted = "two dimensions" if n_words < 0 else f"shape {shape}"
-            raise ValueError(
-                f"{path}: expected a tensor {name!r} of {' or '.join(dtypes)} and {wanted}; "
-                f"found {found}."
-            )
+        expected["vocabulary.starts"] = "U64", (n_words + 1,)
+        expected["vocabulary.hashes"] = "U64", (n_words,)
+        expected["vocabulary.rows"] = "U32", (n_words,)
+    found = {name: (t.dtype, t.shape) for name, t in tensors.items() if name in expected}
+    if found != expected or matrix.dtype not in ("F32", "F16", "F64", "I8"):
+        raise ValueError(
+            f"{path}: expected the tensors {expected}, 'embeddings' of two dimensions and of "
+            f"floating-point numbers or int8; found {found}."
+        )
     return {name: tensors[name] for name in expected}
 
 
 def write_native(
     path: str | Path,
     blocks: Iterable[Block],
+    n_words: int | None,
     dim: int,
     *,
-    dtype: StoredDtype = "float32",
+    dtype: npt.DTypeLike = np.float32,
     name: str = "",
-    n_words: int | None = None,
     progress: bool = True,
 ) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
@@ -288,17 +277,18 @@ def write_native(
         The file to write; it appears (or is replaced) when all is written.
     blocks : iterable of (list of str, ndarray of shape (n, dim))
         What to write.
+    n_words : int or None
+        Number of words, for the progress bar only.
     dim : int
         Number of dimensions.
-    dtype : {'float32', 'float16', 'int8'}, default='float32'
-        How the numbers are kept. float16 keeps 11 significant bits. int8 divides each vector by a
-        scale of its own, 1/127 of its largest number, and rounds: off by at most half of that.
+    dtype : {'float32', 'float16', 'int8'} or dtype, default=float32
+        How the numbers are kept; wider ones become float32. float16 keeps 11 significant bits.
+        int8 divides each vector by a scale of its own, 1/127 of its largest number, and rounds:
+        off by at most half of that.
     name : str
         The name of the model.
-    n_words : int, optional
-        Number of words, for the progress bar only.
     progress : bool, default=True
-        Whether to show one.
+        Whether to show a bar.
 
     Returns
     -------
@@ -310,9 +300,9 @@ def write_native(
     ValueError
         If a number does not fit into `dtype`, or there are no words. What was at `path` stays.
     """
-    check_choice("dtype", dtype, tuple(_DTYPES))
+    stored = np.dtype(dtype).name
     with atomic_file(path) as file:
-        writer = _NativeWriter(file, dim, dtype)
+        writer = _NativeWriter(file, dim, stored if stored in _DTYPES else "float32")
         with progress_bar(n_words, f"writing {Path(path).name}", "word", progress) as bar:
             for words, vectors in blocks:
                 writer.add(words, vectors)
@@ -323,13 +313,11 @@ def write_native(
 class _NativeWriter:
     """Collects the vocabulary while the vectors go to the file."""
 
-    def __init__(self, file: BinaryIO, dim: int, dtype: StoredDtype) -> None:
+    def __init__(self, file: BinaryIO, dim: int, dtype: str) -> None:
         self._file, self._dim = file, dim
         self._tensor_dtype, self._numpy_dtype = _DTYPES[dtype]
         self._letters = bytearray()
-        self._starts = array("Q", [0])
-        self._hashes = array("Q")
-        self._scale = array("f")
+        self._starts, self._hashes, self._scale = array("Q", [0]), array("Q"), array("f")
         file.seek(_HEADER_BYTES)
 
     def add(self, words: list[str], vectors: FloatArray) -> None:
@@ -338,57 +326,60 @@ class _NativeWriter:
                 encoded = word.encode("utf-8")
             except UnicodeEncodeError:
                 raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
-            self._letters += encoded
-            self._letters += b"\n"
-            self._starts.append(len(self._letters))
-            self._hashes.append(_hash(encoded))
-        self._file.write(self._packed(words, vectors).tobytes())
-
-    def _packed(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
-        if self._tensor_dtype == "I8":
-            with np.errstate(over="ignore"):
-                largest = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
-                _check_finite(words, largest[:, None], "float32")
-                scale = largest / np.float32(127)
-                # At both ends of float32 rounding matters: 127 steps must reach the largest
-                # number, and must not exceed what float32 can hold.
-                up = (scale < np.finfo(np.float32).tiny) & (largest > 0)
-                scale[up] = np.nextafter(scale[up], np.float32(1))
-                down = np.isinf(scale * np.float32(127))
-                scale[down] = np.nextafter(scale[down], np.float32(0))
-            self._scale.extend(scale.tolist())
-            # A vector of zeros stays one.
-            scale[scale == 0] = np.inf
-            steps: npt.NDArray[Any] = np.rint(vectors / scale[:, None])
-            return steps.clip(-127, 127).astype(np.int8)
+            self._add_word(encoded)
         with np.errstate(over="ignore"):
-            packed = vectors.astype(self._numpy_dtype)
-        _check_finite(words, packed, np.dtype(self._numpy_dtype).name)
-        return packed
+            packed = vectors.astype(np.float32 if self._tensor_dtype == "I8" else self._numpy_dtype)
+        finite = np.isfinite(packed).all(axis=1)
+        if not finite.all():
+            word = words[int(np.flatnonzero(~finite)[0])]
+            raise ValueError(f"the vector of {word!r} has numbers that {packed.dtype} cannot hold.")
+        if self._tensor_dtype == "I8":
+            packed = self._quantized(vectors, np.abs(packed).max(axis=1, initial=0))
+        self._file.write(packed.tobytes())
+
+    def _add_word(self, encoded: bytes) -> None:
+        self._letters += encoded + b"\n"
+        self._starts.append(len(self._letters))
+        self._hashes.append(_hash(encoded))
+
+    def _quantized(
+        self, vectors: FloatArray, largest: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.int8]:
+        scale = largest / np.float32(127)
+        # At both ends of float32 rounding matters: 127 steps must reach the largest number, and
+        # must not exceed what float32 can hold.
+        up = (scale < np.finfo(np.float32).tiny) & (largest > 0)
+        scale[up] = np.nextafter(scale[up], np.float32(1))
+        with np.errstate(over="ignore"):
+            down = np.isinf(scale * np.float32(127))
+        scale[down] = np.nextafter(scale[down], np.float32(0))
+        self._scale.extend(scale.tolist())
+        # A vector of zeros stays one.
+        scale[scale == 0] = np.inf
+        return np.rint(vectors / scale[:, None]).clip(-127, 127).astype(np.int8)
 
     def finish(self, metadata: dict[str, str]) -> int:
         """Write the vocabulary and the header; return the number of words."""
-        hashes = np.frombuffer(self._hashes, dtype=np.uint64)
-        if len(hashes) == 0:
+        if not self._hashes:
             raise ValueError("there are no words to write.")
-        order = np.argsort(hashes, kind="stable")
-        repeated = self._repeated(hashes, order)
-        if repeated:
-            self._remove(repeated)
-            hashes = np.frombuffer(self._hashes, dtype=np.uint64)
-            order = np.argsort(hashes, kind="stable")
+        order = self._without_repeated(np.argsort(self._hashes, kind="stable"))
+        n_words = len(order)
         del self._letters[-1:]
-        n_words = len(hashes)
-        entries: list[tuple[str, str, tuple[int, ...], Any]] = [
+        hashes = np.array(self._hashes, dtype="<u8")
+        scale = [("scale", "F32", (n_words,), np.array(self._scale, dtype="<f4").tobytes())]
+        entries: list[tuple[str, str, tuple[int, ...], bytes | bytearray]] = [
+            *(scale if self._tensor_dtype == "I8" else []),
             ("vocabulary", "U8", (len(self._letters),), self._letters),
-            ("vocabulary.starts", "U64", (n_words + 1,), _bytes_of(self._starts, "<u8")),
-            ("vocabulary.hashes", "U64", (n_words,), hashes[order].astype("<u8").tobytes()),
+            (
+                "vocabulary.starts",
+                "U64",
+                (n_words + 1,),
+                np.array(self._starts, dtype="<u8").tobytes(),
+            ),
+            ("vocabulary.hashes", "U64", (n_words,), hashes[order].tobytes()),
             ("vocabulary.rows", "U32", (n_words,), order.astype("<u4").tobytes()),
         ]
-        if self._tensor_dtype == "I8":
-            entries.insert(0, ("scale", "F32", (n_words,), _bytes_of(self._scale, "<f4")))
-        row_bytes = self._dim * np.dtype(self._numpy_dtype).itemsize
-        offset = n_words * row_bytes
+        offset = n_words * self._row_bytes
         header: dict[str, Any] = {"__metadata__": metadata}
         header["embeddings"] = _entry(self._tensor_dtype, (n_words, self._dim), 0, offset)
         self._file.seek(_HEADER_BYTES + offset)
@@ -407,58 +398,46 @@ class _NativeWriter:
         self._file.write(text.ljust(_HEADER_BYTES - 8))
         return n_words
 
+    @property
+    def _row_bytes(self) -> int:
+        return self._dim * np.dtype(self._numpy_dtype).itemsize
+
     def _word(self, row: int) -> bytes:
         return bytes(self._letters[self._starts[row] : self._starts[row + 1] - 1])
 
-    def _repeated(self, hashes: Any, order: Any) -> list[int]:
-        """Return the rows, in order, whose word stood in an earlier row."""
-        ordered = hashes[order]
-        repeated = []
+    def _without_repeated(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Remove the rows whose word stood in an earlier row; return the order of the hashes."""
+        ordered = np.array(self._hashes, dtype=np.uint64)[order]
+        repeated: set[int] = set()
         first_of: dict[bytes, int] = {}
         for place in np.flatnonzero(ordered[1:] == ordered[:-1]).tolist():
             # The sort is stable, so the earlier row comes first; the hash alone proves nothing.
-            for row in (int(order[place]), int(order[place + 1])):
+            for row in order[place : place + 2].tolist():
                 if first_of.setdefault(self._word(row), row) != row:
-                    repeated.append(row)
-        return sorted(set(repeated))
-
-    def _remove(self, rows: list[int]) -> None:
-        logger.warning("%d words came twice; the first vector of each is kept", len(rows))
-        gone = set(rows)
-        kept = [row for row in range(len(self._hashes)) if row not in gone]
-        row_bytes = self._dim * np.dtype(self._numpy_dtype).itemsize
+                    repeated.add(row)
+        if not repeated:
+            return order
+        logger.warning("%d words came twice; the first vector of each is kept", len(repeated))
+        kept = [row for row in range(len(self._hashes)) if row not in repeated]
         self._file.flush()
         # Rows only move towards the start, so a chunk never overwrites one not yet read.
-        for start in range(0, len(kept), _MOVE_ROWS):
+        for part in chunks(len(kept), _MOVE_ROWS):
             moved = bytearray()
-            for row in kept[start : start + _MOVE_ROWS]:
-                self._file.seek(_HEADER_BYTES + row * row_bytes)
-                moved += self._file.read(row_bytes)
-            self._file.seek(_HEADER_BYTES + start * row_bytes)
+            for row in kept[part]:
+                self._file.seek(_HEADER_BYTES + row * self._row_bytes)
+                moved += self._file.read(self._row_bytes)
+            self._file.seek(_HEADER_BYTES + part.start * self._row_bytes)
             self._file.write(moved)
         words = [self._word(row) for row in kept]
-        self._hashes = array("Q", (self._hashes[row] for row in kept))
-        if self._scale:
-            self._scale = array("f", (self._scale[row] for row in kept))
-        self._letters, self._starts = bytearray(), array("Q", [0])
+        self._scale = array("f", (self._scale[row] for row in kept if self._scale))
+        self._letters, self._starts, self._hashes = bytearray(), array("Q", [0]), array("Q")
         for word in words:
-            self._letters += word + b"\n"
-            self._starts.append(len(self._letters))
+            self._add_word(word)
+        return np.argsort(self._hashes, kind="stable")
 
 
 def _entry(dtype: str, shape: tuple[int, ...], start: int, end: int) -> dict[str, Any]:
     return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
-
-
-def _bytes_of(numbers: array[Any], dtype: str) -> bytes:
-    return np.frombuffer(numbers, dtype=numbers.typecode).astype(dtype).tobytes()
-
-
-def _check_finite(words: list[str], numbers: npt.NDArray[Any], dtype: str) -> None:
-    finite = np.isfinite(numbers).all(axis=1)
-    if not finite.all():
-        word = words[int(np.flatnonzero(~finite)[0])]
-        raise ValueError(f"the vector of {word!r} has numbers that {dtype} cannot hold.")
 
 
 def _hash(word: bytes) -> int:

@@ -10,24 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found
 from wefe.models._flair import flair_to_gensim
-from wefe.models._keyed_vectors import (
-    ArrayVectors,
-    FloatArray,
-    Held,
-    KeyedVectors,
-    StoredVectors,
-    is_mapped,
-)
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._frames import open_dict, open_frame
+from wefe.models._tables import ArrayVectors, StoredVectors, is_table
+from wefe.models._types import FloatArray, Held
+from wefe.models.formats._frame import open_dict, open_frame
 from wefe.models.formats._gensim import class_names, gensim_source, gensim_table
 from wefe.models.formats._source import Reading, TableSource, VectorSource
 
 logger = logging.getLogger(__name__)
 
 _UNNAMED = "Unnamed model"
+_SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors"}
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource | None:
@@ -39,7 +32,7 @@ def open_object(source: Any, reading: Reading) -> VectorSource | None:
     ----------
     source : object
         gensim `KeyedVectors` or a model that has them, a pair (vocabulary, vectors), a table of
-        wefe's, a `WordEmbeddingModel`, a dict from words to vectors, a pandas DataFrame, a spaCy
+        wefe's, a dict from words to vectors, a pandas DataFrame, a spaCy
         `Language`, `Vocab` or `Vectors`, or one of flair's classic embeddings.
     reading : Reading
         How to read.
@@ -52,55 +45,27 @@ def open_object(source: Any, reading: Reading) -> VectorSource | None:
     Raises
     ------
     TypeError, ValueError
-        If the object is of a known kind, but has no vectors of words, or is to be mapped although
-        it is in memory.
+        If the object is of a known kind, but has no vectors of words.
     """
-    opened = _open(source, reading)
-    if opened is not None and reading.hold == "mapped" and opened.held != "mapped":
-        raise ValueError(
-            f"{opened.label} is in memory already; only files can be mapped. Convert it to a file "
-            "first, or leave out hold='mapped'."
-        )
-    return opened
-
-
-def _open(source: Any, reading: Reading) -> TableSource | None:
     names = class_names(source)
     label = f"the {type(source).__name__}"
-    table = gensim_table(source)
-    if table is not None:
-        return gensim_source(table, label, _UNNAMED, reading)
-    if isinstance(source, WordEmbeddingModel):
-        return TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
-    if isinstance(source, StoredVectors):
-        return TableSource(source, label, _UNNAMED)
     if isinstance(source, tuple) and len(source) == 2:
         return TableSource(ArrayVectors(*source), "the pair (vocabulary, vectors)", _UNNAMED)
     if isinstance(source, Mapping):
         return open_dict(source)
     if any(name.startswith("pandas.") and name.endswith(".DataFrame") for name in names):
         return open_frame(source)
-    if any(name.startswith("flair.embeddings.") for name in names):
-        return _open_flair(source, label, reading)
-    if "spacy.language.Language" in names or "spacy.vocab.Vocab" in names:
-        vocabulary = getattr(source, "vocab", source)
-        return _open_spacy(vocabulary.vectors, vocabulary.strings, label, reading)
-    if "spacy.vectors.Vectors" in names:
-        return _open_spacy(source, source.strings, label, reading)
-    # Any other table, ArrayVectors among them.
-    if isinstance(source, KeyedVectors):
-        return TableSource(source, label, _UNNAMED)
-    return None
-
-
-def _open_flair(embedding: Any, label: str, reading: Reading) -> TableSource:
-    table = flair_to_gensim(embedding)
-    name = getattr(embedding, "name", None)
-    # It is the path of the file, if that was given.
-    name = Path(name).stem if isinstance(name, str) else _UNNAMED
-    if gensim_table(table) is not None:
+    if _SPACY.intersection(names):
+        return _open_spacy(source, label, reading)
+    name = _UNNAMED
+    if any(each.startswith("flair.embeddings.") for each in names):
+        # flair calls them by the path of their file, if that was given.
+        name = Path(getattr(source, "name", _UNNAMED)).stem
+        source = flair_to_gensim(source)
+    table = gensim_table(source)
+    if table is not None:
         return gensim_source(table, label, name, reading)
-    return TableSource(table, label, name)
+    return TableSource(source, label, name) if is_table(source) else None
 
 
 class SharedVectors(StoredVectors):
@@ -108,79 +73,60 @@ class SharedVectors(StoredVectors):
 
     Parameters
     ----------
-    words : list of str
-        The words, all different.
-    rows : ndarray of int
-        The row of each.
+    rows : dict of str to int
+        The row of each word.
     data : ndarray of shape (n_rows, dim)
         The rows. Kept as they are.
     """
 
-    def __init__(self, words: list[str], rows: npt.NDArray[np.intp], data: FloatArray) -> None:
-        self.key_to_index: Mapping[str, int] = dict(zip(words, range(len(words)), strict=True))
+    def __init__(self, rows: Mapping[str, int], data: FloatArray) -> None:
+        self.key_to_index = dict(zip(rows, range(len(rows)), strict=True))
         self.vector_size = int(data.shape[1])
-        self._shared, self._data = rows, data
+        self._rows, self._data = np.array(list(rows.values()), dtype=np.intp), data
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        return self._data[self._shared[rows]].astype(np.float32, copy=False)
+        return self._data[self._rows[rows]].astype(np.float32, copy=False)
 
     @property
     def stored_nbytes(self) -> int:
         """Bytes of the rows."""
-        return int(self._data.nbytes + self._shared.nbytes)
+        return int(self._data.nbytes + self._rows.nbytes)
 
     @property
     def stored_held(self) -> Held:
-        """Where the rows are."""
-        return "mapped" if is_mapped(self._data) else "memory"
+        """Always 'memory': spaCy maps nothing."""
+        return "memory"
 
 
-def _open_spacy(vectors: Any, strings: Any, label: str, reading: Reading) -> TableSource:
-    if "floret" in str(getattr(vectors, "mode", "")):
+def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
+    """Take the vectors of a spaCy pipeline, vocabulary or table."""
+    vocabulary = getattr(source, "vocab", source)
+    vectors = getattr(vocabulary, "vectors", vocabulary)
+    if "floret" in str(getattr(vectors, "mode", "")) or not len(vectors.key2row):
         raise ValueError(
-            f"{label} has floret vectors: each word is built from hashed parts, and there is no "
-            "list of words that it knows. Give the words and their vectors as a dict: "
+            f"{label} lists no words with vectors of their own, as the small pipelines (..._sm) "
+            "and floret vectors do not. For floret, give the words and their vectors as a dict: "
             "{word: nlp.vocab[word].vector for word in words}."
         )
-    if not hasattr(vectors, "key2row"):
+    # Row -1 is spaCy's mark of a word that lost its vector.
+    rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
+    strings = vocabulary.strings
+    known = {strings[key]: row for key, row in rows.items() if key in strings}
+    unnamed = len(rows) - len(known)
+    if (unnamed and not reading.lenient) or not known:
         raise ValueError(
-            f"{label} has vectors of a kind that lists no words; got {found(vectors)}."
-        )
-    if len(vectors.key2row) == 0:
-        raise ValueError(
-            f"{label} has no static vectors (the small pipelines of spaCy, ..._sm, have none)."
+            f"{label}: {unnamed:,} of its {len(rows):,} vectors belong to hashes whose words its "
+            "StringStore does not know. Pass the pipeline or its vocab, or leave these vectors out "
+            "with on_error='skip'."
         )
     data = vectors.data
-    if hasattr(data, "get"):
-        data = data.get()  # From a GPU (cupy).
-    data = np.asarray(data)
-    words = []
-    rows = []
-    unnamed = 0
-    for key, row in vectors.key2row.items():
-        if key not in strings:
-            unnamed += 1
-        # spaCy's mark of a word that lost its vector.
-        elif row >= 0:
-            words.append(strings[key])
-            rows.append(row)
-    if (unnamed and not reading.lenient) or not words:
-        raise ValueError(
-            f"{label}: {unnamed:,} of its {len(vectors.key2row):,} vectors belong to hashes whose "
-            "words its StringStore does not know. Pass the pipeline or its vocab, or leave these "
-            "vectors out with on_error='skip'."
-        )
-    name = getattr(vectors, "name", None) or _UNNAMED
-    indices = np.array(rows, dtype=np.intp)
-    if indices.max() >= len(data):
-        raise ValueError(f"{label}: row {indices.max()} of {len(data)} is asked for.")
-    table: Any
-    if np.array_equal(indices, np.arange(len(data))):
-        table = ArrayVectors(words, data)
-    else:
-        table = SharedVectors(words, indices, data)
-    source = TableSource(table, label, str(name))
+    # On a GPU it is an array of cupy.
+    data = np.asarray(data.get() if hasattr(data, "get") else data)
+    table: Any = SharedVectors(known, data)
+    if list(known.values()) == list(range(len(data))):
+        table = ArrayVectors(list(known), data)
+    opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
+    opened.n_skipped = unnamed
     if unnamed:
-        source.n_skipped = unnamed
         logger.warning("%s: %d vectors whose words are not known are left out", label, unnamed)
-    return source
+    return opened

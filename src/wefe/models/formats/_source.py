@@ -5,21 +5,22 @@ from __future__ import annotations
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from wefe.models._keyed_vectors import CHUNK_ROWS, FloatArray, Held, StoredVectors, held
+from wefe._checks import found
+from wefe.models._file_array import FileArray
+from wefe.models._tables import ArrayVectors, FileVectors, VectorTable, as_table
+from wefe.models._types import Block, FloatArray, Subwords
 
 logger = logging.getLogger(__name__)
 
-#: Words and their vectors, one per row.
-Block: TypeAlias = tuple[list[str], FloatArray]
-
-#: What becomes of a word that is several subwords of a model with a tokenizer.
-Subwords: TypeAlias = Literal["first", "mean", "refuse"]
+#: The words of a matrix: themselves, or the file that has them.
+Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -28,24 +29,24 @@ class Reading:
 
     Attributes
     ----------
-    hold : {'selected', 'mapped', 'memory'} or None
-        How the user wants the vectors to be held; None leaves the choice to the format.
     lenient : bool
         Skip, count and log what is damaged and can be told apart, instead of raising.
     trust_pickle : bool
         Whether files may be unpickled, which can run any code that their author put there.
     subwords : {'first', 'mean', 'refuse'} or None
         What to do with words of several subwords; None does what the format does by itself.
+    vocabulary : sequence of str, or path, or None
+        The words of a matrix without words.
     n_jobs : int
         Threads that parse.
     progress : bool
         Whether long work shows a bar.
     """
 
-    hold: Held | None = None
     lenient: bool = False
     trust_pickle: bool = False
     subwords: Subwords | None = None
+    vocabulary: Vocabulary | None = None
     n_jobs: int = 1
     progress: bool = True
 
@@ -61,6 +62,8 @@ class VectorSource(ABC):
         The name its model gets unless the user gives another.
     dim : int
         Number of dimensions.
+    table : VectorTable or None
+        The vectors, if they can be had without reading the source from start to end.
     n_words : int or None
         Number of words, as far as known before reading.
     expected_words : int
@@ -76,6 +79,7 @@ class VectorSource(ABC):
     label: str
     name: str
     dim: int
+    table: VectorTable | None = None
     n_words: int | None = None
     expected_words: int = 0
     n_skipped: int = 0
@@ -90,20 +94,19 @@ class VectorSource(ABC):
         """Return the first vector of each of `words` that is there, in the order of the source."""
         return select(self.blocks(), words, self.dim)
 
-    def table(self) -> Any | None:
-        """Return a table of vectors that is there already (mapped, or another library's), or None.
-
-        A source with a table can be opened without reading it.
-        """
-        return None
+    def skip_or_raise(self, where: str, message: str, lenient: bool) -> None:
+        """Count what is damaged, or name it in an error."""
+        if not lenient:
+            raise ValueError(f"{self.label}, {where}: {message}")
+        self.n_skipped += 1
 
 
 class TableSource(VectorSource):
-    """A table of vectors that exists already: mapped from a file, or made by another library.
+    """A table of vectors that exists already: of a file, or made by another library.
 
     Parameters
     ----------
-    table : KeyedVectors or StoredVectors
+    table : VectorTable, or vectors of gensim
         The table.
     label, name : str
         How messages and results name it.
@@ -113,6 +116,8 @@ class TableSource(VectorSource):
         Whether the table is to be asked for vectors of unseen words.
     """
 
+    table: VectorTable
+
     def __init__(
         self,
         table: Any,
@@ -121,46 +126,43 @@ class TableSource(VectorSource):
         counts: Mapping[str, int] | None = None,
         subwords: bool = False,
     ) -> None:
-        self._table = table
+        self.table = as_table(table)
         self.label, self.name, self.counts, self.use_subwords = label, name, counts, subwords
-        stored = isinstance(table, StoredVectors)
-        self.dim = int(table.vector_size if stored else table.vectors.shape[1])
-        self.n_words = len(table.key_to_index)
-
-    @property
-    def held(self) -> Held:
-        """Where the table has its vectors."""
-        return held(self._table)
-
-    def table(self) -> Any:
-        """Return the table."""
-        return self._table
+        self.dim, self.n_words = self.table.vector_size, len(self.table)
+        self.expected_words = self.n_words
 
     def blocks(self) -> Iterator[Block]:
         """Hand out the rows of the words, in order."""
-        index = self._table.key_to_index
-        if hasattr(index, "words"):
-            # Rows 0, 1, 2 ...: a file that need not be read for its words as a whole.
-            for start in range(0, len(index), CHUNK_ROWS):
-                stop = min(start + CHUNK_ROWS, len(index))
-                yield index.words(start, stop), self._rows(np.arange(start, stop))
-            return
-        words, rows = list(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
-        for start in range(0, len(words), CHUNK_ROWS):
-            chunk = slice(start, start + CHUNK_ROWS)
-            yield words[chunk], self._rows(rows[chunk])
+        return self.table.blocks()
 
     def select(self, words: frozenset[str]) -> Block:
         """Read the rows of the words asked for."""
-        index = self._table.key_to_index
-        rows = {word: index[word] for word in words if word in index}
-        chosen = sorted(rows, key=rows.__getitem__)
-        return chosen, self._rows(np.array([rows[word] for word in chosen], dtype=np.intp))
+        return self.table.select(words)
 
-    def _rows(self, rows: Any) -> FloatArray:
-        if isinstance(self._table, StoredVectors):
-            return self._table.rows(rows)
-        return self._table.vectors[rows]  # type: ignore[no-any-return]
+
+def table_source(
+    words: Sequence[str],
+    vectors: FloatArray | FileArray,
+    label: str,
+    name: str,
+    counts: Mapping[str, int] | None = None,
+) -> TableSource:
+    """Make a source of words and rows; of a word that comes twice the first row is kept."""
+    first: dict[str, int] = {}
+    for row, word in enumerate(words):
+        if not isinstance(word, str):
+            raise TypeError(f"{label}: the vocabulary must hold strings; got {found(word)}.")
+        first.setdefault(word, row)
+    if len(first) < len(words):
+        n_more = len(words) - len(first)
+        logger.warning("%s has %d words twice; the first vector of each is kept", label, n_more)
+        words, vectors = list(first), vectors[list(first.values())]
+    if isinstance(vectors, FileArray):
+        return TableSource(FileVectors(first, vectors), label, name, counts)
+    try:
+        return TableSource(ArrayVectors(words, vectors), label, name, counts)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{label}: {error}") from error
 
 
 def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
@@ -170,7 +172,18 @@ def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
         for row, word in enumerate(block_words):
             if word in words and word not in found:
                 found[word] = vectors[row].copy()
-    return list(found), np.array(list(found.values()) or np.empty((0, dim)), dtype=np.float32)
+    none: FloatArray = np.empty((0, dim), dtype=np.float32)
+    return list(found), np.array(list(found.values())) if found else none
+
+
+def import_library(name: str, extra: str, label: str) -> Any:
+    """Import an optional library; without it, the error says which extra has it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f'{label} needs the library {name}; install it: pip install "wefe[{extra}]"'
+        ) from error
 
 
 def available_cores() -> int:

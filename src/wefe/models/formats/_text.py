@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import itertools
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,20 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._progress import progress_bar
-from wefe.models.formats._bytes import (
-    HEAD_BYTES,
-    PackedFile,
-    line_blocks,
-    line_spans,
-    read_fully,
-)
+from wefe.models._types import Block
+from wefe.models.formats._bytes import PackedFile, line_blocks, line_spans, read_fully
 from wefe.models.formats._numbers import PAD, keep_freed_memory, parse_rows
-from wefe.models.formats._source import Block, Reading, VectorSource
+from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
+from wefe.models.formats._source import Reading, VectorSource
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
-# Lines that are looked at to tell how many numbers stand in each.
-_SAMPLE_LINES = 10
 
 
 class LineError(ValueError):
@@ -56,7 +49,7 @@ class TextSource(VectorSource):
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
         self._file, self._reading = file, reading
-        self.label, self.name = file.label, file.inner_name.rpartition(".")[0] or file.inner_name
+        self.label, self.name = file.label, file.name
         head = file.head()
         self._start = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
         head = head[self._start :]
@@ -144,16 +137,6 @@ class TextSource(VectorSource):
         vectors = np.array(list(found.values()), dtype=np.float32).reshape(-1, self.dim)
         return list(found), vectors
 
-    def _lines(self) -> Iterator[tuple[bytes, int, int]]:
-        """Hand out bytes, and where whole lines start and end in them."""
-        # Large pieces: handing one over takes the threads some 50 microseconds.
-        with self._open() as (file, bar):
-            for line, piece, start, end in line_spans(file, self.label, 8 * _PARSE_BYTES):
-                bar.update(len(piece))
-                if line:
-                    yield line, 0, len(line)
-                yield piece, start, end
-
     @contextlib.contextmanager
     def _open(self) -> Iterator[tuple[BinaryIO, progress_bar]]:
         """Open the file behind byte order mark and header."""
@@ -164,37 +147,40 @@ class TextSource(VectorSource):
             read_fully(file, self._start)
             yield file, bar
 
-    def _blocks_of_lines(self) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[tuple[bytes, int, int]]:
+        """Hand out bytes, and where whole lines start and end in them."""
+        # Large pieces: handing one over takes the threads some 50 microseconds.
         with self._open() as (file, bar):
-            for block in line_blocks(file, self.label, _PARSE_BYTES):
-                bar.update(len(block))
-                yield block
+            for line, piece, start, end in line_spans(file, self.label, 8 * _PARSE_BYTES):
+                bar.update(len(piece))
+                if line:
+                    yield line, 0, len(line)
+                yield piece, start, end
 
     def _parse_in_threads(self) -> Iterator[_Parsed]:
-        n_threads = self._reading.n_jobs
         coming: deque[Future[_Parsed]] = deque()
-        with ThreadPoolExecutor(n_threads, "wefe-parse") as pool:
-            try:
-                for block in self._blocks_of_lines():
-                    coming.append(pool.submit(_parse_block, block, self.dim, self._reading.lenient))
-                    if len(coming) > n_threads:
-                        yield coming.popleft().result()
-            except ValueError:
-                # Damaged lines before those that cannot be read are named first.
-                while coming:
+        n_threads, lenient = self._reading.n_jobs, self._reading.lenient
+        failure: ValueError | None = None
+        with self._open() as (file, bar), ThreadPoolExecutor(n_threads, "wefe-parse") as pool:
+            blocks = line_blocks(file, self.label, _PARSE_BYTES)
+            while True:
+                try:
+                    block = next(blocks, None) if failure is None else None
+                except ValueError as error:
+                    # Damaged lines before those that cannot be read are named first.
+                    block, failure = None, error
+                if block is not None:
+                    bar.update(len(block))
+                    coming.append(pool.submit(_parse_block, block, self.dim, lenient))
+                elif not coming:
+                    break
+                if block is None or len(coming) > n_threads:
                     yield coming.popleft().result()
-                raise
-            else:
-                while coming:
-                    yield coming.popleft().result()
-            finally:
-                for future in coming:
-                    future.cancel()
+        if failure is not None:
+            raise failure
 
     def _skip_or_raise(self, line: int, message: str) -> None:
-        if not self._reading.lenient:
-            raise ValueError(f"{self.label}, line {line}: {message}")
-        self.n_skipped += 1
+        self.skip_or_raise(f"line {line}", message, self._reading.lenient)
 
     def _check_count(self, n_words: int) -> None:
         if self.n_words is not None and n_words + self.n_skipped != self.n_words:
@@ -220,6 +206,11 @@ def _parse_block(block: bytes, dim: int, lenient: bool) -> _Parsed:
     """Parse lines: all at once if they are regular, else one by one."""
     if not block.endswith(b"\n"):
         block += b"\n"
+    return _parse_regular(block, dim) or _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+
+
+def _parse_regular(block: bytes, dim: int) -> _Parsed | None:
+    """Parse lines of a word without spaces and finite numbers; None if one is another thing."""
     words: list[bytes] = []
     numbers = [PAD]
     position, find = 0, block.find
@@ -227,29 +218,24 @@ def _parse_block(block: bytes, dim: int, lenient: bool) -> _Parsed:
         stop = find(b"\n", position)
         space = find(b" ", position, stop)
         if space <= position:
-            return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+            return None
         # Before the first space there is the word, if the line has as many numbers as expected.
         words.append(block[position:space])
         numbers.append(block[space : stop + 1])
         position = stop + 1
-    parsed = parse_rows(b"".join(numbers), len(words), dim)
+    parsed = None if b"\t" in block else parse_rows(b"".join(numbers), len(words), dim)
     if parsed is None:
-        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
-    if b"\t" in block:
-        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+        return None
     vectors, regular = parsed
-    if not regular.all():
-        # As many numbers as expected, but with exponents or many digits.
-        lines = np.flatnonzero(~regular).tolist()
-        if not _parse_numbers([numbers[1 + line] for line in lines], vectors, lines):
-            return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+    # As many numbers as expected, but with exponents or many digits.
+    lines = np.flatnonzero(~regular).tolist()
+    if lines and not _parse_numbers([numbers[1 + line] for line in lines], vectors, lines):
+        return None
     try:
         decoded = b"\n".join(words).decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
-    if not np.isfinite(vectors).all():
-        return _parse_lines(block.split(b"\n")[:-1], dim, lenient)
-    return _Parsed(decoded, vectors, len(words))
+        return None
+    return _Parsed(decoded, vectors, len(words)) if np.isfinite(vectors).all() else None
 
 
 # What numbers are made of; anything else (letters of nan and inf, too) is looked at line by line.
@@ -329,15 +315,6 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
     return fields[0], vector
 
 
-def parse_header(head: bytes) -> tuple[int, int] | None:
-    """Return (n_words, dim) if the first line is a word2vec header."""
-    fields = head.partition(b"\n")[0].split()
-    # No file has 10**15 words; Python refuses to read numbers of thousands of digits.
-    if len(fields) == 2 and all(field.isdigit() and len(field) < 16 for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None
-
-
 def _check_header(label: str, size: int | None, header: tuple[int, int], lenient: bool) -> None:
     n_words, dim = header
     if min(header) == 0:
@@ -361,64 +338,10 @@ def _sample(file: PackedFile) -> tuple[int, float]:
     lines = [line for line in block.split(b"\n") if line.strip()]
     if not lines:
         return 0, 1
-    counts = Counter(_numbers_at_end(line) for line in lines[:_SAMPLE_LINES])
+    counts = Counter(numbers_at_end(line) for line in lines[:SAMPLE_LINES])
     counts.pop(0, None)
     dim = counts.most_common(1)[0][0] if counts else 0
     return dim, len(block) / len(lines)
-
-
-def _numbers_at_end(line: bytes) -> int:
-    fields = line.rstrip().split(b" ")[1:]
-    return sum(1 for _ in itertools.takewhile(_is_number, reversed(fields)))
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        # A hexadecimal number is no part of a word: the line has to be named.
-        return text.lstrip(b"+-").startswith((b"0x", b"0X"))
-    return b"_" not in text
-
-
-def looks_like_text(head: bytes, start: int = 0, dim: int | None = None) -> bool:
-    """Tell whether a file that begins so looks, from `start` on, like words and numbers.
-
-    At least half of the first lines must be as expected: one of them may be damaged. After a
-    header that promises `dim` numbers the alternative is binary, of which a line may end with a
-    digit, too. It has other bytes, though, than text with a wrong header.
-    """
-    lines = head[start:].removeprefix(codecs.BOM_UTF8).split(b"\n")
-    if len(head) >= HEAD_BYTES:
-        # Cut, within its last number.
-        last = lines.pop()
-        if not lines:
-            return b"\0" not in last and _numbers_at_end(last.rpartition(b" ")[0]) > 0
-    lines = [line for line in lines if line.strip()][:_SAMPLE_LINES]
-    counts = [_numbers_at_end(line) for line in lines]
-    if dim is None or (counts.count(dim) * 2 < len(lines) and is_clean(head)):
-        return any(counts) and counts.count(0) * 2 <= len(lines)
-    return counts.count(dim) > 0 and counts.count(dim) * 2 >= len(lines)
-
-
-def is_clean(head: bytes) -> bool:
-    """Tell whether the first bytes of a file are UTF-8 without control characters."""
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return head == head.translate(None, _CONTROL)
-
-
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r"))
-
-
-def is_spaced(head: bytes) -> bool:
-    """Tell whether the first line is nothing but a word and numbers with spaces between."""
-    fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].rstrip().split(b" ")
-    if b"\n" not in head and len(head) >= HEAD_BYTES:
-        fields = fields[:-1]
-    return len(fields) > 1 and all(map(_is_number, fields[1:]))
 
 
 def shown(line: bytes) -> str:

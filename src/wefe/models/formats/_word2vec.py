@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from wefe._progress import progress_bar
-from wefe.models._keyed_vectors import FloatArray
+from wefe.models._types import Block, FloatArray
 from wefe.models.formats._bytes import (
     MAX_RECORD_BYTES,
     MAX_WORD_BYTES,
@@ -17,8 +17,8 @@ from wefe.models.formats._bytes import (
     read_ahead,
     read_fully,
 )
-from wefe.models.formats._source import Block, Reading, VectorSource
-from wefe.models.formats._text import parse_header
+from wefe.models.formats._sniff import parse_header
+from wefe.models.formats._source import Reading, VectorSource
 
 _SPACE = ord(" ")
 
@@ -41,7 +41,7 @@ class Word2VecBinarySource(VectorSource):
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
         self._file, self._reading = file, reading
-        self.label, self.name = file.label, file.inner_name.rpartition(".")[0] or file.inner_name
+        self.label, self.name = file.label, file.name
         head = file.head()
         header = parse_header(head)
         if header is None or min(header) == 0 or b"\n" not in head:
@@ -66,28 +66,8 @@ class Word2VecBinarySource(VectorSource):
 
     def blocks(self) -> Iterator[Block]:
         """Read the whole file; see `VectorSource`."""
-        size = 4 * self.dim
         for data, start, words in self._records():
-            vectors = np.frombuffer(
-                b"".join(data[end - size : end] for end in _ends(start, words, self.dim)),
-                dtype="<f4",
-            ).reshape(-1, self.dim)
-            decoded, kept = [], []
-            for row, word in enumerate(words):
-                try:
-                    decoded.append(_decode(word))
-                    kept.append(row)
-                except ValueError as error:
-                    self._skip_or_raise(self._first_word + row, str(error))
-            finite = np.isfinite(vectors).all(axis=1)
-            if len(kept) < len(words) or not finite.all():
-                for row, name in zip(kept, decoded, strict=True):
-                    if not finite[row]:
-                        where = self._first_word + row
-                        self._skip_or_raise(where, f"the vector of {name!r} is not finite.")
-                decoded = [word for row, word in zip(kept, decoded, strict=True) if finite[row]]
-                vectors = vectors[[row for row in kept if finite[row]]]
-            yield decoded, vectors.astype(np.float32, copy=False)
+            yield self._block(data, start, words, range(len(words)))
 
     def select(self, words: frozenset[str]) -> Block:
         """Jump from word to word and read the vectors of `words`."""
@@ -96,25 +76,42 @@ class Word2VecBinarySource(VectorSource):
         either = wanted | {b"\n" + word for word in wanted}
         found: dict[str, FloatArray] = {}
         for data, start, here in self._records():
-            if either.isdisjoint(here):
-                continue
-            ends = _ends(start, here, self.dim)
-            for row, (word, end) in enumerate(zip(here, ends, strict=True)):
-                if word not in either:
-                    continue
-                where = self._first_word + row
-                try:
-                    decoded = _decode(word)
-                except ValueError as error:
-                    self._skip_or_raise(where, str(error))
-                    continue
-                vector = np.frombuffer(data[end - 4 * self.dim : end], dtype="<f4")
-                if not np.isfinite(vector).all():
-                    self._skip_or_raise(where, f"the vector of {decoded!r} is not finite.")
-                elif decoded in words:
-                    found.setdefault(decoded, vector)
+            if not either.isdisjoint(here):
+                rows = [row for row, word in enumerate(here) if word in either]
+                for word, vector in zip(*self._block(data, start, here, rows), strict=True):
+                    if word in words:
+                        found.setdefault(word, vector)
         vectors = np.array(list(found.values()), dtype=np.float32).reshape(-1, self.dim)
         return list(found), vectors
+
+    def _block(self, data: bytes, start: int, words: list[bytes], rows: Sequence[int]) -> Block:
+        """Return some of the words that start at a place of `data`, and their vectors."""
+        size = 4 * self.dim
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        ends = (start + np.cumsum(lengths + (1 + size))).tolist()
+        numbers = b"".join([data[ends[row] - size : ends[row]] for row in rows])
+        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim)
+        finite = np.isfinite(vectors).all(axis=1).tolist()
+        decoded: list[str] = []
+        good: list[int] = []
+        for place, row in enumerate(rows):
+            word = words[row].removeprefix(b"\n")
+            problem = "" if word else "the word is empty."
+            try:
+                decoded.append(word.decode("utf-8"))
+            except UnicodeDecodeError:
+                problem = f"the word {word!r} is not UTF-8."
+                decoded.append("")
+            if not problem and not finite[place]:
+                problem = f"the vector of {decoded[-1]!r} is not finite."
+            if problem:
+                number = self._first_word + row
+                self.skip_or_raise(f"word {number}", problem, self._reading.lenient)
+            else:
+                good.append(place)
+        if len(good) < len(rows):
+            decoded, vectors = [decoded[place] for place in good], vectors[good]
+        return decoded, vectors.astype(np.float32, copy=False)
 
     def _records(self) -> Iterator[tuple[bytes, int, list[bytes]]]:
         """Hand out bytes, where the first word starts in them, and the words.
@@ -201,24 +198,3 @@ class Word2VecBinarySource(VectorSource):
                 f"{self._n_promised}, a space and {self.dim} numbers, found {rest[:40]!r}."
             )
         return rest
-
-    def _skip_or_raise(self, number: int, message: str) -> None:
-        if not self._reading.lenient:
-            raise ValueError(f"{self.label}, word {number}: {message}")
-        self.n_skipped += 1
-
-
-def _ends(start: int, words: list[bytes], dim: int) -> list[int]:
-    """Return where the vector of each word ends, the first word starting at `start`."""
-    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    return (start + np.cumsum(lengths + (1 + 4 * dim))).tolist()  # type: ignore[no-any-return]
-
-
-def _decode(word: bytes) -> str:
-    word = word.removeprefix(b"\n")
-    if not word:
-        raise ValueError("the word is empty.")
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"the word {word!r} is not UTF-8.") from None

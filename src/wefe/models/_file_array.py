@@ -1,0 +1,195 @@
+"""Arrays in files that are read by position: a file that changes is an error, never a crash."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+# Reading so many bytes takes less time than another call.
+_GAP_BYTES = 1 << 14
+_PIECE_BYTES = 1 << 20
+_SEEKING = threading.Lock()
+
+
+class OpenFile:
+    """A file that is open for positioned reads.
+
+    Nothing is mapped: reading a map of a file that was cut short ends the process.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    stamp : tuple of int, optional
+        The `stamp` that it must have.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    stamp : tuple of int
+        Size, time of the last change and number of the file when it was opened.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], stamp: tuple[int, int, int] | None = None
+    ) -> None:
+        self.path = Path(path)
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._descriptor)
+        self.stamp = self._stamp() if stamp is None else stamp
+        self.check()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file when it was opened."""
+        return self.stamp[0]
+
+    def _stamp(self) -> tuple[int, int, int]:
+        status = os.fstat(self._descriptor)
+        return status.st_size, status.st_mtime_ns, status.st_ino
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was when it was opened."""
+        if self._stamp() != self.stamp:
+            raise ValueError(
+                f"{self.path} changed while it was open, so its vectors could be those of two "
+                "files. Load it again."
+            )
+
+    def read_into(self, buffer: Any, offset: int) -> None:
+        """Fill a buffer with the bytes from `offset` on; call `check` afterwards."""
+        view = memoryview(buffer).cast("B")
+        while view:
+            n_bytes = _read_at(self._descriptor, view, offset)
+            if n_bytes == 0:
+                self.check()
+                raise ValueError(f"{self.path} is cut short: it ends before byte {offset:,}.")
+            view, offset = view[n_bytes:], offset + n_bytes
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        """Return `n_bytes` bytes from `offset` on."""
+        # Never more than the file has: what a header promises is not to fill the memory.
+        if not 0 <= offset <= offset + n_bytes <= self.size:
+            raise ValueError(
+                f"{self.path} is damaged or cut short: it has {self.size:,} bytes, and bytes "
+                f"{offset:,} to {offset + n_bytes:,} are asked for."
+            )
+        buffer = bytearray(n_bytes)
+        self.read_into(buffer, offset)
+        self.check()
+        return bytes(buffer)
+
+    def opened(self) -> BinaryIO:
+        """Return the same file, also if another one has taken its name, at its start."""
+        file = os.fdopen(os.dup(self._descriptor), "rb")
+        file.seek(0)
+        return file
+
+    def __reduce__(self) -> Any:
+        return OpenFile, (self.path.absolute(), self.stamp)
+
+
+def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [view], offset)
+    with _SEEKING:  # Windows
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        data = os.read(descriptor, len(view))
+    view[: len(data)] = data
+    return len(data)
+
+
+class FileArray:
+    """An array in a file; indexing its first axis reads those rows into memory.
+
+    Parameters
+    ----------
+    file : OpenFile
+        The file.
+    offset : int
+        Where the array starts.
+    shape : tuple of int
+        Its shape, at least one axis.
+    dtype : dtype
+        Type of its numbers.
+
+    Raises
+    ------
+    ValueError
+        If the file has fewer bytes than the array.
+    """
+
+    def __init__(
+        self, file: OpenFile, offset: int, shape: Sequence[int], dtype: npt.DTypeLike
+    ) -> None:
+        self.file, self.offset = file, offset
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self._row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
+        if offset + self.nbytes > file.size:
+            raise ValueError(
+                f"{file.path} is damaged or cut short: an array of shape {self.shape} of "
+                f"{self.dtype} needs {self.nbytes:,} bytes from byte {offset:,} on; the file has "
+                f"{file.size:,}."
+            )
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __getitem__(self, rows: Any) -> npt.NDArray[Any]:
+        """Read rows: a slice without step, or an array of row numbers."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            found = np.empty((max(stop - start, 0), *self.shape[1:]), dtype=self.dtype)
+            self._fill(found, start)
+            self.file.check()
+            return found
+        rows = np.asarray(rows, dtype=np.intp)
+        if rows.size == 0:
+            return np.empty((0, *self.shape[1:]), dtype=self.dtype)
+        # Rows that lie close together are read in one go, with what lies between them.
+        unique, place = np.unique(rows, return_inverse=True)
+        if unique[0] < 0 or unique[-1] >= len(self):
+            raise IndexError(f"rows {unique[0]} to {unique[-1]} of an array of {len(self)} rows")
+        width = max(self._row_bytes, 1)
+        apart = np.diff(unique) > _GAP_BYTES // width
+        apart |= np.diff(unique * width // _PIECE_BYTES) > 0
+        found = np.empty((len(unique), *self.shape[1:]), dtype=self.dtype)
+        for i, j in itertools.pairwise([0, *(np.flatnonzero(apart) + 1).tolist(), len(unique)]):
+            first, n_rows = int(unique[i]), int(unique[j - 1] - unique[i]) + 1
+            if n_rows == j - i:
+                self._fill(found[i:j], first)
+            else:
+                piece = np.empty((n_rows, *self.shape[1:]), dtype=self.dtype)
+                self._fill(piece, first)
+                found[i:j] = piece[unique[i:j] - first]
+        self.file.check()
+        return found[place]
+
+    def _fill(self, rows: npt.NDArray[Any], start: int) -> None:
+        """Read as many rows as there is room for."""
+        if rows.size:
+            self.file.read_into(rows, self.offset + start * self._row_bytes)
+
+    def mapped(self) -> npt.NDArray[Any]:
+        """Map the array; changes stay in memory."""
+        self.file.check()
+        if self.nbytes == 0:  # no system maps nothing
+            return np.empty(self.shape, dtype=self.dtype)
+        with self.file.opened() as file:
+            return np.memmap(file, self.dtype, "c", self.offset, self.shape)

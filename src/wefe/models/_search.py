@@ -1,0 +1,333 @@
+"""Nearest neighbours over a whole vocabulary, in bounded memory."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_bool, check_positive_int, found
+from wefe.models._tables import VectorTable, check_vectors
+from wefe.models._types import FloatArray
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+Cosines: TypeAlias = npt.NDArray[np.float64]
+Approximate: TypeAlias = npt.NDArray[np.float32]
+Table: TypeAlias = FloatArray | VectorTable
+#: Rows not wanted: one for each query, or a sequence of them for each query.
+Exclude: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike]
+
+# Queries of one pass, rows of a block, and its numbers: larger ones are not faster, as measured.
+QUERIES = 1_024
+ROWS = 16_384
+CELLS = 8_000_000
+# Numbers in float64 at once, so that they stay in the cache.
+WIDE_NUMBERS = 100_000
+# Candidates beyond k: cosines in float64 decide among all of them.
+MARGIN = 8
+# The cosine of what is nobody's neighbour, in float32.
+NONE = np.float32(-2)
+# An index of faiss is no faster below.
+APPROXIMATE_FROM = 32_768
+
+
+def nearest_neighbors(
+    vectors: npt.ArrayLike | VectorTable,
+    queries: npt.ArrayLike,
+    k: int,
+    *,
+    exclude: Exclude | None = None,
+    approximate: bool = False,
+) -> tuple[Rows, Cosines]:
+    """Find the vectors of largest cosine with each query.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_words, dim), or VectorTable
+        Floating-point numbers, in memory or mapped from a file.
+    queries : ndarray of shape (n_queries, dim)
+        Floating-point vectors, none of them zero; their lengths do not matter.
+    k : int
+        Neighbours wanted of each query, at least 1.
+    exclude : sequence of int or of sequences of int, of length n_queries, optional
+        The row, or the rows, that each query must not have as neighbours: a word is usually not
+        meant to be its own.
+    approximate : bool, default=False
+        True searches with faiss, which finds most of the neighbours: for very many queries. Below
+        32,768 vectors the search is exact anyway.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_queries, k), int64
+        Rows of `vectors`, by falling cosine; of equal cosines the lower row comes first.
+    cosines : ndarray of shape (n_queries, k), float64
+        Their cosines, in [-1, 1].
+
+    Raises
+    ------
+    ValueError
+        If a query has no direction (it is zero, or holds NaN or infinity), the shapes do not fit,
+        or a query has fewer than `k` neighbours.
+    TypeError
+        If an argument is of another type.
+    ImportError
+        If an approximate search is asked for and faiss is not installed.
+
+    Notes
+    -----
+    A vector without a direction is nobody's neighbour.
+
+    Products in float32 find `k` candidates and eight more. Their cosines are then computed in
+    float64, from the numbers as they are stored, and sorted. If more than eight other vectors are
+    as near as the k-th neighbour, as far as float32 can tell, any of them may be found: copies of
+    one vector, for example.
+
+    You need memory for one block of vectors and cosines, some tens of MB, and for the result. A
+    mapped file is read once for every 1,024 queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vectors = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0], [0.0, 2.0]])
+    >>> rows, cosines = nearest_neighbors(vectors, vectors[:1], k=2)
+    >>> rows
+    array([[0, 1]])
+    >>> cosines
+    array([[1. , 0.6]])
+    >>> nearest_neighbors(vectors, vectors[:1], k=2, exclude=[0])[0]
+    array([[1, 3]])
+    """
+    table = vectors if isinstance(vectors, VectorTable) else check_vectors(vectors)
+    dim = table.vector_size if isinstance(table, VectorTable) else table.shape[1]
+    array = np.asarray(queries)
+    if array.ndim != 2 or array.shape[1] != dim:
+        raise ValueError(f"queries must have shape (n_queries, {dim}); got {array.shape}.")
+    if not np.issubdtype(array.dtype, np.floating):
+        raise TypeError(f"queries must hold floating-point numbers; got {array.dtype}.")
+    directed = directions(array)[1]
+    if not directed.all():
+        raise ValueError(no_direction(f"queries: row {directed.argmin()}"))
+    k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
+    banned = None if exclude is None else _check_exclude(exclude, len(array), len(table))
+    rows, cosines = search(table, array, k, banned, approximate=approximate)
+    return complete(rows), cosines
+
+
+def search(
+    table: Table,
+    queries: FloatArray,
+    k: int,
+    exclude: Sequence[Sequence[int]] | None = None,
+    *,
+    n_words: int | None = None,
+    approximate: bool = False,
+) -> tuple[Rows, Cosines]:
+    """Find the nearest rows, as `nearest_neighbors` does, of arguments that are checked.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_words, dim), or VectorTable
+        The vectors.
+    queries : ndarray of shape (n_queries, dim)
+        Vectors with a direction.
+    k : int
+        Neighbours wanted of each query.
+    exclude : sequence of sequences of int, of length n_queries, optional
+        The rows that each query must not have as neighbours.
+    n_words : int, optional
+        Search only that many rows from the start. By default all.
+    approximate : bool, default=False
+        See `nearest_neighbors`.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_queries, k), int64
+        If a query has fewer than k neighbours, -1 stands in the other places.
+    cosines : ndarray of shape (n_queries, k), float64
+        There -inf stands in these places.
+    """
+    n_words = len(table) if n_words is None else min(n_words, len(table))
+    rows = np.full((len(queries), k), -1, dtype=np.int64)
+    cosines = np.full((len(queries), k), -np.inf)
+    index = None
+    if approximate and n_words >= APPROXIMATE_FROM:
+        index = _faiss_index(table, n_words, queries.shape[1])
+    for start in range(0, len(queries) if n_words else 0, QUERIES):
+        batch = slice(start, start + QUERIES)
+        units = directions(queries[batch])[0].astype(np.float32)
+        banned = [()] * len(units) if exclude is None else exclude[batch]
+        of_query = np.repeat(np.arange(len(units)), [len(some) for some in banned])
+        task = units, k + MARGIN, of_query, np.concatenate([[], *banned]).astype(np.int64)
+        near = None if index is None else _look_up(index, *task)
+        near = _scan(table, n_words, *task) if near is None else near
+        rows[batch], cosines[batch] = _ranked(table, queries[batch], near, k)
+    return rows, cosines
+
+
+def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
+    """Return unit vectors in float64, zeros where there is no direction, and where there is one."""
+    units = _wide(vectors)
+    with np.errstate(all="ignore"):
+        squares = np.einsum("ij,ij->i", units, units)
+        directed = np.isfinite(squares) & (squares > 0)
+        units /= np.sqrt(squares)[:, None]
+    units[~directed] = 0
+    return units, directed
+
+
+def _wide(vectors: FloatArray) -> Cosines:
+    """Vectors in float64, scaled by a power of two each where their squares could overflow."""
+    wide = vectors.astype(np.float64, order="C")
+    if vectors.itemsize > 4:
+        with np.errstate(all="ignore"):  # of what is not finite anything may come
+            exponents = np.frexp(np.abs(wide).max(axis=1, initial=0))[1]
+            wide = np.ldexp(wide, -exponents[:, None])
+    return wide
+
+
+def read(table: Table, rows: slice | Rows) -> FloatArray:
+    """Read some rows of a table."""
+    if isinstance(table, VectorTable):
+        return table.rows(rows)
+    # Faster than by an index.
+    return table[rows] if isinstance(rows, slice) else table.take(rows, axis=0)
+
+
+def _narrow(vectors: FloatArray) -> tuple[Approximate, Approximate, Rows]:
+    """Return vectors in float32, what makes unit vectors of them, and rows without a direction."""
+    with np.errstate(all="ignore"):
+        narrow = vectors.astype(np.float32, order="C", copy=False)
+        squares = np.einsum("ij,ij->i", narrow, narrow)
+        factors = 1 / np.sqrt(squares)
+    odd = np.flatnonzero(~((squares > 1e-30) & (squares < 1e30)))
+    if odd.size:
+        narrow, factors[odd] = narrow.copy(), 1
+        narrow[odd], directed = directions(vectors[odd])
+        odd = odd[~directed]
+    return narrow, factors, odd
+
+
+def _scan(
+    table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
+) -> Rows:
+    """Return k candidates of each query in any order; -1 where there are fewer."""
+    n_queries, dim = units.shape
+    n_rows = max(1, min(ROWS, CELLS // max(n_queries, dim)))
+    every = np.empty((n_queries, n_rows), dtype=np.float32)
+    best = np.full((n_queries, k), NONE)
+    rows = np.full((n_queries, k), -1)
+    for start in range(0, n_words, n_rows):
+        stop = min(start + n_rows, n_words)
+        block, factors, undirected = _narrow(read(table, slice(start, stop)))
+        cosines = np.matmul(units, block.T, out=every[:, : stop - start])
+        cosines *= factors
+        cosines[:, undirected] = NONE
+        here = (banned >= start) & (banned < start + len(block))
+        cosines[of_query[here], banned[here] - start] = NONE
+        bar = best.min(axis=1)
+        if start == 0 and k < len(block):
+            # The k-th largest of the maxima of groups, as these are quick to find.
+            size = max(1, len(block) // (4 * k))
+            n = len(block) // size
+            maxima = cosines[:, : size * n].reshape(n_queries, size, n).max(axis=1)
+            bar = np.nextafter(np.partition(maxima, n - k, axis=1)[:, n - k], NONE)
+        mask = cosines > bar[:, None]
+        if np.count_nonzero(mask) > 4 * best.size and k < len(block):
+            # Copies of one vector, or words that come nearer and nearer.
+            column = np.argpartition(cosines, -k, axis=1)[:, -k:].ravel()
+            query = np.repeat(np.arange(n_queries), k)
+        else:
+            query, column = np.divmod(np.flatnonzero(mask), len(block))
+        # Those that are near stand side by side, as wide as most of a query, with the best so far.
+        counts = np.bincount(query, minlength=n_queries)
+        width = int(counts.max())
+        place = k + np.arange(len(query)) - np.repeat(counts.cumsum() - counts, counts)
+        best = np.pad(best, ((0, 0), (0, width)), constant_values=NONE)
+        rows = np.pad(rows, ((0, 0), (0, width)), constant_values=-1)
+        best[query, place], rows[query, place] = cosines[query, column], start + column
+        kept = np.argpartition(best, width, axis=1)[:, width:]
+        best, rows = np.take_along_axis(best, kept, axis=1), np.take_along_axis(rows, kept, axis=1)
+    return np.where(best == NONE, -1, rows)
+
+
+def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows, Cosines]:
+    """Sort candidates by their cosines in float64, each computed by itself; ties by row."""
+    near = np.sort(near, axis=1)
+    cosines = np.empty(near.shape)
+    size = max(1, WIDE_NUMBERS // max(1, near.shape[1] * queries.shape[1]))
+    for start in range(0, len(near), size):
+        part = slice(start, start + size)
+        shape = (*near[part].shape, queries.shape[1])
+        left = _wide(read(table, near[part].ravel().clip(0))).reshape(shape)
+        right = _wide(queries[part])
+        # One root, not two: the cosine of a vector with itself is 1.
+        squares = np.einsum("ij,ij->i", right, right)[:, None]
+        squares = squares * np.einsum("ijk,ijk->ij", left, left)
+        with np.errstate(all="ignore"):
+            cosines[part] = np.einsum("ijk,ik->ij", left, right) / np.sqrt(squares)
+    nobodys = (near < 0) | np.isnan(cosines)
+    cosines = np.where(nobodys, -np.inf, cosines.clip(-1, 1))
+    near[nobodys] = -1
+    order = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+
+
+def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
+    """Put the vectors into the cells of an inverted file of faiss."""
+    try:
+        faiss = importlib.import_module("faiss")
+    except ImportError as error:
+        raise ImportError("approximate=True needs faiss: pip install 'wefe[neighbors]'.") from error
+    n_cells = int(4 * math.sqrt(n_words))
+    index = faiss.index_factory(dim, f"IVF{n_cells},Flat", faiss.METRIC_INNER_PRODUCT)
+    index.nprobe = 32
+    # faiss asks for 39 vectors per cell to place the cells well.
+    sample = np.linspace(0, n_words - 1, min(n_words, 40 * n_cells)).astype(np.int64)
+    index.train(directions(read(table, sample))[0].astype(np.float32))
+    for start in range(0, n_words, ROWS):
+        units, directed = directions(read(table, slice(start, min(start + ROWS, n_words))))
+        rows = np.flatnonzero(directed)
+        index.add_with_ids(units[rows].astype(np.float32), start + rows)
+    return index
+
+
+def _look_up(index: Any, units: Approximate, k: int, of_query: Rows, banned: Rows) -> Rows | None:
+    """Return candidates from the cells near each query; None if these hold too few for one."""
+    rows: Rows = index.search(units, k + int(np.bincount(of_query).max(initial=0)))[1]
+    pair, place = np.nonzero(rows[of_query] == banned[:, None])
+    rows[of_query[pair], place] = -1
+    return rows if ((rows >= 0).sum(axis=1) >= k).all() else None
+
+
+def _check_exclude(exclude: Exclude, n_queries: int, n_words: int) -> list[Any]:
+    """Return the rows that each query must not have."""
+    entries = list(exclude) if isinstance(exclude, Iterable) else [exclude]
+    rows = [np.atleast_1d(np.asarray(entry)) for entry in entries]
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *(row for row in rows if row.size)])
+    outside = flat.dtype.kind != "i" or ((flat < 0) | (flat >= n_words)).any()
+    if outside or len(rows) != n_queries:
+        raise ValueError(
+            f"exclude must have an integer from 0 to {n_words - 1}, or a list of them, for each of "
+            f"{n_queries} queries; got {len(rows)} entries with {found(flat)}."
+        )
+    return rows
+
+
+def complete(rows: Rows) -> Rows:
+    """Refuse results with gaps."""
+    short = (rows < 0).any(axis=1)
+    if short.any():
+        query, k = int(short.argmax()), rows.shape[1]
+        raise ValueError(
+            f"k={k} is more than the {(rows[query] >= 0).sum()} neighbours that query {query} can "
+            "have: vectors that have a direction and are not excluded."
+        )
+    return rows
+
+
+def no_direction(what: str) -> str:
+    return f"{what} is zero or holds NaN or infinity, so it has no direction."

@@ -1,0 +1,220 @@
+"""The binary models (`.bin`) of Facebook's fastText: rows for words and for buckets of n-grams."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.sparse import csr_array
+
+from wefe.models._file_array import FileArray, OpenFile
+from wefe.models._tables import StoredVectors
+from wefe.models._types import FloatArray, Held
+from wefe.models.formats._gensim import Counts, builds_words
+from wefe.models.formats._source import Reading, TableSource
+
+# Magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
+# lrUpdateRate, t; then entries, words, labels, tokens, pruned n-grams (-1: none). Unpadded.
+_HEADER = struct.Struct("<2i12id3i2q")
+# Whether the matrix is quantised; its rows and columns.
+_MATRIX = struct.Struct("<b2q")
+# What ends each entry: a NUL, how often it occurred, whether it is a word (0) or a label (1).
+_TAIL = re.compile(rb"\0[\s\S]{8}[\0\1]")
+_SUPERVISED = 3
+# fastText's end of sentence is the only word without n-grams.
+_END_OF_SENTENCE = b"</s>"
+# Bounds what an n-gram may take: the default is 6 letters.
+_MAX_NGRAM = 64
+# Bounds the memory while vectors are made: so many n-grams at once.
+_BATCH_NGRAMS = 1 << 20
+
+_Ints = npt.NDArray[np.intp]
+
+
+class FastTextVectors(StoredVectors):
+    """The words of a fastText model, whose vectors are made when you ask for them.
+
+    The vector of a word is the mean of its own row and the rows of its n-grams, which are added
+    in float32 in the order of the official library: the numbers are the same to the last bit.
+    Every row is read from the file when it is needed, and nothing is mapped.
+
+    Parameters
+    ----------
+    path : Path
+        The file. It stays open.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_words,)
+        How often each word occurred in the training text.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a whole model, or is quantised, or comes from floret.
+    """
+
+    def __init__(self, path: Path) -> None:
+        file = OpenFile(path)
+        header = _HEADER.unpack(file.read(0, _HEADER.size))
+        version, dim, model, bucket, min_n, max_n = header[1:3] + header[9:13]
+        entries, n_words, n_labels, _, n_pruned = header[15:]
+        supervised = model == _SUPERVISED
+        # Two matrices follow the dictionary: it takes what they leave, as their sizes are known.
+        n_rows = n_words + bucket + (n_labels if supervised else n_words)
+        start = file.size - 2 * _MATRIX.size - 4 * dim * n_rows
+        whole = (
+            min(version, dim, n_words) > 0
+            and version <= 12
+            and bucket >= 0
+            and max_n <= _MAX_NGRAM
+            and n_pruned == -1
+            and start > _HEADER.size
+            and _MATRIX.unpack(file.read(start, _MATRIX.size)) == (0, n_words + bucket, dim)
+        )
+        text = file.read(_HEADER.size, start - _HEADER.size if whole else 0)
+        self._words = words = _TAIL.split(text)
+        decoded = (word.decode("utf-8", "backslashreplace") for word in words[:n_words])
+        self.key_to_index = dict(zip(decoded, range(n_words), strict=False))
+        ends = np.cumsum(np.fromiter(map(len, words), np.intp) + 10)[:-1] - 10
+        letters = np.frombuffer(text, np.uint8)
+        if (
+            not whole
+            or (len(words), len(words[-1])) != (entries + 1, 0)
+            or len(self.key_to_index) != n_words
+            or letters[ends[:n_words] + 9].any()
+        ):
+            raise ValueError(
+                f"{path}: expected a whole fastText model, found version {version} with "
+                f"{n_words:,} words, {n_labels:,} labels, {bucket:,} buckets of n-grams and {dim} "
+                f"dims, which do not fit {file.size:,} bytes. It may be damaged or cut short, "
+                "quantised (.ftz), or one of floret, which wefe does not read. Use the whole .bin, "
+                "or write the vectors as text with the tool's save_vectors and open those."
+            )
+        self.counts = sliding_window_view(letters, 8)[ends[:n_words] + 1].view("<i8")[:, 0]
+        self.vector_size, self._n_words, self._bucket = dim, n_words, bucket
+        self._matrix = FileArray(file, start + _MATRIX.size, (n_words + bucket, dim), "<f4")
+        # Classifiers of version 11 were trained without n-grams, whatever they say.
+        self._max_n = 0 if not bucket or (supervised and version == 11) else max_n
+        self._min_n = max(min_n, 1)
+
+    @property
+    def knows_subwords(self) -> bool:
+        """Whether the model has n-grams, so that it can build unseen words."""
+        return bool(self._max_n >= self._min_n)
+
+    def has_subwords(self, word: str) -> bool:
+        """Tell whether a vector can be made for a word that is not in `key_to_index`."""
+        return self._ngrams([word.encode("utf-8", "surrogatepass")])[0].size > 0
+
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word: its own, or the mean of its n-grams.
+
+        Raises
+        ------
+        KeyError
+            If it has neither.
+        """
+        if word in self.key_to_index:
+            return self[word]
+        ngrams, counts = self._ngrams([word.encode("utf-8", "surrogatepass")])
+        if not ngrams.size:
+            raise KeyError(f"{word!r} has no vector in {self._matrix.file.path}")
+        return self._means(ngrams, counts)[0]  # type: ignore[no-any-return]
+
+    def _make(self, rows: _Ints) -> FloatArray:
+        vectors = np.empty((len(rows), self.vector_size), dtype=np.float32)
+        words = [self._words[row] for row in rows]
+        n_ngrams = np.cumsum([len(word) + 2 for word in words], dtype=np.intp) * max(self._max_n, 1)
+        cuts = np.flatnonzero(np.diff(n_ngrams // _BATCH_NGRAMS)) + 1
+        for i, j in pairwise(sorted({0, *cuts.tolist(), len(rows)})):
+            ngrams, counts = self._ngrams(words[i:j])
+            # Each word's own row comes before its n-grams.
+            parts = np.insert(ngrams, np.cumsum(counts) - counts, rows[i:j])
+            vectors[i:j] = self._means(parts, counts + 1)
+        return vectors
+
+    def _ngrams(self, words: Sequence[bytes]) -> tuple[_Ints, _Ints]:
+        """Return the rows of the n-grams of words, and how many each word has."""
+        wrapped = [b"<%s>" % word for word in words]
+        lengths = np.fromiter(map(len, wrapped), np.intp, len(words))
+        ends = np.cumsum(lengths)
+        letters = np.frombuffer(b"".join(wrapped) + b"<", dtype=np.int8)
+        # fastText hashes signed bytes.
+        signed = letters.astype(np.int32).view(np.uint32)
+        starts_letter = (letters & -64) != -128
+        letter = np.cumsum(starts_letter)
+        word_of = np.repeat(np.arange(len(words)), lengths)
+        with_ngrams = np.array([word != _END_OF_SENTENCE for word in words]) & self.knows_subwords
+        start = np.flatnonzero(starts_letter[:-1] & with_ngrams[word_of])
+        place, hashes = start, np.full(len(start), 2166136261, dtype=np.uint32)
+        found = [(start[:0], hashes[:0])]
+        while place.size:
+            hashes = (hashes ^ signed[place]) * np.uint32(16777619)
+            n_letters = letter[place] - letter[start] + 1
+            place = place + 1
+            end = ends[word_of[start]]
+            whole = starts_letter[place]
+            # A single letter at the border is '<' or '>'.
+            border = (start == end - lengths[word_of[start]]) | (place == end)
+            taken = whole & (n_letters >= self._min_n) & ~((n_letters == 1) & border)
+            found.append((start[taken], hashes[taken]))
+            going = (place < end) & ~(whole & (n_letters == self._max_n))
+            start, place, hashes = start[going], place[going], hashes[going]
+        starts, values = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(starts, kind="stable")
+        rows = self._n_words + values[order].astype(np.intp) % max(self._bucket, 1)
+        return rows, np.bincount(word_of[starts], minlength=len(words))
+
+    def _means(self, rows: _Ints, counts: _Ints) -> FloatArray:
+        """Return the mean of the first `counts[0]` rows, the next `counts[1]` rows ..."""
+        unique, place = np.unique(rows, return_inverse=True)
+        ones = np.ones(len(rows), dtype=np.float32)
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        # The product of a sparse matrix adds the rows in their order, as fastText does.
+        sums = (
+            csr_array((ones, place, ends), shape=(len(counts), len(unique))) @ self._matrix[unique]
+        )
+        return np.asarray(sums * (1 / counts).astype(np.float32)[:, np.newaxis])
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the rows of words and n-grams in the file."""
+        return self._matrix.nbytes
+
+    @property
+    def stored_held(self) -> Held:
+        """Always 'mapped': the file is read where it is needed."""
+        return "mapped"
+
+
+def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
+    """Open a model that Facebook's fastText wrote (`.bin`), a classifier too.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    reading : Reading
+        How to read. With ``subwords='mean'`` unseen words are built from their n-grams.
+
+    Returns
+    -------
+    TableSource
+        A `FastTextVectors`, which reads rows when they are needed.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a whole model, or is quantised, or comes from floret.
+    """
+    table = FastTextVectors(path)
+    subwords = builds_words(str(path), table.knows_subwords, reading)
+    counts = Counts(table.key_to_index, table.counts)
+    return TableSource(table, str(path), path.stem, counts, subwords)

@@ -1,0 +1,191 @@
+"""Vectors of pandas DataFrames and dicts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from wefe._checks import found
+from wefe.models._types import Block, FloatArray
+from wefe.models.formats._source import TableSource, table_source
+
+logger = logging.getLogger(__name__)
+
+#: Names under which a column of words goes.
+WORD_NAMES = (
+    *("word", "words", "token", "tokens", "vocab", "vocabulary", "term", "terms"),
+    *("key", "keys", "text", "label", "labels"),
+)
+#: Names of columns that are no dimensions. pandas writes the number of the row without a name.
+OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency")
+
+
+def open_frame(frame: Any) -> TableSource:
+    """Take the vectors of a pandas DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The words in its index or in a column of strings, the dimensions in columns of numbers (or
+        the vectors in one column of lists).
+
+    Returns
+    -------
+    TableSource
+        A copy of the numbers. Those of float16, float32 and float64 stay so.
+
+    Raises
+    ------
+    ValueError
+        If the frame is laid out in another way, or lacks a word.
+    """
+    layout = FrameLayout("the DataFrame", frame)
+    return table_source(*layout.read(frame), layout.label, "Unnamed model")
+
+
+def open_dict(
+    mapping: Mapping[str, Any], label: str = "the dict", name: str = "Unnamed model"
+) -> TableSource:
+    """Take the vectors of a dict from words to vectors.
+
+    Parameters
+    ----------
+    mapping : dict of str to array-like
+        Vectors of one length each.
+    label, name : str
+        How messages and results name it.
+
+    Returns
+    -------
+    TableSource
+        A copy of the numbers, in the widest type that a vector has; float32 stays float32.
+
+    Raises
+    ------
+    ValueError
+        If a key is no string, or a value no vector of the length of the first; the message names
+        the word.
+    """
+    if not mapping:
+        raise ValueError(f"{label} is empty.")
+    dim = len(_as_vector(next(iter(mapping.values()))))
+    return table_source(*_stack(label, mapping, mapping.values(), dim), label, name)
+
+
+class FrameLayout:
+    """Where a DataFrame has its words and vectors, to read it and others of its kind.
+
+    Parameters
+    ----------
+    label : str
+        How messages name the frame.
+    frame : DataFrame
+        The frame, or the first rows of it.
+    """
+
+    def __init__(self, label: str, frame: Any) -> None:
+        self.label = label
+        names = list(map(str, frame.columns))
+        kinds = [_kind(frame.iloc[:, position]) for position in range(len(names))]
+
+        def of_kind(kind: str, names_left_out: Collection[str] = ()) -> list[int]:
+            pairs = enumerate(zip(names, kinds, strict=True))
+            return [p for p, (n, k) in pairs if k == kind and n.lower() not in names_left_out]
+
+        words, lists, floats = of_kind("text"), of_kind("list"), of_kind("float")
+        integers = of_kind("int", OTHER_NAMES)
+        if len(words) > 1:
+            words = [position for position in words if names[position].lower() in WORD_NAMES]
+        if _kind(frame.index.to_series()) == "text":
+            words = [-1]
+        vectors = lists or floats or integers
+        self._is_list, self.dim = bool(lists), len(vectors)
+        if lists:
+            self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if len(lists) == 1 else 0
+        # A count must not become a dimension.
+        is_mixed = floats and integers and not lists
+        if len(words) != 1 or self.dim == 0 or is_mixed:
+            raise ValueError(
+                f"{label}: expected words in the index or in one column (of several, name one "
+                "'word'), and one column of lists of numbers, or columns of numbers that are all "
+                f"floating-point or all whole; found {dict(zip(names[:20], kinds, strict=False))} "
+                f"and {len(frame)} rows. Leave out or convert the other columns."
+            )
+        self._word, self._vectors = words[0], vectors
+        if left_out := {*range(len(names))} - {self._word, *vectors}:
+            others = [names[position] for position in sorted(left_out)]
+            logger.info("%s: the columns %s are taken for no dimensions", label, others)
+
+    def read(self, frame: Any, first_row: int = 0, lenient: bool = False) -> Block:
+        """Return words and vectors; rows that lack one are named, or left out if `lenient`."""
+        words = frame.index if self._word < 0 else frame.iloc[:, self._word]
+        numbers = frame.iloc[:, self._vectors]
+        if self._is_list:
+            values = numbers.iloc[:, 0].tolist()
+        else:
+            dtype = np.result_type(*map(_floating, numbers.dtypes))
+            values = numbers.to_numpy(dtype=dtype, na_value=np.nan)
+        # As objects, so that a category is one string however many rows have it.
+        words = words.astype(object).tolist()
+        return _stack(self.label, words, values, self.dim, first_row, lenient)
+
+
+def _stack(
+    label: str,
+    words: Iterable[Any],
+    values: Iterable[Any],
+    dim: int,
+    start: int = 0,
+    skip: bool = False,
+) -> Block:
+    """Make a matrix of vectors; the error names the first word whose vector does not fit."""
+    kept: list[str] = []
+    rows: list[FloatArray] = []
+    for row, (word, value) in enumerate(zip(words, values, strict=True), start):
+        vector = _as_vector(value)
+        if isinstance(word, str) and len(vector) == dim > 0:
+            kept.append(str(word))
+            rows.append(vector)
+            continue
+        message = (
+            f"{label}, row {row}: expected a word, and a list or array of {dim or 'some'} numbers "
+            f"for {word!r}; found {found(value)}. (Of a CSV, pandas takes the words 'null' and "
+            "'nan' for missing ones, unless keep_default_na=False.)"
+        )
+        if not skip:
+            raise ValueError(message)
+        logger.warning("%s The row is skipped.", message)
+    dtype = np.result_type(*map(_floating, {row.dtype for row in rows} or {np.dtype(np.float32)}))
+    return kept, np.array(rows, dtype=dtype).reshape(-1, dim)
+
+
+def _as_vector(value: Any) -> FloatArray:
+    """Return numbers as an array, which is empty if the value is no list of numbers."""
+    try:
+        vector = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        vector = np.empty(0)
+    return vector if vector.ndim == 1 and vector.dtype.kind in "fiu" else np.empty(0)
+
+
+def _floating(dtype: Any) -> np.dtype[Any]:
+    """Return the type of numbers that vectors of this type get: whole numbers become floats."""
+    dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
+
+
+def _kind(column: Any) -> str:
+    """Tell what a column holds: text, float, int, list or something else ('')."""
+    import pandas as pd
+
+    if pd.api.types.is_float_dtype(column.dtype):
+        return "float"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "int"
+    first = next(iter(column.dropna()), None)
+    if isinstance(first, str):
+        return "text"
+    return "list" if isinstance(first, list | tuple | np.ndarray) else ""

@@ -1,0 +1,129 @@
+"""The formats of files of vectors, one row each: adding a format is one file and one row here.
+
+A file is told by its first bytes and not by its name; the first row that knows them opens it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from wefe.models.formats._sniff import (
+    is_spaced,
+    is_text,
+    is_word2vec_binary,
+    parse_header,
+)
+
+#: Files of these suffixes are packed; text and word2vec binary are read through the packing.
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files of vectors.
+
+    Attributes
+    ----------
+    name : str
+        Its name, under which `save` writes it.
+    suffixes : tuple of str
+        Usual ends of file names; `save` takes the format of a suffix that several have from the
+        first row with a writer.
+    matches : callable
+        Takes the first bytes of a file, unpacked, and tells whether it is of this format.
+    reader : str or callable
+        'module:function' within this package, imported when it is needed, or the function itself.
+        It takes a `PackedFile` if `packed`, else a path, and a `Reading`; it returns a
+        `VectorSource`.
+    writer : str or None
+        'module:function'; it takes path, blocks, n_words, dim and options, see `_write`.
+    packed : bool
+        Whether it is read, and written, through a packing.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    matches: Callable[[bytes], bool]
+    reader: str | Callable[..., Any]
+    writer: str | None = None
+    packed: bool = False
+
+
+def _starts_with(*magic: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(magic)
+
+
+def _is_safetensors(head: bytes) -> bool:
+    return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= 100_000_000
+
+
+def _is_gensim(head: bytes) -> bool:
+    is_pickle = re.match(rb"\x80[\x02-\x05]", head) is not None
+    return is_pickle or (b"gensim.models" in head and not is_text(head))
+
+
+def _is_csv(head: bytes) -> bool:
+    # Words and numbers with a comma and a space between are both.
+    if parse_header(head) is not None or is_spaced(head):
+        return False
+    return bool(function("_csv:looks_like_csv")(head))
+
+
+FORMATS = (
+    Format(
+        "gensim", (".kv", ".model", ".wv"), _is_gensim, "_gensim:open_gensim", "_write:write_gensim"
+    ),
+    Format(
+        "fasttext",
+        (".bin",),
+        _starts_with((793712314).to_bytes(4, "little")),
+        "_fasttext:open_fasttext_bin",
+    ),
+    Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_numpy:open_npy"),
+    Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_parquet:ParquetSource"),
+    Format(
+        "native",
+        (".safetensors",),
+        _is_safetensors,
+        "_native:open_safetensors",
+        "_native:write_native",
+    ),
+    Format(
+        "word2vec-binary",
+        (".bin",),
+        is_word2vec_binary,
+        "_word2vec:Word2VecBinarySource",
+        "_write:write_word2vec_binary",
+        packed=True,
+    ),
+    Format("csv", (".csv", ".tsv"), _is_csv, "_csv:CsvSource"),
+    Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_glove", packed=True),
+    # Read as 'glove' is: a first line 'n_words dim' is all that differs.
+    Format(
+        "word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_word2vec", packed=True
+    ),
+    # An archive of .npy files, told by its members.
+    Format("npz", (".npz",), lambda _: False, "_numpy:open_npz"),
+)
+BY_NAME = {row.name: row for row in FORMATS}
+FORMAT_SUFFIXES = tuple(dict.fromkeys(suffix for row in FORMATS for suffix in row.suffixes))
+SUFFIXES = (*FORMAT_SUFFIXES, *PACKED_SUFFIXES)
+
+
+def without_suffixes(name: str) -> str:
+    """Return the name of a file without the suffixes of packing and format."""
+    for suffixes in (PACKED_SUFFIXES, FORMAT_SUFFIXES):
+        name = next((name.removesuffix(end) for end in suffixes if name.endswith(end)), name)
+    return name
+
+
+def function(name: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Import a function of this package that a row names."""
+    if callable(name):
+        return name
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(f"wefe.models.formats.{module}"), attribute)  # type: ignore[no-any-return]

@@ -1,0 +1,91 @@
+"""Tell formats of words and numbers apart by the first bytes of a file."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import re
+
+from wefe.models.formats._bytes import HEAD_BYTES
+
+# Lines that are looked at to tell how many numbers stand in each.
+SAMPLE_LINES = 10
+
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r"))
+
+
+def parse_header(head: bytes) -> tuple[int, int] | None:
+    """Return (n_words, dim) if the first line is a word2vec header."""
+    fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].split()
+    # No file has 10**15 words; Python refuses to read numbers of thousands of digits.
+    if len(fields) == 2 and all(field.isdigit() and len(field) < 16 for field in fields):
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def is_number(text: str | bytes) -> bool:
+    """Tell whether a field is a number, or the hexadecimal one that makes a line damaged."""
+    text = text.encode() if isinstance(text, str) else text
+    try:
+        float(text)
+    except ValueError:
+        return text.lstrip(b"+-").startswith((b"0x", b"0X"))
+    return b"_" not in text
+
+
+def numbers_at_end(line: bytes) -> int:
+    """Count the numbers with which a line ends; its first field is a word."""
+    fields = line.rstrip().split(b" ")[1:]
+    return sum(1 for _ in itertools.takewhile(is_number, reversed(fields)))
+
+
+def is_text(head: bytes) -> bool:
+    """Tell whether a file that begins so is lines of a word and numbers, with a header or without.
+
+    At least half of the first lines must be as expected: one of them may be damaged.
+    """
+    header = parse_header(head)
+    body = head.partition(b"\n")[2] if header is not None else head
+    # A line end may stand before a word in binary, never in text.
+    if header is not None and body.startswith(b"\n"):
+        return False
+    lines = body.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    if len(head) >= HEAD_BYTES:
+        # The last line is cut, within its last number.
+        last = lines.pop()
+        if not lines:
+            return b"\0" not in last and numbers_at_end(last.rpartition(b" ")[0]) > 0
+    lines = [line for line in lines if line.strip()][:SAMPLE_LINES]
+    counts = [numbers_at_end(line) for line in lines]
+    if header is None:
+        return any(counts) and counts.count(0) * 2 <= len(lines)
+    # A line of binary may end with a digit, too. It has other bytes, though, than text with a
+    # wrong header.
+    if counts.count(header[1]) * 2 >= max(len(lines), 1):
+        return True
+    return is_clean(head) and (
+        (any(counts) and counts.count(0) * 2 <= len(lines))
+        or re.match(rb"[^\t ]+\t[-+.0-9]", body) is not None
+    )
+
+
+def is_word2vec_binary(head: bytes) -> bool:
+    """Tell whether a file that begins so is a header and words with binary numbers."""
+    return parse_header(head) is not None and not is_text(head)
+
+
+def is_spaced(head: bytes) -> bool:
+    """Tell whether the first line is nothing but a word and numbers with spaces between."""
+    fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].rstrip().split(b" ")
+    if b"\n" not in head and len(head) >= HEAD_BYTES:
+        fields = fields[:-1]
+    return len(fields) > 1 and all(map(is_number, fields[1:]))
+
+
+def is_clean(head: bytes) -> bool:
+    """Tell whether the first bytes of a file are UTF-8 without control characters."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return head == head.translate(None, _CONTROL)

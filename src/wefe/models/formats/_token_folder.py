@@ -1,0 +1,179 @@
+"""Which files of a model hold its table and its tokenizer, here or on Hugging Face."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from wefe._checks import found
+
+T = TypeVar("T")
+
+# Tables that were made for vectors of words (model2vec, StaticEmbedding of sentence-transformers),
+# and the input tables of language models: Llama, Qwen, Gemma and the encoders and decoders of T5
+# and BART; BERT; GPT-2; T5 and BART; ModernBERT and Mistral's own files; GPT-NeoX.
+_TABLE = re.compile(
+    r"embeddings|embedding\.weight"
+    r"|(.+\.)?(embed_tokens|word_embeddings|wte|shared|tok_embeddings|embed_in)\.weight"
+)
+
+# One table that the encoder and the decoder share is often stored under several names. Where they
+# do not share, the words of the input are those of the encoder.
+_TIED_TABLES = (".shared.weight", ".encoder.embed_tokens.weight", ".decoder.embed_tokens.weight")
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A part of a model of sentence-transformers, as modules.json lists it."""
+
+    type: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class _Index:
+    """The file of each tensor of a model in several files."""
+
+    weight_map: dict[str, str]
+
+
+def _read_json(path: Path, kind: type[T]) -> T:
+    """Read a JSON file of a known layout; damage is a ValueError that names the file."""
+    # Whoever opens a text file does not pay for this import.
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "its text"
+        raise ValueError(
+            f"{path} is damaged: {place}: {first['msg']}; found {found(first['input'])}. Fetch or "
+            "save it again."
+        ) from error
+
+
+def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
+    """Find the files of a model on this machine, given its folder, a part of that, or its weights.
+
+    Returns
+    -------
+    root : Path
+        The folder of the whole model.
+    files : tuple
+        What `find_files` returns.
+    """
+    root, weights = (path, None) if path.is_dir() else (path.parent, path.name)
+    above, part = root.resolve().parent, root.resolve().name
+    listed = above / "modules.json"
+    modules = _read_json(listed, list[_Module]) if listed.is_file() else []
+    if modules and modules[0].path == part:
+        root, weights = above, weights and f"{part}/{weights}"
+    names = [each.relative_to(root).as_posix() for each in (*root.glob("*"), *root.glob("*/*"))]
+    return root, find_files(str(path), names, root.joinpath, weights)
+
+
+def find_files(
+    label: str, names: Collection[str], fetch: Callable[[str], Path], weights: str | None = None
+) -> tuple[Path, Path, list[str]]:
+    """Find the files of a model among all of its files, and fetch only these.
+
+    Parameters
+    ----------
+    label : str
+        How messages name the model.
+    names : collection of str
+        The files of the model, relative to its folder. No other file is ever opened, whatever the
+        model says of itself.
+    fetch : callable
+        Returns the path of a file, given its name.
+    weights : str, optional
+        The file with the table, if that is known.
+
+    Returns
+    -------
+    weights, tokenizer : Path
+        The safetensors file with the table, and the tokenizer.json.
+    steps : list of str
+        What the model does with the mean of its tokens, such as 'Normalize'.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing or damaged, or if the table is not clear.
+    """
+    modules = _read_json(fetch("modules.json"), list[_Module]) if "modules.json" in names else []
+    first = PurePosixPath(modules[0].path if modules else "")
+    weights = weights or _find_weights(label, names, fetch, first)
+    tokenizer, config = (
+        str(PurePosixPath(weights).with_name(name)) for name in ("tokenizer.json", "config.json")
+    )
+    if tokenizer not in names and first.name:
+        tokenizer = "tokenizer.json"
+    if tokenizer not in names:
+        raise missing(label, tokenizer, names)
+    steps = [module.type.rpartition(".")[2] for module in modules[1:]]
+    if config in names and _read_json(fetch(config), dict[str, Any]).get("normalize") is True:
+        steps.append("Normalize")  # as model2vec says it
+    return fetch(weights), fetch(tokenizer), steps
+
+
+def _find_weights(
+    label: str, names: Collection[str], fetch: Callable[[str], Path], folder: PurePosixPath
+) -> str:
+    """Return the name of the safetensors file that has the table."""
+    weights, index = (str(folder / f"model.safetensors{end}") for end in ("", ".index.json"))
+    if weights not in names and index in names:
+        shards = _read_json(fetch(index), _Index).weight_map
+        weights = str(folder / shards[choose_table(f"{label}: {index}", shards)])
+    elif weights not in names:
+        here = [each for each in map(PurePosixPath, names) if each.parent == folder]
+        others = [str(each) for each in here if each.suffix == ".safetensors"]
+        weights = others[0] if len(others) == 1 else weights
+    if weights not in names:
+        raise missing(label, weights, names)
+    return weights
+
+
+def missing(label: str, wanted: str, names: Iterable[str]) -> ValueError:
+    """Say which file a model lacks, and how to get it."""
+    return ValueError(
+        f"{label}: expected {wanted}; found {_some(names)}. A pickle (pytorch_model.bin) is never "
+        "opened, as it can run code. transformers writes what is read here: AutoModel and "
+        "AutoTokenizer open older files, save_pretrained(folder) writes model.safetensors and "
+        "tokenizer.json. On Hugging Face some models have them in the revision 'refs/pr/1'."
+    )
+
+
+def choose_table(label: str, names: Iterable[str]) -> str:
+    """Return the name of the tensor that holds a vector per token.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or several that may be different tables.
+    """
+    names = list(names)
+    candidates = [name for name in names if _TABLE.fullmatch(name)]
+    if len(candidates) == 1:
+        return candidates[0]
+    for table in _TIED_TABLES:
+        for name in candidates:
+            stem = f".{name}".removesuffix(table)
+            tied = {(stem + other)[1:] for other in _TIED_TABLES}
+            if f".{name}".endswith(table) and tied.issuperset(candidates):
+                return name
+    raise ValueError(
+        f"{label}: expected one table with a vector per token, with a name like {_TABLE.pattern}; "
+        f"found {_some(candidates or names)}. Save the table that you mean in a file of its own, "
+        "beside the tokenizer.json."
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return some names for a message, those of embeddings and of pickles before others."""
+    names = sorted(names, key=lambda name: (re.search("embed|pytorch", name) is None, name))
+    return f"{names[:8]}{f' and {len(names) - 8:,} more' if len(names) > 8 else ''}"
