@@ -8,7 +8,7 @@ import pytest
 import wefe._bootstrap
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import ECT, MAC, RNSB, WEAT, BaseMetric, DirectBias, list_metrics
-from wefe.silhouette import Silhouette, bias_silhouette, sufficient_size, word_influence
+from wefe.silhouette import Silhouette, bias_silhouette, word_influence
 
 
 def model_of(seed=0, dim=6):
@@ -179,24 +179,24 @@ def made(curves, value=0.5, k=(2, 4, 6), value_range=(-2.0, 2.0)):
 
 def test_sufficient_size_of_a_worked_example():
     silhouette = made([[0.9, 0.6, 0.5], [0.45, 0.8, 0.5], [0.52, 0.5, 0.5], [0.5, 0.56, 0.5]])
-    assert sufficient_size(silhouette, 0.5) == 2
-    assert sufficient_size(silhouette, 0.31) == 4
-    assert sufficient_size(silhouette, 0.2) is None
+    assert silhouette.sufficient_size(0.5) == 2
+    assert silhouette.sufficient_size(0.31) == 4
+    assert silhouette.sufficient_size(0.2) is None
     # The second run is near at first, and leaves again: it does not count.
-    assert sufficient_size(silhouette, 0.07, coverage=0.5) == 2
-    assert sufficient_size(silhouette, 0.07, coverage=0.75) is None
-    assert sufficient_size(silhouette, 0.11, coverage=0.75) == 4
+    assert silhouette.sufficient_size(0.07, coverage=0.5) == 2
+    assert silhouette.sufficient_size(0.07, coverage=0.75) is None
+    assert silhouette.sufficient_size(0.11, coverage=0.75) == 4
     # A share of the range, which is 4 wide.
-    assert sufficient_size(silhouette, 0.31 / 4, of_range=True) == 4
+    assert silhouette.sufficient_size(0.31 / 4, of_range=True) == 4
 
 
 def test_score_that_never_varies_needs_the_fewest_words():
-    assert sufficient_size(made([[0.5, 0.5, 0.5]] * 3), 0.0) == 2
+    assert made([[0.5, 0.5, 0.5]] * 3).sufficient_size(0.0) == 2
 
 
 def test_sufficient_size_falls_with_tolerance():
     silhouette = bias_silhouette(WEAT, query_for(WEAT, 7), model_of(), n_runs=30)
-    sizes = [sufficient_size(silhouette, t, 0.9) or 99 for t in (0.0, 0.2, 0.5, 1.0, 4.0)]
+    sizes = [silhouette.sufficient_size(t, 0.9) or 99 for t in (0.0, 0.2, 0.5, 1.0, 4.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == 99
     assert sizes[-1] == silhouette.k[0]
@@ -205,7 +205,6 @@ def test_sufficient_size_falls_with_tolerance():
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"silhouette": 3}, TypeError, "needs a Silhouette; got int 3"),
         ({"tolerance": -1}, ValueError, "tolerance must be a number of 0 or more"),
         ({"tolerance": "x"}, ValueError, "tolerance"),
         ({"coverage": 2}, ValueError, "coverage is a share"),
@@ -213,4 +212,4 @@ def test_sufficient_size_falls_with_tolerance():
 )
 def test_wrong_arguments_say_what_is_wanted(change, error, text):
     with pytest.raises(error, match=text):
-        sufficient_size(**{"silhouette": made([[0.5, 0.5, 0.5]]), **change})
+        made([[0.5, 0.5, 0.5]]).sufficient_size(**change)

@@ -1,6 +1,7 @@
 from ._bingliu import load_bingliu
 from ._catalogue import list_datasets, list_query_sets
-from ._criteria import Criterion, list_criteria, load_criterion
+from ._criteria import list_criteria, load_criterion
+from ._criterion import Criterion
 from ._debias_multiclass import fetch_debias_multiclass
 from ._debiaswe import fetch_debiaswe
 from ._eds import fetch_eds, fetch_occupation_shares

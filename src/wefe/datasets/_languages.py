@@ -8,11 +8,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from wefe._checks import nearest
+from wefe.datasets._criterion import Criterion
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from wefe.datasets._criteria import Criterion
 
 LANGUAGES = {
     "es": "Spanish",
@@ -223,8 +222,6 @@ def load_language_criterion(language: str) -> Criterion:
     >>> {"esposa", "rey", "embarazada"} <= set(criterion.specific_words)
     True
     """
-    from wefe.datasets._criteria import Criterion
-
     content = _read(language)
     sets = language_word_sets(language)
     rows = [

@@ -73,7 +73,18 @@ class VectorTable(ABC):
         """All vectors, of shape (n_words, dim)."""
 
     def rows(self, rows: RowsLike) -> FloatArray:
-        """Return the vectors of some rows; a slice of an array in memory is a view of it."""
+        """Return the vectors of some rows.
+
+        Parameters
+        ----------
+        rows : slice without step, or sequence of int
+            Rows, as `key_to_index` numbers them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, dim)
+            For an array in memory, a slice gives a view.
+        """
         # numpy takes rows faster than it indexes them.
         if isinstance(rows, slice):
             return self.vectors[rows]
@@ -83,27 +94,52 @@ class VectorTable(ABC):
         """Read everything into memory."""
 
     def copy_vectors(self) -> FloatArray | None:
-        """Return a copy of all vectors; None while they are only stored in another form."""
+        """Copy all vectors.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim), or None
+            None while the vectors are only stored in another form, or in a file.
+        """
         return np.array(self.vectors)
 
     def with_vectors(self, vectors: FloatArray | None) -> Any:
-        """Return a table of the same words over other vectors, which are taken as they are.
+        """Make a table of the same words over other vectors.
 
-        None keeps those that are not in memory as they are stored.
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_words, dim), or None
+            The vectors, taken as they are. None keeps those that are not in memory as they are.
+
+        Returns
+        -------
+        object
+            What a `WordEmbeddingModel` takes: a table, or vectors of gensim.
         """
         table = copy.copy(self)
         table.__dict__["vectors"] = vectors
         return table
 
     def portable(self) -> Any:
-        """Return what another process can use, whatever becomes of the file meanwhile.
+        """Make what another process can use, whatever becomes of the file meanwhile.
 
         joblib sends a mapped array as the name of its file, and so loses what was changed.
+
+        Returns
+        -------
+        object
+            What a `WordEmbeddingModel` takes.
         """
         return self.with_vectors(np.array(self.vectors)) if self.held == "mapped" else self
 
     def refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:  # noqa: B027
-        """Bring up to date what is derived from rows that were changed."""
+        """Bring up to date what is derived from rows that were changed.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            The rows.
+        """
 
     @property
     def knows_subwords(self) -> bool:
@@ -111,11 +147,30 @@ class VectorTable(ABC):
         return False
 
     def has_subwords(self, word: str) -> bool:  # noqa: ARG002 - for tables that do
-        """Tell whether a vector can be built for a word that is not in `key_to_index`."""
+        """Tell whether a vector can be built for a word that is not in `key_to_index`.
+
+        Parameters
+        ----------
+        word : str
+            The word.
+
+        Returns
+        -------
+        bool
+            False for a table that knows whole words only.
+        """
         return False
 
     def blocks(self) -> Iterator[Block]:
-        """Hand out all words and vectors, in order, in blocks of bounded size."""
+        """Hand out all words and vectors, in order, in blocks of bounded size.
+
+        Yields
+        ------
+        words : list of str
+            Some words.
+        vectors : ndarray of shape (len(words), dim)
+            Their vectors.
+        """
         index = self.key_to_index
         if hasattr(index, "words"):
             # Rows 0, 1, 2, ...: a vocabulary in a file need not be read as a whole.
@@ -127,14 +182,38 @@ class VectorTable(ABC):
             yield words[part], self.rows(rows[part])
 
     def select(self, words: Iterable[str]) -> Block:
-        """Return those of `words` that are there, in the order of their rows, and their vectors."""
+        """Read the vectors of some words.
+
+        Parameters
+        ----------
+        words : iterable of str
+            Words, which need not all be there.
+
+        Returns
+        -------
+        words : list of str
+            Those that are there, in the order of their rows.
+        vectors : ndarray of shape (len(words), dim)
+            Their vectors.
+        """
         index = self.key_to_index
         rows = sorted((index[word], word) for word in words if word in index)
         chosen = np.array([row for row, _ in rows], dtype=np.intp)
         return [word for _, word in rows], self.rows(chosen)
 
     def words_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str]:
-        """Return the words of rows."""
+        """Return the words of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Rows.
+
+        Returns
+        -------
+        list of str
+            Their words.
+        """
         wanted = set(rows.tolist())
         words = {row: word for word, row in self.key_to_index.items() if row in wanted}
         return [words[row] for row in rows.tolist()]
@@ -232,7 +311,20 @@ class ArrayVectors(VectorTable):
 
     @classmethod
     def unchecked(cls, key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
-        """Make a table of an index and an array that are known to fit."""
+        """Make a table of an index and an array that are known to fit.
+
+        Parameters
+        ----------
+        key_to_index : mapping from str to int
+            The row of each word.
+        vectors : ndarray of shape (n_words, dim)
+            The vectors.
+
+        Returns
+        -------
+        ArrayVectors
+            The table.
+        """
         table = cls.__new__(cls)
         table.key_to_index, table.vectors = key_to_index, vectors
         return table

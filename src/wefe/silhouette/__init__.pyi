@@ -1,6 +1,5 @@
 from ._influence import BootstrapInterval as BootstrapInterval
 from ._influence import bootstrap_interval as bootstrap_interval
-from ._influence import sufficient_size as sufficient_size
 from ._influence import word_influence as word_influence
 from ._reference import dial_response as dial_response
 from ._reference import make_biased_embeddings as make_biased_embeddings

@@ -16,7 +16,6 @@ from wefe._bootstrap import (
     why_not_comparable,
     without_each,
 )
-from wefe._checks import check_share, found
 from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
 from wefe._wordset import Weights
@@ -25,12 +24,11 @@ from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.silhouette._silhouette import Silhouette
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BootstrapInterval", "bootstrap_interval", "sufficient_size", "word_influence"]
+__all__ = ["BootstrapInterval", "bootstrap_interval", "word_influence"]
 
 
 def word_influence(
@@ -214,62 +212,3 @@ def bootstrap_interval(
                 bar.update(len(part))
 
         return bootstrap(evaluation, wanted, score_all)
-
-
-def sufficient_size(
-    silhouette: Silhouette,
-    tolerance: float = 0.05,
-    coverage: float = 1.0,
-    *,
-    of_range: bool = False,
-) -> int | None:
-    """Smallest number of words from which on the score stays near that of all words.
-
-    A query with fewer words measures something else, depending on which they are.
-
-    Parameters
-    ----------
-    silhouette : Silhouette
-        What :func:`bias_silhouette` returned.
-    tolerance : float, default=0.05
-        How far a score may be from that of all words, in units of the score; 0 or more.
-    coverage : float, default=1.0
-        Share of the runs, in [0, 1], that must stay within the tolerance, at this size and all
-        larger ones.
-    of_range : bool, default=False
-        Take `tolerance` as a share of the range of the score.
-
-    Returns
-    -------
-    int or None
-        Number of words, all growing lists together, as in `silhouette.k`. None if it takes all
-        words.
-
-    Raises
-    ------
-    TypeError
-        If `silhouette` is no Silhouette.
-    ValueError
-        If `tolerance` or `coverage` is out of range.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette, sufficient_size
-    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model())
-    >>> sufficient_size(silhouette, 0.3, coverage=0.5)
-    10
-    """
-    if not isinstance(silhouette, Silhouette):
-        raise TypeError(f"sufficient_size needs a Silhouette; got {found(silhouette)}.")
-    share = check_share("coverage", coverage)
-    number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    if not (number and 0 <= tolerance < np.inf):
-        raise ValueError(f"tolerance must be a number of 0 or more; got {found(tolerance)}.")
-    low, high = silhouette.value_range
-    allowed = tolerance * (high - low) if of_range else tolerance
-    near = np.abs(silhouette.curves - silhouette.value) <= allowed
-    stays = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
-    enough = np.flatnonzero(stays[:, :-1].sum(axis=0) >= share * silhouette.n_runs - 1e-9)
-    return int(silhouette.k[enough[0]]) if len(enough) else None

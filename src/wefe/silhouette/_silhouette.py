@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._bootstrap import why_not_comparable
-from wefe._checks import as_seed, check_choice, check_positive_int, check_sequence, found
+from wefe._checks import (
+    as_seed,
+    check_choice,
+    check_positive_int,
+    check_sequence,
+    check_share,
+    found,
+)
 from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
@@ -239,25 +246,47 @@ class Silhouette:
     ) -> int | None:
         """Smallest number of words from which on the score stays near that of all words.
 
-        See :func:`wefe.silhouette.sufficient_size`.
+        A query with fewer words measures something else, depending on which they are.
 
         Parameters
         ----------
         tolerance : float, default=0.05
-            How far a score may be from that of all words, in units of the score.
+            How far a score may be from that of all words, in units of the score; 0 or more.
         coverage : float, default=1.0
-            Share of the runs that must stay within the tolerance.
+            Share of the runs, in [0, 1], that must stay within the tolerance, at this size and all
+            larger ones.
         of_range : bool, default=False
             Take `tolerance` as a share of the range of the score.
 
         Returns
         -------
         int or None
-            Number of words, all growing lists together. None if it takes all words.
-        """
-        from wefe.silhouette._influence import sufficient_size
+            Number of words, all growing lists together, as in `k`. None if it takes all words.
 
-        return sufficient_size(self, tolerance, coverage, of_range=of_range)
+        Raises
+        ------
+        ValueError
+            If `tolerance` or `coverage` is out of range.
+
+        Examples
+        --------
+        >>> from wefe import load_test_model
+        >>> from wefe.datasets import load_weat_queries
+        >>> from wefe.silhouette import bias_silhouette
+        >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model())
+        >>> silhouette.sufficient_size(0.3, coverage=0.5)
+        10
+        """
+        share = check_share("coverage", coverage)
+        number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
+        if not (number and 0 <= tolerance < np.inf):
+            raise ValueError(f"tolerance must be a number of 0 or more; got {found(tolerance)}.")
+        low, high = self.value_range
+        allowed = tolerance * (high - low) if of_range else tolerance
+        near = np.abs(self.curves - self.value) <= allowed
+        stays = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
+        enough = np.flatnonzero(stays[:, :-1].sum(axis=0) >= share * self.n_runs - 1e-9)
+        return int(self.k[enough[0]]) if len(enough) else None
 
     def plot(self) -> Figure:
         """Draw all curves, the bounds and the mean; see :func:`wefe.plotting.plot_silhouettes`.
