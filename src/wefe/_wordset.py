@@ -102,6 +102,10 @@ class Weights:
             raise FractionalWeightsError("words can only be repeated a whole number of times.")
         return np.repeat(np.arange(self.n_words), counts)
 
+    def listed(self, cases: slice) -> tuple[npt.NDArray[np.integer[Any]], Vectors]:
+        """Return words of some cases, and how often each counts: (n_cases or 1, n_words) each."""
+        return np.arange(self.n_words)[None], self.matrix(cases)
+
     def sums_by_case(self, values: Vectors) -> Vectors:
         """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
         if len(values) == 1:
@@ -191,6 +195,9 @@ class Chosen(Weights):
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
         return np.asarray(self._rows[min(case, self.n_cases - 1)], dtype=np.intp)
+
+    def listed(self, cases: slice) -> tuple[npt.NDArray[np.integer[Any]], Vectors]:
+        return self._rows[cases], np.ones((1, self._rows.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

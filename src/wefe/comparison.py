@@ -131,8 +131,8 @@ def compare_models(
     -----
     Weights are drawn from the standard exponential distribution, one per word (one per pair in
     metrics of pairs), and scaled so that those of a list sum to its length. A metric that needs
-    whole numbers of words, such as Direct Bias, gets multinomial counts instead, which are the same
-    wherever a list occurs.
+    whole numbers of words, such as RIPA with ``relation="pca"``, gets multinomial counts instead,
+    which are the same wherever a list occurs.
 
     With the observed difference D and the differences b of B resamples, the p-value is
     (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the

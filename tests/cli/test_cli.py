@@ -7,11 +7,19 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import wefe
 
-from wefe import Query, WordEmbeddingModel, __version__, load, load_test_model
+from wefe import (
+    Query,
+    WordEmbeddingModel,
+    __version__,
+    compare_models,
+    load,
+    load_test_model,
+)
 from wefe.cli import _as_options
 from wefe.cli._output import as_text
 from wefe.datasets import load_weat_queries
@@ -510,3 +518,42 @@ def test_models_are_compared_on_the_words_that_all_of_them_have(tmp_path, toy_mo
     # The vectors are the same, so on the same words the scores are, too.
     assert len({row["score"] for row in same["results"]}) == 1
     assert len({row["score"] for row in own["results"]}) == 2
+
+
+def test_two_models_are_compared_with_an_interval_and_a_p_value(tmp_path):
+    model = load_test_model()
+    half = tmp_path / "half.safetensors"
+    smaller = WordEmbeddingModel((list(model.vocab), model.vectors[:, :128].copy()), "half")
+    smaller.save(half)
+    call = ["measure", "--model", "demo", "--model", f"half={half}", "--queries", "weat"]
+    call += ["--offline", "--compare", "--metric", "weat-es", "--metric", "rnd"]
+    rows = json.loads(wefe(*call, "--format", "json").stdout)["comparison"]
+    forms = {"preprocessors": [{}, {"lowercase": True}], "lost_vocabulary_threshold": 0.2}
+    for row, metric in zip(rows, ["weat-es", "rnd"], strict=True):
+        found = compare_models(metric, load_weat_queries(), model, smaller, metric_params=forms)
+        assert (row["less_bias"] == "half") == (found.difference < 0)
+        assert row["difference"] == pytest.approx(abs(found.difference))
+        bounds = sorted([found.lower, found.upper], key=abs)
+        assert sorted([row["difference_lower"], row["difference_upper"]], key=abs) == pytest.approx(
+            [np.copysign(1, found.difference) * bound for bound in bounds]
+        )
+        assert row["p_value"] == found.p_value
+        assert row["n_queries"] == found.n_queries
+    printed = wefe(*call).stdout.partition("Is one model ahead?")[2]
+    assert "WEAT-ES" in printed
+    assert "RND" in printed
+    assert "means that other words of the same kind could turn the order around" in printed
+
+
+def test_a_comparison_that_cannot_be_made_says_why(tmp_path, toy_model, toy_query):
+    call = ["measure", "--model", "demo", "--queries", "weat", "--offline", "--compare"]
+    assert (
+        "--compare is for two models; --model and --encoder name 1" in wefe(*call, expect=2).stderr
+    )
+    toy_model.save(tmp_path / "toy.txt")
+    questions = tmp_path / "mine.json"
+    questions.write_text(json.dumps([toy_query.dict()]))
+    models = [f"{name}={tmp_path / 'toy.txt'}" for name in ("one", "two")]
+    call = ["measure", "--model", models[0], "--model", models[1], "--queries", str(questions)]
+    call += ["--lost-vocabulary-threshold", "0.6", "--compare"]
+    assert "a comparison needs two queries" in wefe(*call).stdout

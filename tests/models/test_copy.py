@@ -236,3 +236,11 @@ def test_subwords_of_a_fasttext_copy():
     twin.update("she", NEW)
     np.testing.assert_array_equal(wv.vectors_vocab, before)
     assert not np.array_equal(model["she"], NEW)
+
+
+def test_what_was_changed_of_a_mapped_model_stays_when_it_is_held_in_memory(mapped):
+    mapped.update("she", NEW)
+    model = load(mapped, hold="memory")
+    assert model.held == "memory"
+    np.testing.assert_array_equal(model["she"], NEW)
+    np.testing.assert_array_equal(model["he"], VECTORS[1])

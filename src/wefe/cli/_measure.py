@@ -188,6 +188,14 @@ def measure(
             "on the words that all of them have.",
         ),
     ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="Test whether one of two models has less bias over the queries of each set: their "
+            "difference with an interval and a p-value. Needs two queries or more.",
+        ),
+    ] = False,
     n_jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
     """Measure models with published or own queries.
@@ -234,6 +242,9 @@ def measure(
             "--subwords, --trust-pickle and --vocab-prefix are for --model; --encoder has no use "
             "for them."
         )
+    if compare and len(model) + len(encoder) != 2:
+        found = len(model) + len(encoder)
+        raise ValueError(f"--compare is for two models; --model and --encoder name {found}.")
     of_texts = [name for name in names if name in ("seat", "ceat")]
     if of_texts and model:
         raise ValueError(
@@ -273,7 +284,7 @@ def measure(
     if len(models) > 1 and not own_words and not of_texts:
         every = [query for asked in query_sets for query in asked.queries]
         models = on_same_words(models, every, lookup.get("preprocessors"))
-    rows, of_words = [], []
+    rows, of_words, comparisons = [], [], []
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
@@ -297,6 +308,13 @@ def measure(
                 audit=audit,
             )
             rows.append(scores)
+            if compare:
+                # Nobody asks for the p-values of resamples.
+                how = {**params, **own, "lost_vocabulary_threshold": lost_vocabulary_threshold}
+                how |= {"calculate_p_value": False} if "calculate_p_value" in how else {}
+                which = {"metric": scores["metric"].iloc[0], "queries": asked.name}
+                resamples = bootstrap or 1000, confidence
+                comparisons.append(which | _compared(name, asked.queries, models, how, *resamples))
             if name == "sc-weat" and format is Format.json:
                 params = {"lost_vocabulary_threshold": lost_vocabulary_threshold, **params}
                 of_words.append(_words_of_sc_weat(scores, asked.queries, models, params))
@@ -310,11 +328,15 @@ def measure(
         tables = {"results": tidy}
         if len(models) > 1:
             tables["ranking"] = create_ranking(totals, method="min").reset_index()
+        if comparisons:
+            tables["comparison"] = pd.DataFrame(comparisons)
         if of_words:
             tables["words"] = pd.concat(of_words, ignore_index=True)
         print(as_json(tables))
     else:
         _print_tables(tidy, totals, bootstrap, confidence)
+        if comparisons:
+            _print_comparisons(pd.DataFrame(comparisons), confidence)
     if tidy["score"].isna().all():
         print(
             "no query could be answered; the reasons stand above. Where too many words are lost, "
@@ -394,6 +416,57 @@ def _print_tables(
         print(as_text(_short(tidy, totals, pd.array(ranks, dtype="Int64")), index=True))
         if ranking.isna().all().any():
             print("Blank: no query was answered by all models; leave out the one that lacks words.")
+
+
+def _compared(
+    name: str,
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    params: Mapping[str, Any],
+    n_bootstrap: int,
+    confidence: float,
+) -> dict[str, Any]:
+    """Return a row that says whether one of two models has less bias."""
+    from wefe.comparison import compare_models
+
+    one, other = models
+    try:
+        found = compare_models(
+            name, queries, one, other, n_bootstrap, confidence, metric_params=params
+        )
+    except ValueError as error:
+        return {"nan_reason": str(error)}
+    if found.n_queries < 2:
+        return {"n_queries": found.n_queries, "nan_reason": "a comparison needs two queries"}
+    # Told from the side of the model with less bias.
+    ahead, sign = (one, 1) if found.difference >= 0 else (other, -1)
+    lower, upper = sorted((sign * found.lower, sign * found.upper))
+    return {
+        "less_bias": ahead.name if found.difference else None,
+        "difference": sign * found.difference,
+        "difference_lower": lower,
+        "difference_upper": upper,
+        "p_value": found.p_value,
+        "n_queries": found.n_queries,
+    }
+
+
+def _print_comparisons(rows: pd.DataFrame, confidence: float) -> None:
+    import pandas as pd
+
+    columns = ["metric", "queries", "less_bias", "difference", "interval", "p_value", "n_queries"]
+    shown = rows.reindex(columns=[*columns, "difference_lower", "difference_upper", "nan_reason"])
+    shown["interval"] = [
+        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
+        for low, high in zip(shown["difference_lower"], shown["difference_upper"], strict=True)
+    ]
+    print("\nIs one model ahead? (average distance from no bias, on the words that both have)")
+    print(as_text(shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")))
+    print(
+        "difference: how much farther from no bias the other model is, with its "
+        f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that other "
+        "words of the same kind could turn the order around."
+    )
 
 
 def _words_of_sc_weat(

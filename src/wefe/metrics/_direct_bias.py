@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import helmert
 
 from wefe._checks import check_number
-from wefe._wordset import Vectors, WordSet, each_case, n_cases_of, unit, word_sets
-from wefe.embeddings import UnanswerableError
+from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal
+from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal, principal_directions
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
 from wefe.query import Template
+
+# Numbers of the vectors of cases whose directions are computed at once.
+_BLOCK_NUMBERS = 1 << 17
 
 
 def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
@@ -141,6 +143,29 @@ class SubspaceMetric(BaseMetric):
         details["subspace"] = BiasSubspace(unit("direction", first - second), np.ones(1))
         return details, None
 
+    def _directions(self, targets: Sequence[WordSet]) -> Vectors:
+        """Directions in each case, (n_cases, n_components, dim); NaN where there are none."""
+        first, second, *_ = (part.mean_unit() for part in targets)
+        difference = (first - second)[:, None]
+        if not self.pairs_targets:
+            lengths = np.linalg.norm(difference, axis=2, keepdims=True)
+            return np.asarray(difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths))
+        size = max(1, _BLOCK_NUMBERS // targets[0].vectors.size)
+        blocks = []
+        for start in range(0, n_cases_of(targets), size):
+            listed = [part.weights.listed(slice(start, start + size)) for part in targets]
+            sets = [part.unit.take(own, 0) for part, (own, _) in zip(targets, listed, strict=True)]
+            # Contrasts have the same products as what is left without the mean of a tuple. Tuples
+            # stay together, so all sets have the same weights.
+            factors = helmert(len(targets)), np.sqrt(listed[0][1])
+            rows = np.einsum("cs,bt,sbtd->bctd", *factors, sets)
+            rows = rows.reshape(len(rows), -1, rows.shape[-1])
+            blocks.append(principal_directions(rows, self.n_components))
+        directions = np.concatenate(blocks)
+        # The sign of a principal component is arbitrary; the difference of the means is not.
+        is_turned = (directions * difference).sum(axis=2, keepdims=True) < 0
+        return np.where(is_turned, -directions, directions)
+
 
 @register
 class DirectBias(SubspaceMetric):
@@ -204,13 +229,10 @@ class DirectBias(SubspaceMetric):
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        by_word = np.full((n_cases_of(targets), len(words)), math.nan)
-        for row, sets in zip(by_word, each_case(targets), strict=True):
-            with suppress(UnanswerableError):
-                details, reason = self._subspace(sets)
-                if reason is None:
-                    row[:] = _strict(_lengths(words, details["subspace"].directions), self.c)
-        return words.mean(by_word)
+        directions = self._directions(targets)
+        lengths = np.linalg.norm(directions @ words.unit.T, axis=1)
+        scores = words.mean(_strict(np.minimum(lengths, 1.0), self.c))
+        return np.where(np.isnan(directions[:, 0, 0]), math.nan, scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes

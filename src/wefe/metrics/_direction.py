@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dsyevr
 
 from wefe._checks import check_bool, check_positive_int
-from wefe._wordset import Vectors, as_rows, lists_of_word_sets, unit
+from wefe._wordset import Vectors, WordSet, as_rows, lists_of_word_sets, unit
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._geometry import ZERO_LENGTH
 
@@ -126,6 +127,28 @@ def bias_subspace(
     directions = directions * np.where(towards_first < 0, -1.0, 1.0)[:, None]
     variances = singular**2
     return BiasSubspace(directions, variances / variances.sum())
+
+
+def principal_directions(rows: Vectors, n_components: int) -> Vectors:
+    """First right singular vectors of stacked matrices; NaN where the rank is smaller."""
+    n = rows.shape[1]
+    # LAPACK itself: numpy would compute all eigenvectors, which takes twice as long.
+    which = {"range": "I", "il": n - n_components + 1, "iu": n}
+    found = [dsyevr(products, **which) for products in rows @ rows.swapaxes(1, 2)]
+    lengths = np.sqrt(np.maximum([each[0][n_components - 1 :: -1] for each in found], 0.0))
+    noise = np.maximum(RANK_TOLERANCE * lengths[:, 0], ZERO_LENGTH)
+    lengths[lengths[:, -1] <= noise] = np.nan
+    vectors = np.stack([each[1].T[::-1] for each in found])
+    return np.asarray(vectors @ rows / lengths[..., None])
+
+
+def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
+    """Return sets with unit vectors in coordinates of their span, and its basis in columns."""
+    # Sets that are taken from one pool share its vectors.
+    different = {id(part.unit): part.unit for part in sets}
+    basis, _ = np.linalg.qr(np.concatenate(list(different.values())).T)
+    placed = [part.with_vectors(part.unit @ basis).weighted(part.weights) for part in sets]
+    return placed, np.asarray(basis)
 
 
 def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:

@@ -75,9 +75,9 @@ def indirect_bias(
     # The parts themselves, not their cosines from `indirect_bias_from_cosines`: digits would
     # cancel of words that are almost all bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
-    squares = (_products(part, part) for part in parts)
+    lengths = (length_left(_products(part, part)) for part in parts)
     cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
-    return _share_lost(cosines, _products(*parts), *squares)
+    return share_lost(cosines, _products(*parts), *lengths)
 
 
 def indirect_bias_from_cosines(
@@ -135,19 +135,20 @@ def indirect_bias_from_cosines(
             f"last axis must fit cosines; got shapes {p.shape}, {q.shape} and {c.shape}."
         ) from None
     both = (p * q).sum(axis=-1)
-    return _share_lost(c, c - both, 1 - (p * p).sum(axis=-1), 1 - (q * q).sum(axis=-1))
+    lengths = (length_left(1 - (each * each).sum(axis=-1)) for each in (p, q))
+    return share_lost(c, c - both, *lengths)
 
 
 def _products(left: Vectors, right: Vectors) -> Vectors:
     return np.asarray((left * right).sum(axis=1))
 
 
-def _share_lost(
-    cosines: Vectors, products: Vectors, first_squares: Vectors, second_squares: Vectors
-) -> Vectors:
-    """Beta from the cosines of words, and products and squared lengths of what is left of them."""
-    smaller = np.minimum(first_squares, second_squares)
-    defined = (np.abs(cosines) > ZERO_LENGTH) & (smaller > _ZERO_SQUARE)
-    lengths = np.sqrt(np.where(defined, first_squares * second_squares, 1.0))
-    left = products / lengths
-    return np.asarray(np.where(defined, 1 - left / np.where(defined, cosines, 1.0), np.nan))
+def length_left(squares: Vectors) -> Vectors:
+    """Length of what is left of unit vectors without the subspace; NaN where that is nothing."""
+    return np.asarray(np.sqrt(np.where(squares > _ZERO_SQUARE, squares, np.nan)))
+
+
+def share_lost(cosines: Vectors, products: Vectors, first: Vectors, second: Vectors) -> Vectors:
+    """Beta from the cosines of words, and products and lengths of what is left of them."""
+    defined = np.where(np.abs(cosines) > ZERO_LENGTH, cosines, np.nan)
+    return np.asarray(1 - products / (first * second * defined))

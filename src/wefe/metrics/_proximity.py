@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from wefe._checks import (
     check_array,
@@ -22,9 +24,9 @@ from wefe._wordset import Vectors, WordSet, n_cases_of, unit
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import Measurement, TestType
 from wefe.metrics._direct_bias import SubspaceMetric
-from wefe.metrics._direction import ROUNDING, group_directions, orthonormal
+from wefe.metrics._direction import ROUNDING, group_directions, in_span, orthonormal
 from wefe.metrics._exchange import Exchange
-from wefe.metrics._indirect_bias import indirect_bias_from_cosines
+from wefe.metrics._indirect_bias import length_left, share_lost
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
 from wefe.models._passes import forms
@@ -38,8 +40,10 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.int64]
 # Words, their rows, and rows, names and cosines of their neighbours: `Neighborhoods` begins so.
 _Neighbors: TypeAlias = tuple[npt.NDArray[Any], ...]
-# The score, the value of each word (NaN if unknown), and further entries of the result.
-_Values: TypeAlias = tuple[float, Vectors, dict[str, Any]]
+# Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
+_Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
+# Scores, values of the words (NaN if unknown) in each case, and further entries of a result.
+_Values: TypeAlias = tuple[Vectors, Vectors, dict[str, Any]]
 
 # Those of the authors.
 DEFAULT_K = 100
@@ -47,6 +51,8 @@ DEFAULT_THETA = 0.05
 
 # Nothing is said of a word of which less than this share of the neighbours is known.
 _LEAST_KNOWN = 0.5
+# Numbers of the neighbours of cases that are scored at once: what a cache holds.
+_BLOCK_NUMBERS = 1 << 17
 # Words of a message.
 _SHOWN = 3
 _ONLY_ROUNDING = (
@@ -214,7 +220,8 @@ def neighborhoods(
     if not basis.shape[1] == groups.shape[1] == space.dim:
         got = f"shapes {basis.shape} and {groups.shape}"
         raise ValueError(f"directions and towards must have {space.dim} dimensions; got {got}.")
-    return _annotated(_placed(near, model, space), basis, groups)
+    counts = np.ones((1, len(words)))
+    return _annotated(_placed(near, model, space).cases(basis[None], counts), groups)
 
 
 def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
@@ -255,8 +262,13 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     array([0.5, 0. ])
     """
     betas = check_array("indirect", indirect, "(n_words, k)", missing=True)
-    n_biased = (betas > check_number("theta", theta)).sum(axis=1)
-    return _shares_of_known(n_biased, (~np.isnan(betas)).sum(axis=1), betas.shape[1])
+    return _shares_above(betas, check_number("theta", theta))
+
+
+def _shares_above(betas: Vectors, theta: float) -> Vectors:
+    """Share of the known neighbours, the second axis, with a larger indirect bias."""
+    n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
+    return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 
 
 def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int) -> Vectors:
@@ -372,14 +384,28 @@ def gipe(
             "rows_of_words must have shape (n_words,), neighbor_rows and indirect (n_words, k); "
             f"got {words.shape}, {neighbors.shape} and {betas.shape}."
         )
-    shares = proximity_bias(betas, theta)
+    edges = _edges(words, neighbors)
+    weights = _gammas(edges, betas, check_number("theta", theta), np.ones(len(words)))
+    return float(_mean_of_known(_shares_above(betas, theta), weights)), weights
+
+
+def _edges(words: Rows, neighbors: Rows) -> _Edges:
+    """Return the places of other words among the neighbours, and which edges lead to each word."""
     different, of_word = np.unique(words, return_inverse=True)
     to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
-    edges = (different[to] == neighbors) & (neighbors != words[:, None]) & ~np.isnan(betas)
-    n_edges = np.bincount(to[edges], minlength=len(different))
-    n_biased = np.bincount(to[edges], betas[edges] > theta, len(different))
-    weights = 1 + (n_biased / np.maximum(n_edges, 1))[of_word]
-    return _mean_of_known(shares, weights), weights
+    places = np.nonzero((different[to] == neighbors) & (neighbors != words[:, None]))
+    n_edges = len(places[0])
+    cells = np.ones(n_edges), (to[places], np.arange(n_edges))
+    return places, csr_array(cells, (len(different), n_edges))[of_word]
+
+
+def _gammas(edges: _Edges, betas: Vectors, theta: float, counts: Vectors) -> Vectors:
+    """Weights of words that count several times, or in several cases: the last axis."""
+    places, incoming = edges
+    of_edges, counts = betas[places], counts[places[0]]
+    n_known = incoming @ (counts * ~np.isnan(of_edges))
+    n_biased = incoming @ (counts * (of_edges > theta))
+    return np.asarray(1 + n_biased / np.where(n_known > 0, n_known, 1))
 
 
 def _check_words(name: str, words: Any) -> tuple[str, ...]:
@@ -417,57 +443,53 @@ class _NeighborMetric(SubspaceMetric):
         """The model of the directions and the indirect bias."""
         return self.original or self.model
 
-    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
-        """Compute the values of a result."""
+    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
+        """Compute the values of each case; further entries are those of the first one."""
         raise NotImplementedError
 
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         """Tell which neighbours are known."""
         return ~np.isnan(near.indirect_bias)
 
-    def _search(self, words: WordSet) -> _Neighbors:
-        return _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
+    def _placed(self, words: WordSet) -> _Placed:
+        near = _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
+        return _placed(near, self.model, self._space)
 
-    def _details(
-        self, placed: _Placed, targets: Sequence[WordSet]
-    ) -> tuple[dict[str, Any], str | None]:
-        """Return subspace and neighbourhoods, or why there is no subspace."""
-        if self.original is not None:
-            targets = [_in_model(part, self.original) for part in targets]
-        details, reason = self._subspace(targets)
-        if reason is None:
-            basis = details["subspace"].directions
-            groups = np.stack([basis[0], -basis[0]])
-            if len(targets) > 2:
-                groups = group_directions([part.vectors for part in targets])
-            details["neighborhoods"] = _annotated(placed, basis, groups)
-        return details, reason
-
+    @np.errstate(all="ignore")  # vectors without a direction make NaN
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
-        near, groups = self._search(words), [part.name for part in targets]
-        placed = _placed(near, self.model, self._space)
-        scores = np.full(n_cases_of((*targets, words)), math.nan)
-        for case in range(len(scores)):
-            some = placed.take(words.weights.rows(case))
-            with suppress(UnanswerableError):
-                details, reason = self._details(some, [part.resample(case) for part in targets])
-                if reason is None:
-                    scores[case] = self._values(details["neighborhoods"], groups)[0]
-        return scores
+        placed, names = self._placed(words), [part.name for part in targets]
+        targets, basis = in_span([_in_model(part, self.original) for part in targets])
+        directions = self._directions(targets)
+        some = replace(placed, of_words=placed.of_words @ basis, units=placed.units @ basis)
+        size = max(1, _BLOCK_NUMBERS // placed.place.size)
+        scores = []
+        for start in range(0, n_cases_of((*targets, words)), size):
+            block = slice(start, start + size)
+            own = directions[block] if len(directions) > 1 else directions
+            counts = words.weights.matrix(block if words.weights.n_cases > 1 else slice(None))
+            scores.append(self._values(some.cases(own, counts), names)[0])
+        return np.concatenate(scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        placed = _placed(self._search(attributes[0]), self.model, self._space)
-        details, reason = self._details(placed, targets)
+        placed, names = self._placed(attributes[0]), [part.name for part in targets]
+        targets = [_in_model(part, self.original) for part in targets]
+        details, reason = self._subspace(targets)
         if reason is not None:
             return self._undefined(reason, details)
-        near = details["neighborhoods"]
-        score, by_word, more = self._values(near, [part.name for part in targets])
-        known = _of_known(near, by_word, by_word)
+        basis = details["subspace"].directions
+        towards = np.stack([basis[0], -basis[0]])
+        if len(targets) > 2:
+            towards = group_directions([part.vectors for part in targets])
+        cases = placed.cases(basis[None], attributes[0].weights.matrix())
+        details["neighborhoods"] = near = _annotated(cases, towards)
+        (score,), by_word, more = self._values(cases, names)
+        known = _of_known(cases, by_word, by_word)
         left_out = self._why_left_out(near, known)
         missing = tuple(word for word in left_out if word not in self._space)
         details |= {"left_out": left_out, "not_in_original": missing}
+        score = float(score)
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
             return self._undefined(reason, details)
@@ -562,9 +584,9 @@ class ProximityBias(_NeighborMetric):
 
     theta: float = DEFAULT_THETA
 
-    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
-        by_word = proximity_bias(near.indirect_bias, self.theta)
-        return _mean_of_known(by_word), by_word, {}
+    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
+        by_word = _shares_above(cases.indirect_bias, self.theta)
+        return _mean_of_known(by_word, cases.counts), by_word, {}
 
 
 @register
@@ -625,10 +647,11 @@ class GIPE(ProximityBias):
     meaning = "Proximity bias, in which words that are such neighbours of others count up to twice."
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
-        score, weights = gipe(near.word_rows, near.rows, near.indirect_bias, self.theta)
-        by_word = proximity_bias(near.indirect_bias, self.theta)
-        return score, by_word, {"weights": _of_known(near, weights, by_word)}
+    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
+        weights = _gammas(cases.placed.edges, cases.indirect_bias, self.theta, cases.counts)
+        by_word = _shares_above(cases.indirect_bias, self.theta)
+        scores = _mean_of_known(by_word, cases.counts * weights)
+        return scores, by_word, {"weights": _of_known(cases, weights, by_word)}
 
 
 @register
@@ -706,12 +729,16 @@ class NeighborPercentage(_NeighborMetric):
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         return np.asarray(~np.isnan(near.along).any(axis=2))
 
-    def _values(self, near: Neighborhoods, groups: Sequence[str]) -> _Values:
-        percentages = 100 * neighbor_group_shares(near.along)
-        means = [_mean_of_known(each) for each in percentages.T]
-        clear = (np.abs(near.along) > ROUNDING).any()
-        group_values = dict(zip(groups, means, strict=True))
-        return means[0] if clear else math.nan, percentages[:, 0], {"group_values": group_values}
+    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
+        along, place = cases.units[0], cases.placed.place
+        sides = along > ROUNDING, along < -ROUNDING, ~np.isnan(along)
+        first, second, n_known = (each.take(place, axis=0).sum(axis=1) for each in sides)
+        counts = first + (n_known - first - second) / 2
+        percentages = 100 * _shares_of_known(counts, n_known, place.shape[1])
+        means = _mean_of_known(percentages, cases.counts)
+        clear = ((first + second > 0) & (cases.counts > 0)).any(axis=0)
+        more = dict(zip(groups, [float(means[0]), 100 - float(means[0])], strict=True))
+        return np.where(clear, means, math.nan), percentages, {"group_values": more}
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         yield from super()._warnings(near, left_out)
@@ -722,15 +749,18 @@ class NeighborPercentage(_NeighborMetric):
             yield f"{which} {_ONLY_ROUNDING}; they count in equal parts for all groups"
 
 
-def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> float:
+def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
+    """Mean along the first axis; NaN if nothing is known."""
     weights = np.where(np.isnan(values), 0.0, weights)
-    return float(np.average(np.nan_to_num(values), weights=weights)) if weights.any() else math.nan
+    total = weights.sum(axis=0)
+    sums = (np.nan_to_num(values) * weights).sum(axis=0)
+    return np.asarray(sums / np.where(total > 0, total, math.nan))
 
 
-def _of_known(near: Neighborhoods, numbers: Vectors, values: Vectors) -> dict[str, float]:
-    """Return the numbers of the words of which a value is known."""
-    every = zip(near.words, numbers.tolist(), np.isnan(values).tolist(), strict=True)
-    return {word: number for word, number, unknown in every if not unknown}
+def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
+    """Return the numbers of the words of which a value is known, in the first case."""
+    every = zip(cases.placed.near[0], numbers[:, 0], values[:, 0], strict=True)
+    return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
 
 def _listed(left_out: Mapping[str, str]) -> str:
@@ -740,13 +770,16 @@ def _listed(left_out: Mapping[str, str]) -> str:
     return ", ".join(shown) + more
 
 
-def _in_model(part: WordSet, original: WordEmbeddingModel) -> WordSet:
+def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
     """Return a set with the vectors that another model has for its words."""
+    if original is None:
+        return part
     missing = [word for word in part.words if word not in original]
     if missing:
         which = f"words of {part.name!r} ({', '.join(missing)})"
         raise UnanswerableError(f"{original.name} lacks {which}, so it gives no bias direction.")
-    return part.with_vectors(original.get_vectors(part.words).astype(np.float64))
+    vectors = original.get_vectors(part.words).astype(np.float64)
+    return part.with_vectors(vectors).weighted(part.weights)
 
 
 def _nearest(
@@ -786,11 +819,37 @@ class _Placed:
     #: Which of `units` is that of each neighbour.
     place: Rows
 
-    def take(self, words: npt.NDArray[np.intp]) -> _Placed:
-        """Return some of the words with their neighbours."""
-        near = tuple(each[words] for each in self.near)
-        some = self.cosines[words], self.of_words[words]
-        return _Placed(near, *some, self.units, self.place[words])
+    @cached_property
+    def edges(self) -> _Edges:
+        """Edges between the words."""
+        return _edges(self.near[1], self.near[2])
+
+    def cases(self, directions: Vectors, counts: Vectors) -> _Cases:
+        """Project on directions of shape (n_cases, n_directions, dim)."""
+        turned = directions.transpose(1, 2, 0)
+        return _Cases(self, self.of_words @ turned, self.units @ turned, counts.T)
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """What the directions of several cases, the last axis, say of words and neighbours."""
+
+    placed: _Placed
+    #: Cosines with each direction: (n_directions, n_words or n_units, n_cases).
+    of_words: Vectors
+    units: Vectors
+    #: How often each word counts: (n_words, n_cases or 1).
+    counts: Vectors
+
+    @cached_property
+    def indirect_bias(self) -> Vectors:
+        """Indirect bias of words and neighbours: (n_words, k, n_cases)."""
+        place, cosines = self.placed.place, self.placed.cosines[..., None]
+        pairs = zip(self.of_words, self.units, strict=True)
+        both = reduce(add, (p[:, None] * q.take(place, axis=0) for p, q in pairs))
+        squares = (np.einsum("i...,i...->...", each, each) for each in (self.of_words, self.units))
+        first, second = (length_left(1 - each) for each in squares)
+        return share_lost(cosines, cosines - both, first[:, None], second.take(place, axis=0))
 
 
 def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
@@ -806,16 +865,13 @@ def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingMod
 
 
 @np.errstate(all="ignore")  # vectors without a direction make NaN
-def _annotated(placed: _Placed, basis: Vectors, groups: Vectors) -> Neighborhoods:
-    """Add the indirect bias and the association of neighbours."""
-    words, word_rows, rows, names, cosines = placed.near
-    along = (placed.units @ np.concatenate([basis, groups]).T)[placed.place]
-    along_basis, towards = np.split(along, [len(basis)], axis=2)
-    of_words = placed.of_words
-    betas = indirect_bias_from_cosines(placed.cosines, (of_words @ basis.T)[:, None], along_basis)
-    lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(of_words[:, 0])]}
-    found = word_rows, rows, names, cosines
-    return Neighborhoods(tuple(words), *found, betas, towards, len(lacking))
+def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
+    """Return the neighbourhoods of the first case, with the association of neighbours."""
+    words, word_rows, rows, names, cosines = cases.placed.near
+    along = (cases.placed.units @ towards.T)[cases.placed.place]
+    lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(cases.placed.of_words[:, 0])]}
+    found = word_rows, rows, names, cosines, cases.indirect_bias[..., 0]
+    return Neighborhoods(tuple(words), *found, along, len(lacking))
 
 
 def _units(

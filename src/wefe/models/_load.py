@@ -404,11 +404,14 @@ def _take(
             return table
     if requested is None or hold == "memory":
         return collect(opened, cut, lenient)
-    blocks = (
-        iter([opened.select(requested)])
-        if cut.keeps_all
-        else _only(requested, cut.apply(opened.blocks()))
-    )
+    blocks = _only(requested, cut.apply(opened.blocks()))
+    if cut.keeps_all:
+        selected = opened.select(requested)
+        if not lenient or np.isfinite(selected[1]).all():
+            blocks = iter([selected])
+        else:
+            # A word that is left out may come again with another vector: all are looked at.
+            opened.n_skipped = 0
     found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
     return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
 

@@ -433,7 +433,7 @@ class StoredVectors(VectorTable):
 
     def copy_vectors(self) -> FloatArray | None:
         """Return a copy of all vectors; None unless they were made."""
-        return None if self._all is None else np.array(self._all)
+        return None if self._all is None else np.array(self.vectors)
 
     def portable(self) -> Any:
         """Return the table, which opens its files anew in another process."""
@@ -484,22 +484,35 @@ class FileVectors(StoredVectors):
 
     def rows(self, rows: RowsLike) -> FloatArray:
         """Read the vectors of some rows."""
-        return self._array[rows] if self._all is None else self._all[rows]
+        if self._all is None:
+            return self._array[rows]
+        if not is_mapped(self._all):
+            return self._all[rows]
+        # What is mapped changes with the file, and ends the process where the file was cut.
+        self._array.file.check()
+        found: FloatArray = np.array(self._all[rows])
+        self._array.file.check()
+        return found
 
     @property
     def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim), mapped from the file."""
+        """All vectors, of shape (n_words, dim), mapped from the file.
+
+        Do not keep the array longer than the file stays as it is.
+        """
         if self._all is None:
             self._all = np.asarray(self._array.mapped())
+        elif is_mapped(self._all):
+            self._array.file.check()
         return self._all
 
     def load(self) -> None:
         """Read words and vectors into memory."""
-        self.key_to_index, self._all = dict(self.key_to_index.items()), self._array[:]
+        self.key_to_index, self._all = dict(self.key_to_index.items()), self.rows(slice(None))
 
     def portable(self) -> Any:
         """Return a table in memory: another file may have taken the place of this one."""
-        return self.with_vectors(self._array[:] if self._all is None else np.array(self._all))
+        return self.with_vectors(self._array[:] if self._all is None else np.array(self.vectors))
 
     @property
     def held(self) -> Held:

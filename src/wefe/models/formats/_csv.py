@@ -201,7 +201,7 @@ def looks_like_csv(head: bytes) -> str | None:
     for sep in "\t,;":
         rows = [_fields(line, sep) for line in lines]
         n_fields = len(rows[0]) if rows else 0
-        if is_cut:
+        if is_cut and rows:
             rows[-1].pop()  # it may not be whole
         if n_fields < 2:
             continue

@@ -151,6 +151,11 @@ def _open_plain(path: Path) -> tuple[VectorTable, Counts | None]:
     else:
         vectors = open_array(path.with_name(f"{path.name}.vectors.npy"), Reading())
     check_index(index, len(vectors))
+    if len(index) < len(vectors):
+        # Rows that belong to no word are left out, so that word follows word.
+        index = dict(sorted(index.items(), key=lambda item: item[1]))
+        vectors = vectors[list(index.values())]
+        index = dict(zip(index, range(len(index)), strict=True))
     if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
         return FileVectors(index, vectors), counts
     return ArrayVectors.unchecked(index, check_vectors(vectors[:])), counts

@@ -215,6 +215,7 @@ def _open_native(
     if "vocabulary.hashes" in tensors:
         parts = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
         index = FileVocabulary(str(path), *parts)
+        n_rows = len(index)
     else:
         letters = arrays["vocabulary"]
         try:
@@ -222,7 +223,9 @@ def _open_native(
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is damaged: its vocabulary is not UTF-8.") from error
         index = dict(zip(words, itertools.count()))
-    if len(index) != len(numbers):
+        # Words that come twice shift the rows of those behind them.
+        n_rows = len(words)
+    if not len(index) == n_rows == len(numbers):
         raise ValueError(
             f"{path}: the vocabulary has {len(index)} different words for {len(numbers)} vectors."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -28,6 +29,8 @@ _OWN = (
     *(".vocab", ".txt", ".words", "-vocab.txt"),
     *(".json", ".vocab.json", "-vocab.json", ".vocab.npy"),
 )
+# numpy refuses longer headers as well.
+_MAX_HEADER_BYTES = 1 << 14
 _SHARED = ("vocab.txt", "vocab.json")
 
 
@@ -70,8 +73,7 @@ def open_array(path: Path, reading: Reading) -> Any:
     label = str(path)
     file = OpenFile(path)
     with file.opened() as header:
-        shape, fortran, dtype = _read_header(header, file.size, label)
-        offset = header.tell()
+        shape, fortran, dtype, offset = _read_header(header, file.size, label)
     if dtype.hasobject or fortran or not shape:
         return _load(path, label, reading, dtype)
     return FileArray(file, offset, shape, dtype)
@@ -108,7 +110,9 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
         for member in members:
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as file:
-                shape, _, dtype = _read_header(file, member.file_size, f"{label}, array {name!r}")
+                shape, _, dtype, _ = _read_header(
+                    file, member.file_size, f"{label}, array {name!r}"
+                )
                 headers[name] = shape, dtype
 
     def read(what: str, n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
@@ -136,18 +140,20 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
 
 def _read_header(
     file: IO[bytes], size: int, label: str
-) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and type of an array, which must take what is left of `size` bytes."""
+) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Return shape, order, type and start of an array, which must take the rest of `size` bytes."""
+    # numpy makes room for as many bytes as a header says that it has.
+    head = io.BytesIO(file.read(_MAX_HEADER_BYTES))
     with naming_errors(label, "array of numpy's"):
         read = {
             (1, 0): np.lib.format.read_array_header_1_0,
             (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(file)]
-        shape, fortran, dtype = read(file)
-        promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+        }[np.lib.format.read_magic(head)]
+        shape, fortran, dtype = read(head)
+        promised, there = math.prod(shape) * dtype.itemsize, size - head.tell()
         if not dtype.hasobject and (min(shape, default=0) < 0 or promised != there):
             raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes, found {there:,}")
-    return shape, fortran, dtype
+    return shape, fortran, dtype, head.tell()
 
 
 def _load(

@@ -14,6 +14,8 @@ from wefe.models.formats._source import Reading, VectorSource, import_library
 
 # Numbers that are worked on at once.
 _CHUNK_NUMBERS = 1 << 19
+# A larger file is not read a whole column at a time.
+_BUFFERED_BYTES = 1 << 24
 
 
 class ParquetSource(VectorSource):
@@ -60,8 +62,11 @@ class ParquetSource(VectorSource):
     def _open(self, **options: Any) -> Any:
         from pyarrow.parquet import ParquetFile
 
-        # Buffered, otherwise a column of a row group (often the whole file) is read at once.
-        options |= {"buffer_size": 1 << 16, "pre_buffer": False}
+        # Buffered, otherwise a column of a row group (often the whole file) is read at once. A
+        # buffer grows to what a page says of its size, up to 2 GB: not for a small file.
+        if self.path.stat().st_size > _BUFFERED_BYTES:
+            options["buffer_size"] = 1 << 16
+        options["pre_buffer"] = False
         return ParquetFile(self.path, page_checksum_verification=True, **options)
 
     def blocks(self) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -37,6 +38,12 @@ UNSPACED = re.compile(
 
 # A byte of what no token spells, as byte fallback writes it.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+
+# What model2vec keeps beside a table: the row of each token, and its weight.
+_EXTRAS = {
+    "mapping": ("I64", "I32", "I16", "U64", "U32", "U16"),
+    "weights": ("F64", "F32", "F16"),
+}
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
@@ -125,7 +132,10 @@ class TokenVectors(StoredVectors):
         prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
         suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
         bytes_ = {token for text, token in vocabulary.items() if _BYTE.fullmatch(text)}
-        tokens = sorted({*vocabulary.values()} - self._special - bytes_ - {self._unknown})
+        # Which of several texts a number stands for changes from run to run.
+        times = Counter(vocabulary.values())
+        unclear = {token for token, n in times.items() if n > 1 and token not in added}
+        tokens = sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
         words = {}
         for start in range(0, len(tokens), CHUNK_ROWS):
             chunk = tokens[start : start + CHUNK_ROWS]
@@ -279,8 +289,15 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
             f"{weights}: expected numbers of {', '.join(dtypes)} in the table {name!r}; found "
             f"{tensors[name].dtype}. Use the model in another precision."
         )
-    extras = ("mapping", "weights") if name == "embeddings" else ()
-    parts = {key: tensors[key].array[:] for key in extras if key in tensors}
+    parts = {}
+    for key in {*_EXTRAS} & {*tensors} if name == "embeddings" else ():
+        if tensors[key].dtype not in _EXTRAS[key] or len(tensors[key].shape) != 1:
+            raise ValueError(
+                f"{weights}: expected {key!r} to be of one dimension and of "
+                f"{', '.join(_EXTRAS[key])}; found {tensors[key].dtype} of shape "
+                f"{tensors[key].shape}."
+            )
+        parts[key] = tensors[key].array[:]
     tokens = TokenVectors(
         tensors[name].array,
         _read_tokenizer(tokenizer),
