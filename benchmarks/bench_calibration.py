@@ -10,22 +10,28 @@ The first two tables print how many of the 95 % intervals hold the score of the 
 and how many hold the expected score of lists of that size: the mean over 2,000 draws. Scores of few
 words are biased for some metrics, so that the two differ. WEAT is a sum: that of the population is
 scaled to the size of the lists. The last table prints how many two-sided p-values are at most 0.05
-and 0.01 where there is no bias: the words of what the test exchanges are dealt out at random.
+and 0.01 where there is no bias: the words of what the test exchanges are dealt out at random. SEAT
+gets a stand-in for an encoder, which makes sentences of the words of the same population.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from _table import parser, report
 
 from wefe import Query, WordEmbeddingModel
+from wefe.contextual import SEAT, Context
 from wefe.metrics import (
     ECT,
+    EQT,
+    GIPE,
     MAC,
     RIPA,
     RND,
@@ -89,8 +95,12 @@ TESTS = (
     Case("RIPA", RIPA(), BOTH, ONE),
     Case("SC-WEAT", SCWEAT(**FEWER), FIRST),
     Case("RNSB, no hold-out", RNSB()),
+    Case("SEAT, exact", SEAT(p_value_method="exact"), n_simulations=FEW),
+    Case("SEAT, sentences", SEAT(permute="sentences", **FEWER), n_simulations=FEW),
+    Case("EQT", EQT(), BOTH, ONE, FEW),
     Case("Proximity Bias", ProximityBias(p_value_iterations=199), BOTH, ONE, FEW),
     Case("PMN", NeighborPercentage(p_value_iterations=199), BOTH, ONE, FEW),
+    Case("GIPE", GIPE(p_value_iterations=199), BOTH, ONE, FEW),
 )
 
 
@@ -125,6 +135,26 @@ def population(*, heavy: bool) -> WordEmbeddingModel:
     ]
     vectors = np.concatenate([part * length for part, length in zip(kinds, lengths, strict=True)])
     return WordEmbeddingModel((words_of(BOTH + ALL), vectors.astype(np.float32)), "population")
+
+
+class StandIn(WordEmbeddingModel):
+    """Encoder of which a sentence is its word, its template and noise, all equally long."""
+
+    def can_encode(self, contexts: Sequence[Context]) -> list[bool]:
+        """Every sentence can be encoded."""
+        return [True] * len(contexts)
+
+    def encode_contexts(self, contexts: Sequence[Context]) -> np.ndarray:
+        """Return one vector per sentence."""
+        return np.stack([self._encode(context.text) for context in contexts])
+
+    def _encode(self, text: str) -> np.ndarray:
+        (word,) = re.findall(rf"[{BOTH + ALL}]\d+", text)
+        template, noise = (
+            np.random.default_rng(zlib.crc32(each.encode())).normal(size=DIM)
+            for each in (text.replace(word, ""), text)
+        )
+        return sum(each / np.linalg.norm(each) for each in (self[word], template, noise))
 
 
 def words_of(kinds: str, numbers: np.ndarray | range = range(N_POPULATION)) -> list[str]:
@@ -182,6 +212,8 @@ def errors(case: Case, model: WordEmbeddingModel, n: int, n_times: int) -> list[
     """Return how many tests are significant where there is no bias."""
     rng, p_values = np.random.default_rng([2, n]), []
     asked: dict[str, Any] = {"calculate_p_value": True, "p_value_test_type": "two-sided"}
+    if case.metric.encodes_texts:
+        model = StandIn(model.table, "encoder")
     for seed in range(n_times):
         query = without_bias(case, n, rng)
         p_values.append(case.score(query, model, random_state=seed, **asked)["p_value"])

@@ -25,6 +25,7 @@ from wefe.metrics._permutation import (
     PermutationTest,
     flip_test,
     permutation_test,
+    random_orders,
     wilson,
 )
 
@@ -236,10 +237,3 @@ def _listed(sizes: tuple[int, ...]) -> Rows:
         begun = np.repeat(orders[:, :n_done], len(chosen), axis=0)
         orders, n_done = np.hstack([begun, rest.reshape(-1, n_left)]), n_done + size
     return orders
-
-
-@functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
-def random_orders(n_words: int, n_splits: int, seed: int) -> Rows:
-    """Random orders of words: shape (n_splits, n_words)."""
-    rows = np.broadcast_to(np.arange(n_words, dtype=np.int32), (n_splits, n_words))
-    return np.random.default_rng(seed).permuted(rows, axis=1)

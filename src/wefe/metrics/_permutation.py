@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -200,7 +201,7 @@ def permutation_test(
     check_choice("alternative", alternative, get_args(Alternative))
     check_choice("method", method, get_args(Method))
     n_iterations = check_positive_int("n_iterations", n_iterations)
-    generator = np.random.default_rng(check_random_state(random_state))
+    random_state = check_random_state(random_state)
     if check_share("relative_gap", relative_gap) == 1:
         raise ValueError("relative_gap must be below 1; use for example 0.01.")
 
@@ -233,7 +234,7 @@ def permutation_test(
         bounds, kind = _as_shares(fewest, most, n_splits)
         if bounds[0] >= _USELESS * bounds[1]:
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
-    hits = _count_random_splits(values, len(x), low, high, n_iterations, generator)
+    hits = _count_random_splits(values, len(x), low, high, n_iterations, random_state)
     # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
     p_value = (hits + 1) / (n_iterations + 1)
     bounds = wilson(hits / n_iterations, n_iterations, level=0.99)
@@ -345,27 +346,39 @@ def _common_step(values: Associations, error: float) -> float:
     return step if exact else 0.0
 
 
+@functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
+def random_orders(n_words: int, n_splits: int, seed: int) -> npt.NDArray[np.int32]:
+    """Random orders of words: shape (n_splits, n_words)."""
+    rows = np.broadcast_to(np.arange(n_words, dtype=np.int32), (n_splits, n_words))
+    return np.random.default_rng(seed).permuted(rows, axis=1)
+
+
 def _count_random_splits(
     values: npt.NDArray[np.int64],
     size: int,
     low: int | None,
     high: int,
     n_iterations: int,
-    generator: np.random.Generator,
+    random_state: int | np.random.Generator | None,
 ) -> int:
     """Draw random splits, and count those whose first set sums to >= `high` or <= `low`."""
+    if isinstance(random_state, int) and n_iterations * len(values) <= _CHUNK:
+        # The same splits as below; tests of many words share them.
+        orders = random_orders(len(values), n_iterations, random_state)
+        return _count_extreme(values[orders[:, :size]].sum(axis=1), low, high)
+    generator = np.random.default_rng(random_state)
     n_rows = min(n_iterations, max(1, _CHUNK // len(values)))
     table = np.tile(values, (n_rows, 1))
     hits = 0
     for start in range(0, n_iterations, n_rows):
         # Shuffling rows that are shuffled already is as good as starting afresh.
         generator.permuted(table, axis=1, out=table)
-        sums = table[: n_iterations - start, :size].sum(axis=1)
-        is_extreme = sums >= high
-        if low is not None:
-            is_extreme |= sums <= low
-        hits += int(np.count_nonzero(is_extreme))
+        hits += _count_extreme(table[: n_iterations - start, :size].sum(axis=1), low, high)
     return hits
+
+
+def _count_extreme(sums: npt.NDArray[np.int64], low: int | None, high: int) -> int:
+    return int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
 
 
 def _count_splits(
