@@ -276,15 +276,14 @@ SAVE_FOREVER = """
 import itertools, sys
 import numpy as np
 from wefe.models import WordEmbeddingModel
-from wefe.models.formats._write import save
 
 vectors = np.random.default_rng(0).normal(0, 0.3, (3000, 300)).astype(np.float32)
 words = [f"word{i}" for i in range(3000)]
 models = [WordEmbeddingModel.from_arrays(words, x, "m") for x in (vectors, -vectors)]
 for number, model in enumerate(models):
-    save(model, sys.argv[2 + number])
+    model.save(sys.argv[2 + number])
 for model in itertools.cycle(models):
-    save(model, sys.argv[1])
+    model.save(sys.argv[1])
     print(flush=True)
 """
 

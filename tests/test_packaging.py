@@ -54,6 +54,7 @@ DATA = {
         f"datasets/data/languages/{code}.json"
         for code in ("de", "es", "fr", "it", "nl", "pt", "sv")
     ),
+    "audit/theorems.toml",
     "models/data/minilm-words.safetensors",
     *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),
     *(f"report/templates/{name}" for name in ("report.md.jinja", "report.css")),

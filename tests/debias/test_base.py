@@ -283,6 +283,12 @@ def test_verbose_logs_at_info(caplog):
         assert ("50 of 50 vectors changed" in caplog.text) is verbose
 
 
+def test_verbose_prints_where_nobody_listens_to_the_log(capsys):
+    for verbose in (False, True):
+        HardDebias(verbose=verbose).fit_transform(random_model(), definitional_pairs=PAIRS)
+        assert ("50 of 50 vectors changed" in capsys.readouterr().out) is verbose
+
+
 # Arguments of transform
 
 

@@ -163,13 +163,13 @@ def test_missing_and_repeated_definitional_words(caplog):
 
 @pytest.mark.parametrize("alpha", [0, -1, float("nan"), float("inf")])
 def test_penalties_must_be_positive(alpha):
-    with pytest.raises(ValueError, match="alpha must be a number above 0"):
+    with pytest.raises(ValueError, match="alpha"):
         HalfSiblingRegression().fit(random_model(), ["w0"], alpha)
 
 
 def test_arguments_of_another_type_are_refused():
     model = random_model()
-    with pytest.raises(TypeError, match="alpha must be a number above 0; got str"):
+    with pytest.raises(TypeError, match="alpha"):
         HalfSiblingRegression().fit(model, ["w0"], "60")
     with pytest.raises(TypeError, match="definitional_words must be a list"):
         HalfSiblingRegression().fit(model, "w0")

@@ -373,7 +373,11 @@ def test_given_words_win():
             "'a1' is a word of two classes, 'a' and 'b'",
         ),
         ({"definitional_sets": []}, ValueError, "definitional_sets is empty"),
-        ({"definitional_sets": [("a0", "b0"), ("a1", "b1", "a2")]}, ValueError, "one word per cl"),
+        (
+            {"definitional_sets": [("a0", "b0"), ("a1", "b1", "a2")]},
+            ValueError,
+            "one word for each",
+        ),
         ({"definitional_sets": [("a0", "x"), ("y", "b0")]}, ValueError, "none of the 2"),
     ],
 )

@@ -7,16 +7,10 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel
 from wefe.debias._bias import bias_rows
-from wefe.debias._uncertainty import (
-    deletion_groups,
-    jackknife_error,
-    left_out,
-    paired_errors,
-    paired_mean_errors,
-    reduced_queries,
-)
+from wefe.debias._uncertainty import paired_errors, paired_mean_errors, reduced_queries
 from wefe.embeddings import embed_query
 from wefe.metrics import MAC, WEAT
+from wefe.metrics._jackknife import deletion_groups, jackknife_error, left_out
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 21, 57, 400])

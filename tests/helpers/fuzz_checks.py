@@ -23,7 +23,7 @@ from fuzz_files import Files, good_files, make_files
 
 from wefe import load
 from wefe.models.formats import _bytes, _text
-from wefe.models.formats._registry import open_source
+from wefe.models.formats._open import open_source
 from wefe.models.formats._source import Reading, VectorSource
 
 # What a reader may say of a file: that it is damaged, unknown, or lacks something beside it.

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from wefe.plotting import plot_extremes, plot_queries_results
-from wefe.plotting._style import dress
+from wefe.plotting._style import apply_layout
 
 SCRIPT = Path(__file__).parents[2] / "docs/_static/figures.js"
 NODE = shutil.which("node")
@@ -90,7 +90,9 @@ def test_titles_and_notes_are_as_wide_as_the_page(width):
         "A note < of so many words that it takes more than one line where a page is narrow.",
         "A second note.",
     ]
-    figure = dress(go.Figure(), "A title < of words, which takes more than one line", notes, 200)
+    figure = apply_layout(
+        go.Figure(), "A title < of words, which takes more than one line", notes, 200
+    )
     before = figure.layout
     narrow, wide = (one["layout"] for one in shown(figure, width))
     text = narrow["title"]["text"]

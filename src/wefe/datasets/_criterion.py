@@ -165,6 +165,7 @@ class Criterion:
 
         Examples
         --------
+        >>> from wefe.datasets import load_criterion
         >>> [query.query_name for query in load_criterion("religion").queries()][:1]
         ['jew and christian wrt jew stereotypes and christian stereotypes']
         """

@@ -5,12 +5,12 @@ from ._double_hard import DoubleHardDebias as DoubleHardDebias
 from ._fitted import check_is_fitted as check_is_fitted
 from ._half_sibling import HalfSiblingRegression as HalfSiblingRegression
 from ._hard import HardDebias as HardDebias
+from ._hard import MulticlassHardDebias as MulticlassHardDebias
 from ._inlp import INLP as INLP
 from ._inlp import nullspace_projection as nullspace_projection
 from ._leace import LEACE as LEACE
 from ._leace import leace_map as leace_map
 from ._linear_projection import LinearProjection as LinearProjection
-from ._multiclass_hard import MulticlassHardDebias as MulticlassHardDebias
 from ._oscar import OSCaR as OSCaR
 from ._oscar import graded_rotation as graded_rotation
 from ._ran import RepulsionAttractionNeutralization as RepulsionAttractionNeutralization

@@ -5,14 +5,27 @@ from __future__ import annotations
 import inspect
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from wefe._checks import check_bool, check_sequence, check_word_set, found, nearest
+from wefe._checks import (
+    check_bool,
+    check_number,
+    check_positive_int,
+    check_sequence,
+    check_share,
+    check_word_set,
+    found,
+    nearest,
+)
 from wefe.datasets import Criterion, load_criterion
+from wefe.embeddings import definitional_vectors
+from wefe.metrics._parameters import check_parameters
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 if TYPE_CHECKING:
@@ -23,6 +36,25 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_PCA_ARGS: Mapping[str, Any] = {"n_components": 10}
+
+
+def check_positive(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    number = check_number(name, value, 0)
+    if number:
+        return number
+    raise ValueError(f"{name} must be above 0; got {found(value)}.")
+
+
+def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+#: What parameters may be: the fields of a method that is a dataclass are checked by `fit`.
+OptionalCount: TypeAlias = Annotated[int | None, _optional(check_positive_int)]
+NotNegative: TypeAlias = Annotated[float, partial(check_number, at_least=0)]
+Positive: TypeAlias = Annotated[float, check_positive]
+OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 
 
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
@@ -38,7 +70,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         Arguments of the principal component analysis that finds the bias subspace;
         ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO; otherwise at level DEBUG.
+        Print what is done; it is logged at level INFO where that is on, otherwise at DEBUG.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -251,8 +283,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{{'n_components': 1}}; got {found(pca_args)}."
             )
         pca = principal_components(vectors, pca_args)
-        logger.log(
-            logging.INFO if verbose else logging.DEBUG,
+        report(
+            verbose,
             "explained variance ratios of the bias subspace: %s",
             np.array2string(pca.explained_variance_ratio_, precision=3),
         )
@@ -272,6 +304,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         if name is not None and not isinstance(name, str):
             raise TypeError(f"criterion_name must be a string; got {found(name)}.")
         check_bool("verbose", self.verbose)
+        if is_dataclass(self):
+            check_parameters(self)
         # A fit that fails leaves an unfitted method, not one that is half another.
         for learned in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, learned)
@@ -281,6 +315,34 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             if words.get(parameter) is None and checked is not None:
                 words[parameter] = getattr(checked, attribute)
         return words
+
+    def _words(
+        self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
+    ) -> dict[str, Any]:
+        """Return what `_fit_words` does, once the arguments of `fit` are checked."""
+        self._refuse_unknown(fit_params)
+        words = self._fit_words(criterion, given)
+        self._require(words, *required)
+        return words
+
+    def _fit_subspace(
+        self,
+        model: WordEmbeddingModel,
+        words: Mapping[str, Any],
+        name: str,
+        n_components: int | None = None,
+    ) -> None:
+        """Learn the bias subspace of 'definitional_pairs' or 'definitional_sets'."""
+        sets = self._check_sets_size(
+            words[name], "definitional", 2 if name == "definitional_pairs" else None
+        )
+        complete = definitional_vectors(model, sets, name)
+        setattr(self, f"{name}_", sets)
+        by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
+        setattr(self, f"{name}_embeddings_", by_word)
+        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
+        self.bias_subspace_ = self.pca_.components_[:n_components]
+        self.bias_direction_ = self.bias_subspace_[0]
 
     def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
         for parameter in parameters:
@@ -316,7 +378,14 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             )
 
     def _log(self, message: str, *args: Any) -> None:
-        logger.log(logging.INFO if self.verbose else logging.DEBUG, message, *args)
+        report(self.verbose, message, *args)
+
+
+def report(verbose: bool, message: str, *args: Any) -> None:
+    """Log a message at level INFO if `verbose`, and print it where nobody listens to that."""
+    logger.log(logging.INFO if verbose else logging.DEBUG, message, *args)
+    if verbose and not logger.isEnabledFor(logging.INFO):
+        print(message % args)
 
 
 def check_words(name: str, words: object) -> tuple[str, ...]:
@@ -331,6 +400,32 @@ def _words(name: str, words: object) -> Collection[str]:
         words = sorted(words, key=str)
     sequence = check_sequence(name, words)
     return check_word_set(name, sequence) if len(sequence) else ()
+
+
+def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, called: str) -> None:
+    """Warn of words that a model lacks."""
+    if lost:
+        listed = ", ".join(lost[:10]) + (", ..." if len(lost) > 10 else "")
+        logger.warning(
+            "%s lacks %d of the %d %s: %s", model.name, len(lost), n_words, called, listed
+        )
+
+
+def as_written(model: WordEmbeddingModel) -> str:
+    """Say how words are looked up, as the end of a message."""
+    prefix = f", behind the prefix {model.vocab_prefix!r}" if model.vocab_prefix else ""
+    return f"They are looked up as written{prefix}."
+
+
+def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the words of each class, each once, from definitional sets with a word for each."""
+    sizes = sorted({len(part) for part in sets})
+    if len(sizes) != 1:
+        raise ValueError(
+            "definitional_sets must have one word for each class, so the same number in every "
+            f"set; got sets of {sizes} words."
+        )
+    return [tuple(dict.fromkeys(column)) for column in zip(*sets, strict=True)]
 
 
 def as_criterion(criterion: object) -> Criterion | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wefe._answers import Answer, no_subquery, run_all
-from wefe.debias._common_words import Row
+from wefe.debias._common_words import Row, undefined_rows
 from wefe.debias._uncertainty import Errors, paired_errors, reduced_queries
 from wefe.embeddings import Lookup, embed_query
 from wefe.metrics._base import BaseMetric
@@ -61,12 +61,9 @@ def bias_rows(
             parts.setdefault(part.content, part)
         if not fitting:
             logger.warning("%r: %s", query.query_name, no_subquery(metric))
-            rows += [
-                Row(
-                    "bias", label, query.query_name, name, math.nan, math.nan, best_value=best
-                )._replace(note=no_subquery(metric))
-                for name in names
-            ]
+            rows += undefined_rows(
+                "bias", label, query.query_name, names, no_subquery(metric), best=best
+            )
     asked = list(parts.values())
     if not asked:
         return rows

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from wefe.debias._projection import Vectors
 from wefe.models._passes import Rows
+from wefe.models._search import directions
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -39,6 +38,20 @@ class Row(NamedTuple):
     n: int = 0
     best_value: float = math.nan
     note: str = ""
+
+
+def undefined_rows(
+    aspect: str,
+    measure: str,
+    subject: str,
+    names: Sequence[str],
+    note: str,
+    before: float = math.nan,
+    best: float = math.nan,
+) -> list[Row]:
+    """Return a row for each mitigated model that has no number, and says why."""
+    start = (aspect, measure, subject)
+    return [Row(*start, name, before, math.nan, best_value=best, note=note) for name in names]
 
 
 class CommonWords:
@@ -101,12 +114,5 @@ class CommonWords:
         good = np.ones(len(numbers), dtype=bool)
         for part in self.blocks(len(numbers)):
             for model in range(len(self.models)):
-                good[part] &= has_direction(self.vectors(model, numbers[part]))
+                good[part] &= directions(self.vectors(model, numbers[part]))[1]
         return numbers[good]
-
-
-def has_direction(vectors: FloatArray) -> npt.NDArray[np.bool_]:
-    """Tell which vectors are neither zero nor hold NaN or infinity."""
-    wide: Vectors = vectors.astype(np.float64)
-    squares = np.einsum("ij,ij->i", wide, wide)
-    return np.asarray(np.isfinite(squares) & (squares > 0))

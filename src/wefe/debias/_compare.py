@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from wefe._checks import (
+    as_seed,
     check_bool,
     check_positive_int,
-    check_random_state,
     check_sequence,
     check_word_set,
     found,
@@ -368,7 +368,7 @@ def compare(
     left_out = check_words("ignore", ignore)
     n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
     n_sample = check_positive_int("n_sample", n_sample)
-    seed = _seed(random_state)
+    seed = as_seed(random_state)
     check_bool("progress", progress)
     options = _options(asked_metrics, lookup, seed)
 
@@ -477,13 +477,6 @@ def _check_after(before: WordEmbeddingModel, after: object) -> list[WordEmbeddin
             "after={'first name': model, 'second name': other}."
         )
     return models
-
-
-def _seed(random_state: object) -> int:
-    checked = check_random_state(random_state)
-    if isinstance(checked, int):
-        return checked
-    return int(np.random.default_rng(checked).integers(2**32))
 
 
 def _with_params(metrics: Sequence[Any]) -> list[tuple[BaseMetric, dict[str, Any]]]:

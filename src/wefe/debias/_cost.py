@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wefe.debias._common_words import FREQUENT, CommonWords, Row, has_direction
+from wefe.debias._common_words import FREQUENT, CommonWords, Row, undefined_rows
 from wefe.debias._uncertainty import paired_mean_errors
-from wefe.models._search import nearest_neighbors
+from wefe.models._search import directions, nearest_neighbors
 
 # Neighbours of which the share that is kept is measured.
 _N_NEIGHBORS = 10
@@ -54,34 +54,29 @@ class _Moved:
     """Sums over words of how far one model moved them."""
 
     def __init__(self) -> None:
-        self.n_changed = 0
-        self.distance, self.n_distance = 0.0, 0
-        self.relative, self.n_relative = 0.0, 0
+        # Of each measure, the sum and the number of words.
+        self.sums = {measure: np.zeros(2) for measure in (CHANGED, DISTANCE, RELATIVE)}
 
     def add(self, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> None:
         same = (before == after) | (np.isnan(before) & np.isnan(after))
         changed = ~same.all(axis=1)
-        self.n_changed += int(changed.sum())
-        old, new = has_direction(before), has_direction(after)
+        old, new = directions(before)[1], directions(after)[1]
         finite = old & np.isfinite(after).all(axis=1)
-        self.n_relative += int(finite.sum())
-        self.n_distance += int((old & new).sum())
         # What did not change adds nothing, not even rounding.
         b, a = (part[changed & finite].astype(np.float64) for part in (before, after))
         directed = new[changed & finite]
         lengths = np.linalg.norm(b, axis=1)
-        self.relative += float((np.linalg.norm(a - b, axis=1) / lengths).sum())
+        relative = np.linalg.norm(a - b, axis=1) / lengths
         b, a, lengths = b[directed], a[directed], lengths[directed]
         cosines = np.einsum("ij,ij->i", b, a) / lengths / np.linalg.norm(a, axis=1)
-        self.distance += float((1 - np.clip(cosines, -1, 1)).sum())
+        distance = 1 - np.clip(cosines, -1, 1)
+        self.sums[CHANGED] += changed.sum(), len(changed)
+        self.sums[RELATIVE] += relative.sum(), finite.sum()
+        self.sums[DISTANCE] += distance.sum(), (old & new).sum()
 
     def mean(self, measure: str, n_words: int) -> tuple[float, int, str]:
         """Return a mean, over how many words, and what is to be said of it."""
-        total, n = {
-            CHANGED: (float(self.n_changed), n_words),
-            DISTANCE: (self.distance, self.n_distance),
-            RELATIVE: (self.relative, self.n_relative),
-        }[measure]
+        total, n = float(self.sums[measure][0]), int(self.sums[measure][1])
         if n == 0:
             return math.nan, 0, "no word has a direction"
         less = f"; {n_words - n} without a direction left out" if n < n_words else ""
@@ -97,10 +92,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     names = [model.name for model in common.models[1:]]
     if k < 1:
         note = "fewer than two words have a direction in every model"
-        return [
-            Row("cost", KEPT, subject, name, 1.0, math.nan, best_value=1.0, note=note)
-            for name in names
-        ]
+        return undefined_rows("cost", KEPT, subject, names, note, 1.0, 1.0)
     sample = np.sort(rng.choice(len(candidates), size, replace=False))
     note = "" if k == _N_NEIGHBORS else f"{k} neighbours, as there are few words"
     near = [

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_bool,
-    check_positive_int,
-    check_random_state,
-    check_word_set,
-)
+from wefe._checks import check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import DEFAULT_PCA_ARGS, check_words
 from wefe.debias._projection import Vectors, principal_components, remove
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._parameters import Count, RandomState
 from wefe.models._passes import forms, most_associated, vocabulary_blocks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -36,6 +33,7 @@ _SIDE_SHARE = 0.25
 _NOISE_VARIANCE = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class DoubleHardDebias(RowwiseDebias):
     """Double-hard debiasing: remove what encodes frequency, then the bias direction.
 
@@ -61,7 +59,7 @@ class DoubleHardDebias(RowwiseDebias):
         Arguments of the principal component analysis of the definitional pairs;
         ``{"n_components": 10}`` by default. Only the first component is removed.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
     incremental_pca : bool, default=True
@@ -126,6 +124,7 @@ class DoubleHardDebias(RowwiseDebias):
     0.000, before 0.216
     """
 
+    _class_words: ClassVar[str] = "definitional_pairs_"
     _from_criterion: ClassVar[Mapping[str, str]] = {
         "definitional_pairs": "definitional_sets",
         "bias_representation": "representatives",
@@ -133,21 +132,13 @@ class DoubleHardDebias(RowwiseDebias):
     }
     _fit_reads_vocabulary: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-        incremental_pca: bool = True,
-        n_words: int = 1000,
-        n_components: int = 4,
-        random_state: int | np.random.Generator | None = 0,
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.incremental_pca = incremental_pca
-        self.n_words = n_words
-        self.n_components = n_components
-        self.random_state = random_state
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
+    incremental_pca: bool = True
+    n_words: Count = 1000
+    n_components: Count = 4
+    random_state: RandomState = 0
 
     def fit(
         self,
@@ -191,27 +182,22 @@ class DoubleHardDebias(RowwiseDebias):
             If a set is no pair, the model has none of the definitional pairs complete, lacks a
             word of `bias_representation`, or was opened for some words only.
         """
-        self._refuse_unknown(fit_params)
-        check_bool("incremental_pca", self.incremental_pca)
-        n_words = check_positive_int("n_words", self.n_words)
-        n_components = check_positive_int("n_components", self.n_components)
-        rng = np.random.default_rng(check_random_state(self.random_state))
-        words = self._fit_words(
+        words = self._words(
+            fit_params,
             criterion,
-            {
-                "definitional_pairs": definitional_pairs,
-                "bias_representation": bias_representation,
-                "ignore": ignore,
-            },
+            "definitional_pairs",
+            "bias_representation",
+            definitional_pairs=definitional_pairs,
+            bias_representation=bias_representation,
+            ignore=ignore,
         )
-        self._require(words, "definitional_pairs", "bias_representation")
         pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
         ignored = check_words("ignore", words["ignore"])
         complete = definitional_vectors(model, pairs, "definitional_pairs", normalize=False)
         left_out = {*ignored, *(word for pair in pairs for word in pair)}
         sides = _most_biased(
             model,
-            self._words_per_side(model, n_words, left_out),
+            self._words_per_side(model, self.n_words, left_out),
             words["bias_representation"],
             sorted(left_out),
         )
@@ -221,14 +207,14 @@ class DoubleHardDebias(RowwiseDebias):
                 f"nearer to one of {' and '.join(words['bias_representation'])} than to the other."
             )
         mean, covariance = vocabulary_covariance(model)
-        components = principal_directions(covariance, mean)[:n_components]
+        components = principal_directions(covariance, mean)[: self.n_components]
         pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
         self.alignments_, pcas = examine(
             components,
             mean,
             [part.vectors for part in complete],
             [model.get_vectors(side).astype(np.float64) for side in sides],
-            rng,
+            np.random.default_rng(self.random_state),
             pca_args,
         )
         chosen = int(np.argmin(self.alignments_))
@@ -314,47 +300,13 @@ class DoubleHardDebias(RowwiseDebias):
         prefix = model.vocab_prefix or ""
         return [word.removeprefix(prefix) for side in sides for word in side]
 
-    def transform(
-        self,
-        model: WordEmbeddingModel,
-        target: Sequence[str] | None = None,
-        ignore: Sequence[str] | None = None,
-        copy: bool = True,
-    ) -> WordEmbeddingModel:
-        """Remove mean, frequency direction and bias direction from the words of a model.
-
-        Parameters
-        ----------
-        model : WordEmbeddingModel
-            The model to change: the one fitted, or another one of the same space.
-        target : sequence of str, optional
-            The words to change; all by default. All others keep every bit, and stay in the space
-            as it was: cosines between them and the words that change mean little.
-        ignore : sequence of str, optional
-            Words that do not lose the bias direction: those to which the class rightly belongs,
-            such as 'actress'. They lose mean and frequency direction, unless they are outside of
-            `target`. By default none, so that 'she' and 'he' lose it too.
-        copy : bool, default=True
-            True leaves `model` as it is; see :meth:`RowwiseDebias.transform`.
-
-        Returns
-        -------
-        WordEmbeddingModel
-            The mitigated model: `model` itself if `copy` is False.
-        """
+    def _warn(self, target: object, ignore: object) -> None:
+        super()._warn(target, ignore)
         if target is not None:
             logger.warning(
                 "the words in target lose the mean and the frequency direction, others do not: "
                 "cosines between the two mean little"
             )
-        elif not ignore and hasattr(self, "definitional_pairs_"):
-            words = sorted({word for pair in self.definitional_pairs_ for word in pair})
-            logger.warning(
-                "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
-                "too; pass them as ignore",
-                ", ".join(words[:4]),
-            )
-        return super().transform(model, target, ignore, copy)
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         g = self.bias_direction_

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from wefe._checks import check_word_set, found
+from wefe._checks import check_word_set
 from wefe.datasets import Criterion
+from wefe.debias._base import as_written, check_positive, log_lost
 from wefe.debias._projection import Vectors
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import embed_tuples
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
-logger = logging.getLogger(__name__)
 
-
+@dataclass(eq=False, repr=False)
 class HalfSiblingRegression(RowwiseDebias):
     """Half-sibling regression: what definitional words predict of a vector is subtracted from it.
 
@@ -36,7 +35,7 @@ class HalfSiblingRegression(RowwiseDebias):
     Parameters
     ----------
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -84,10 +83,8 @@ class HalfSiblingRegression(RowwiseDebias):
 
     _from_criterion: ClassVar[Mapping[str, str]] = {"definitional_words": "specific_words"}
 
-    # Without the arguments of a principal component analysis, which this method does not have.
-    def __init__(self, verbose: bool = False, criterion_name: str | None = None) -> None:
-        self.verbose = verbose
-        self.criterion_name = criterion_name
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -127,12 +124,12 @@ class HalfSiblingRegression(RowwiseDebias):
         ValueError
             If `alpha` is not above 0, the model has none of the words, or one has a zero vector.
         """
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(criterion, {"definitional_words": definitional_words})
-        self._require(words, "definitional_words")
+        words = self._words(
+            fit_params, criterion, "definitional_words", definitional_words=definitional_words
+        )
         given = check_word_set("definitional_words", words["definitional_words"])
         distinct = tuple(dict.fromkeys(given))
-        penalty = _check_alpha(alpha)
+        penalty = check_positive("alpha", alpha)
         parts = embed_tuples(
             model,
             [distinct],
@@ -143,15 +140,10 @@ class HalfSiblingRegression(RowwiseDebias):
         if not parts:
             raise ValueError(
                 f"{model.name} has none of the {len(distinct)} definitional_words; at least 1 is "
-                "needed. They are looked up as written"
-                + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
+                f"needed. {as_written(model)}"
             )
         part = parts[0]
-        if part.lost:
-            logger.warning(
-                "%s lacks %d of the %d definitional_words: %s",
-                *(model.name, len(part.lost), len(distinct), ", ".join(part.lost[:10])),
-            )
+        log_lost(model, part.lost, len(distinct), "definitional_words")
         self._log("%s: %d definitional words, alpha %g", model.name, len(part), penalty)
         identity = np.eye(model.dim)
         products = part.vectors.T @ part.vectors
@@ -167,11 +159,3 @@ class HalfSiblingRegression(RowwiseDebias):
 
     def _protected_words(self) -> Sequence[str]:
         return self.definitional_words_
-
-
-def _check_alpha(alpha: object) -> float:
-    if not isinstance(alpha, int | float | np.integer | np.floating) or isinstance(alpha, bool):
-        raise TypeError(f"alpha must be a number above 0; got {found(alpha)}.")
-    if not (math.isfinite(alpha) and alpha > 0):
-        raise ValueError(f"alpha must be a number above 0; got {found(alpha)}. Use for example 60.")
-    return float(alpha)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_random_state, check_share
 from wefe.datasets import Criterion
+from wefe.debias._base import OptionalShare
 from wefe.debias._projection import Vectors, neutralised, orthonormal, remove
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.debias._word_classes import learned_classes
+from wefe.metrics._parameters import Count, RandomState
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -53,6 +55,7 @@ def nullspace_projection(directions: npt.ArrayLike) -> Vectors:
     return np.asarray(np.eye(basis.shape[1]) - basis.T @ basis)
 
 
+@dataclass(eq=False, repr=False)
 class INLP(RowwiseDebias):
     """Iterative null-space projection: remove what linear classifiers tell classes apart by.
 
@@ -81,7 +84,7 @@ class INLP(RowwiseDebias):
     random_state : int, numpy.random.Generator or None, default=0
         Chooses the words held out, a quarter of each class. The classifiers draw nothing.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -137,24 +140,13 @@ class INLP(RowwiseDebias):
     }
     _fit_reads_vocabulary: ClassVar[bool] = True
 
-    # Without the arguments of a principal component analysis: one component is all that is needed.
-    def __init__(
-        self,
-        n_iterations: int = 35,
-        n_words: int = 7500,
-        min_accuracy: float | None = None,
-        neutral: bool = True,
-        random_state: int | np.random.Generator | None = 0,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        self.n_iterations = n_iterations
-        self.n_words = n_words
-        self.min_accuracy = min_accuracy
-        self.neutral = neutral
-        self.random_state = random_state
-        self.verbose = verbose
-        self.criterion_name = criterion_name
+    n_iterations: Count = 35
+    n_words: Count = 7500
+    min_accuracy: OptionalShare = None
+    neutral: bool = True
+    random_state: RandomState = 0
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -201,21 +193,17 @@ class INLP(RowwiseDebias):
             classes, or the model was opened for some words only.
         """
         self._refuse_unknown(fit_params)
-        n_iterations = check_positive_int("n_iterations", self.n_iterations)
-        n_words = check_positive_int("n_words", self.n_words)
-        limit = None
-        if self.min_accuracy is not None:
-            limit = check_share("min_accuracy", self.min_accuracy)
-        neutral = check_bool("neutral", self.neutral)
-        rng = np.random.default_rng(check_random_state(self.random_state))
         classes = learned_classes(
-            self, model, definitional_sets, words_by_class, criterion, n_words, neutral=neutral
+            self,
+            *(model, definitional_sets, words_by_class, criterion, self.n_words),
+            neutral=self.neutral,
         )
-        held_out = _held_out(classes.labels, rng)
+        held_out = _held_out(classes.labels, np.random.default_rng(self.random_state))
+        limit = self.min_accuracy
         if limit is None:
             limit = _chance(classes.labels[held_out])
         self.directions_, accuracies = _directions(
-            classes.vectors, classes.labels, held_out, n_iterations, limit
+            classes.vectors, classes.labels, held_out, self.n_iterations, limit
         )
         self.accuracies_: Vectors = np.array(accuracies)
         self.projection_: Vectors = nullspace_projection(self.directions_)

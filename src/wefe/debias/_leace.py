@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe._checks import check_choice
 from wefe.datasets import Criterion
+from wefe.debias._base import NotNegative, OptionalCount
 from wefe.debias._projection import Vectors
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.debias._word_classes import learned_classes
@@ -176,6 +177,7 @@ def _shrunk(covariance: Vectors, n_words: int) -> Vectors:
     return weight * covariance + (1 - weight) * trace / dim * np.eye(dim)
 
 
+@dataclass(eq=False, repr=False)
 class LEACE(RowwiseDebias):
     """Least-squares concept erasure: the smallest change that hides classes from linear models.
 
@@ -204,7 +206,7 @@ class LEACE(RowwiseDebias):
         nearly as before. To hide it from linear models, take 500 or more, and look at what becomes
         of WEAT, as more is removed than along the definitional words.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -255,24 +257,13 @@ class LEACE(RowwiseDebias):
         "class_names": "class_names",
     }
 
-    # Without the arguments of a principal component analysis: one component is all that is needed.
-    def __init__(
-        self,
-        method: Method = "leace",
-        affine: bool = True,
-        shrinkage: bool = True,
-        svd_tol: float = 0.01,
-        n_words: int | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        self.method = method
-        self.affine = affine
-        self.shrinkage = shrinkage
-        self.svd_tol = svd_tol
-        self.n_words = n_words
-        self.verbose = verbose
-        self.criterion_name = criterion_name
+    method: Method = "leace"
+    affine: bool = True
+    shrinkage: bool = True
+    svd_tol: NotNegative = 0.01
+    n_words: OptionalCount = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     @property
     def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]
@@ -320,21 +311,18 @@ class LEACE(RowwiseDebias):
             classes.
         """
         self._refuse_unknown(fit_params)
-        chosen: Method = check_choice("method", self.method, ("leace", "orth"))  # type: ignore[assignment]
-        affine = check_bool("affine", self.affine)
-        shrinkage = check_bool("shrinkage", self.shrinkage)
-        tolerance = _check_tolerance(self.svd_tol)
-        n_words = None if self.n_words is None else check_positive_int("n_words", self.n_words)
         classes = learned_classes(
-            self, model, definitional_sets, words_by_class, criterion, n_words, neutral=False
+            self,
+            *(model, definitional_sets, words_by_class, criterion, self.n_words),
+            neutral=False,
         )
         self.map_ = leace_map(
             classes.vectors,
             classes.one_hot,
-            method=chosen,
-            affine=affine,
-            shrinkage=shrinkage,
-            svd_tol=tolerance,
+            method=self.method,
+            affine=self.affine,
+            shrinkage=self.shrinkage,
+            svd_tol=self.svd_tol,
         )
         self.projection_: Vectors = self.map_.projection
         self.shift_: Vectors = self.map_.shift
@@ -352,13 +340,3 @@ class LEACE(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return self.map_(vectors)
-
-
-def _check_tolerance(value: object) -> float:
-    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
-        raise TypeError(f"svd_tol must be a number of at least 0; got {found(value)}.")
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError(
-            f"svd_tol must be a number of at least 0; got {found(value)}. Use for example 0.01."
-        )
-    return float(value)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_choice, check_positive_int, check_word_set, found
+from wefe._checks import check_word_set, found
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias
+from wefe.debias._base import BaseDebias, OptionalCount, class_columns
 from wefe.debias._projection import Vectors, neutralised, orthonormal
 from wefe.debias._rowwise import RowwiseDebias
 from wefe.embeddings import definitional_vectors, embed_tuples
@@ -19,6 +20,7 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 Direction: TypeAlias = Literal["means", "pair", "pca"]
 
 
+@dataclass(eq=False, repr=False)
 class LinearProjection(RowwiseDebias):
     """Project a bias direction out of every word, and do nothing else.
 
@@ -38,7 +40,7 @@ class LinearProjection(RowwiseDebias):
     pca_args : dict, optional
         Arguments of the principal component analysis of 'pca'; ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -75,17 +77,11 @@ class LinearProjection(RowwiseDebias):
         "representatives": "representatives",
     }
 
-    def __init__(
-        self,
-        direction: Direction = "means",
-        n_components: int | None = None,
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.direction = direction
-        self.n_components = n_components
+    direction: Direction = "means"
+    n_components: OptionalCount = None
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -129,9 +125,11 @@ class LinearProjection(RowwiseDebias):
         ValueError
             If the model lacks the words that the direction needs, or they do not differ.
         """
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(
-            criterion, {"definitional_sets": definitional_sets, "representatives": representatives}
+        words = self._words(
+            fit_params,
+            criterion,
+            definitional_sets=definitional_sets,
+            representatives=representatives,
         )
         self.bias_subspace_ = class_directions(
             self, model, self.direction, self.n_components, words, words_by_class
@@ -172,14 +170,11 @@ def class_directions(
     ndarray of shape (n_directions, dim)
         Orthonormal. The first one points to the first class.
     """
-    check_choice("direction", direction, ("means", "pair", "pca"))
     if words_by_class is not None and direction != "means":
         raise ValueError(
             f"words_by_class goes with direction 'means'; got direction {direction!r}, which needs "
             "definitional_sets."
         )
-    if n_components is not None:
-        check_positive_int("n_components", n_components)
     if words_by_class is None and not (direction == "pair" and words.get("representatives")):
         method._require(words, "definitional_sets")
     if direction == "pca":
@@ -223,15 +218,7 @@ def _classes(
             for name, part in words_by_class.items()
         }
     sets = method._check_sets_size(words["definitional_sets"], "definitional", None)
-    if len({len(part) for part in sets}) > 1:
-        raise ValueError(
-            "definitional_sets must have one word for each class, so the same number in every "
-            f"set; got sets of {sorted({len(part) for part in sets})} words."
-        )
-    return {
-        f"class {position}": tuple(dict.fromkeys(column))
-        for position, column in enumerate(zip(*sets, strict=True))
-    }
+    return {f"class {position}": column for position, column in enumerate(class_columns(sets))}
 
 
 def class_means(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_word_set, found
+from wefe._checks import check_word_set, found
 from wefe.datasets import Criterion
 from wefe.debias._base import flattened
 from wefe.debias._linear_projection import Direction, class_directions, class_means
@@ -24,6 +25,7 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 _PARALLEL = 1e-10
 
 
+@dataclass(eq=False, repr=False)
 class OSCaR(RowwiseDebias):
     """Make the bias direction and a concept orthogonal, and leave both in place.
 
@@ -45,7 +47,7 @@ class OSCaR(RowwiseDebias):
     pca_args : dict, optional
         Arguments of the principal component analysis of 'pca'; ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -89,17 +91,11 @@ class OSCaR(RowwiseDebias):
         "representatives": "representatives",
     }
 
-    def __init__(
-        self,
-        direction: Direction = "means",
-        concept: Literal["pca", "means"] = "pca",
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.direction = direction
-        self.concept = concept
+    direction: Direction = "means"
+    concept: Literal["pca", "means"] = "pca"
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -149,16 +145,13 @@ class OSCaR(RowwiseDebias):
             If the model lacks the words that a direction needs, there are more than two classes
             and `direction` is not 'pca', or the two directions are parallel.
         """
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(
+        words = self._words(
+            fit_params,
             criterion,
-            {
-                "definitional_sets": definitional_sets,
-                "concept_words": concept_words,
-                "representatives": representatives,
-            },
+            definitional_sets=definitional_sets,
+            concept_words=concept_words,
+            representatives=representatives,
         )
-        check_choice("concept", self.concept, ("pca", "means"))
         if words["concept_words"] == {}:
             raise TypeError("the criterion has no stereotyped_words, so OSCaR needs concept_words.")
         self._require(words, "concept_words")

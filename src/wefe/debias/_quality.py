@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_sequence, found
 from wefe.debias._common_words import FREQUENT, CommonWords, Row
-from wefe.debias._uncertainty import Errors, left_out, paired_errors, paired_mean_errors
+from wefe.debias._uncertainty import Errors, paired_errors, paired_mean_errors
 from wefe.metrics._geometry import average_ranks, pearson
+from wefe.metrics._jackknife import left_out
 
 # Words at the start of the vocabulary among which an analogy is solved: the time grows with them.
 _RESTRICT_ANALOGIES = 30_000

@@ -8,22 +8,22 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, check_sequence, found
+from wefe._checks import check_choice, check_number, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias
-from wefe.debias._fitted import check_is_fitted
+from wefe.debias._base import Positive
 from wefe.debias._projection import Vectors
-from wefe.debias._rowwise import _Choice, log_left
-from wefe.embeddings import definitional_vectors
+from wefe.debias._rowwise import Choice, WordDebias
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
+from wefe.metrics._parameters import Count, check_parameters
 from wefe.models._passes import vocabulary_blocks
-from wefe.models._search import nearest_neighbors
+from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -44,7 +44,22 @@ _WIDTH = 16
 _BATCH_NUMBERS = 1 << 24
 
 
-class RepulsionAttractionNeutralization(BaseDebias):
+def _check_weights(name: str, value: Any) -> Sequence[float] | str:
+    if isinstance(value, str):
+        return check_choice(name, value, ("authors",))
+    if len(check_sequence(name, value)) != 3:
+        raise ValueError(
+            f"{name} must be three numbers, of repulsion, attraction and neutralisation; "
+            f"got {found(value)}."
+        )
+    weights = [check_number(f"{name}[{i}]", weight, 0) for i, weight in enumerate(value)]
+    if not any(weights):
+        raise ValueError(f"{name} must not all be 0; use for example (0.33, 0.33, 0.33).")
+    return value  # type: ignore[no-any-return]
+
+
+@dataclass(eq=False, repr=False)
+class RepulsionAttractionNeutralization(WordDebias):
     """RAN: away from biased neighbours and the bias direction, but not far from where it was.
 
     Projections leave words of the same stereotype next to each other. This method [1]_ looks for a
@@ -64,7 +79,7 @@ class RepulsionAttractionNeutralization(BaseDebias):
         Arguments of the principal component analysis that finds the bias direction;
         ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
     epochs : int, default=300
@@ -100,7 +115,8 @@ class RepulsionAttractionNeutralization(BaseDebias):
     for some words only is refused. What becomes of a word does not depend on which others change.
 
     The objective has kinks, on which the optimiser swings to and fro with steps of the learning
-    rate: components along the bias direction become small, not zero.
+    rate: components along the bias direction become small, not zero. The best vector on the way is
+    taken, so that no word ends with a larger loss than it began with.
 
     Less association measured afterwards does not mean that the bias is gone; see
     :func:`wefe.debias.compare`.
@@ -126,25 +142,17 @@ class RepulsionAttractionNeutralization(BaseDebias):
     0.00, before 0.27
     """
 
+    _class_words: ClassVar[str] = "definitional_pairs_"
     _from_criterion: ClassVar[Mapping[str, str]] = {"definitional_pairs": "definitional_sets"}
 
-    def __init__(
-        self,
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-        epochs: int = 300,
-        theta: float = 0.05,
-        n_neighbours: int = 100,
-        learning_rate: float = 0.01,
-        weights: Sequence[float] | str = (0.33, 0.33, 0.33),
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.epochs = epochs
-        self.theta = theta
-        self.n_neighbours = n_neighbours
-        self.learning_rate = learning_rate
-        self.weights = weights
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
+    epochs: Count = 300
+    theta: float = 0.05
+    n_neighbours: Count = 100
+    learning_rate: Positive = 0.01
+    weights: Annotated[Sequence[float] | str, _check_weights] = (0.33, 0.33, 0.33)
 
     def fit(
         self,
@@ -181,111 +189,42 @@ class RepulsionAttractionNeutralization(BaseDebias):
             If a parameter is out of range, a set is no pair, or the model has none of the pairs
             complete.
         """
-        self._refuse_unknown(fit_params)
-        self._checked()
-        words = self._fit_words(criterion, {"definitional_pairs": definitional_pairs})
-        self._require(words, "definitional_pairs")
-        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
-        complete = definitional_vectors(model, pairs, "definitional_pairs")
-        self.definitional_pairs_ = pairs
-        self.definitional_pairs_embeddings_ = [
-            dict(zip(part.words, part.vectors, strict=True)) for part in complete
-        ]
-        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
-        self.bias_direction_: Vectors = self.pca_.components_[0]
+        words = self._words(
+            fit_params, criterion, "definitional_pairs", definitional_pairs=definitional_pairs
+        )
+        self._fit_subspace(model, words, "definitional_pairs", 1)
         self.dim_ = model.dim
         return self
 
-    def transform(
-        self,
-        model: WordEmbeddingModel,
-        target: Sequence[str] | None = None,
-        ignore: Sequence[str] | None = None,
-        copy: bool = True,
-    ) -> WordEmbeddingModel:
-        """Optimise the vectors of words.
-
-        Parameters
-        ----------
-        model : WordEmbeddingModel
-            The model to change, with its whole vocabulary: the one fitted, or another one of the
-            same space.
-        target : sequence of str, optional
-            The words whose vectors change; all words by default. Words that the model lacks are
-            counted and logged.
-        ignore : sequence of str, optional
-            Words that keep their vectors, also where they are in `target`: those to which the
-            class rightly belongs, such as 'actress'. None by default.
-        copy : bool, default=True
-            True leaves `model` as it is; False changes its vectors, and its name. Both take memory
-            for the vectors that change once more, as none is written before all are known.
-
-        Returns
-        -------
-        WordEmbeddingModel
-            The mitigated model: `model` itself if `copy` is False. Numbers have the type that they
-            had; they are computed in float32, or float64 for models of float64. Zero vectors and
-            such with NaN or infinity stay as they are, and are counted in the log.
-
-        Raises
-        ------
-        ValueError
-            If the model has another number of dimensions, none of the words in `target`, or was
-            opened for some words only.
-        sklearn.exceptions.NotFittedError
-            If the method was not fitted.
-        """
-        self._check_transform_args(model, target, ignore, copy)
-        check_is_fitted(self)
-        self._check_dim(model)
-        if target is None and not ignore:
-            logger.warning(
-                "nothing is ignored, so words to which the class rightly belongs (%s) change too; "
-                "pass them as ignore",
-                ", ".join(self.definitional_pairs_[0]),
-            )
-        choice = _Choice(self, model, target, ignore)
-        if not copy:
-            model._check_writeable()
+    def _change(
+        self, model: WordEmbeddingModel, result: WordEmbeddingModel, choice: Choice
+    ) -> tuple[npt.NDArray[np.intp], int]:
         along = self._along_direction(model)
-        rows = np.flatnonzero(choice.changed)
-        directed = ~np.isnan(along[rows])
-        new = self._optimized(model, along, rows[directed])
-        result = model.copy() if copy else model
-        result._write(rows[directed], new)
-        result.name = self._name_of_mitigated(model)
-        log_left(int((~directed).sum()))
-        if model.use_subwords:
-            logger.warning(
-                "%s builds vectors of unseen words from subwords; those were not mitigated",
-                model.name,
-            )
-        self._log("%s: %d of %d vectors changed", result.name, len(new), len(choice.changed))
-        return result
-
-    def _protected_words(self) -> Sequence[str]:
-        # Asked for by `_Choice`.
-        return ()
+        rows = np.flatnonzero(choice.masks(model.vocab, model.table.n_rows)[0])
+        directed = rows[~np.isnan(along[rows])]
+        result.vectors[directed] = self._optimized(model, along, directed)
+        return directed, len(rows) - len(directed)
 
     def _along_direction(self, model: WordEmbeddingModel) -> Vectors:
         """Cosine of every word with the bias direction; NaN where there is no direction."""
         along = np.full(len(model.vocab), np.nan)
         for rows, vectors in vocabulary_blocks(model):
-            along[rows] = _unit(vectors.astype(np.float64)) @ self.bias_direction_
+            along[rows] = directions(vectors)[0] @ self.bias_direction_
         return along
 
     def _optimized(
         self, model: WordEmbeddingModel, along: Vectors, rows: npt.NDArray[np.intp]
     ) -> FloatArray:
         """Return the new vectors of some rows."""
-        epochs, theta, n_neighbours, learning_rate, weights = self._checked()
+        check_parameters(self)
+        weights = AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights
 
         def vectors_of(some: npt.NDArray[np.intp]) -> FloatArray:
             vectors = model.rows(some)
             return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
         new = np.empty((len(rows), model.dim), dtype=model.dtype)
-        k = min(n_neighbours, int(np.isfinite(along).sum()) - 1)
+        k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
         size = max(1, _BATCH_NUMBERS // (max(k, 1) * model.dim))
         n_repelling = 0
         with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
@@ -300,57 +239,19 @@ class RepulsionAttractionNeutralization(BaseDebias):
                         cosines, along[here, None, None], along[near][..., None]
                     )
                     # NaN, of orthogonal words, is not above any threshold.
-                    biased = beta >= theta
+                    biased = beta >= self.theta
                 new[part] = repel_attract_neutralize(
                     words,
                     [vectors_of(each[mask]) for each, mask in zip(near, biased, strict=True)],
                     self.bias_direction_,
                     weights,
-                    epochs,
-                    learning_rate,
+                    self.epochs,
+                    self.learning_rate,
                 )
                 n_repelling += int(biased.sum())
                 bar.update(len(here))
         self._log("%.1f biased neighbours per word", n_repelling / max(len(rows), 1))
         return new
-
-    def _checked(self) -> tuple[int, float, int, float, Weights]:
-        """Return epochs, theta, n_neighbours, learning_rate and weights."""
-        weights = self.weights
-        if isinstance(weights, str):
-            check_choice("weights", weights, ("authors",))
-            weights = AUTHORS_WEIGHTS
-        if len(check_sequence("weights", weights)) != 3:
-            raise ValueError(
-                "weights must be three numbers, of repulsion, attraction and neutralisation; "
-                f"got {found(weights)}."
-            )
-        repulsion, attraction, neutralisation = (
-            _number(f"weights[{position}]", weight, at_least=0)
-            for position, weight in enumerate(weights)
-        )
-        if not repulsion + attraction + neutralisation:
-            raise ValueError("weights must not all be 0; use for example (0.33, 0.33, 0.33).")
-        rate = _number("learning_rate", self.learning_rate, at_least=0)
-        if not rate:
-            raise ValueError("learning_rate must be above 0; use for example 0.01.")
-        return (
-            check_positive_int("epochs", self.epochs),
-            _number("theta", self.theta),
-            check_positive_int("n_neighbours", self.n_neighbours),
-            rate,
-            (repulsion, attraction, neutralisation),
-        )
-
-
-def _number(name: str, value: object, at_least: float = -math.inf) -> float:
-    wanted = f"{name} must be a finite number"
-    wanted += "" if at_least == -math.inf else f" of at least {at_least}"
-    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
-        raise TypeError(f"{wanted}; got {found(value)}.")
-    if not (math.isfinite(value) and value >= at_least):
-        raise ValueError(f"{wanted}; got {found(value)}.")
-    return float(value)
 
 
 def objective(
@@ -403,6 +304,8 @@ def repel_attract_neutralize(
     learning_rate: float = 0.01,
 ) -> FloatArray:
     """Minimise `objective` for every word with Adam, starting from the word itself.
+
+    Adam does not go down at every step, so the best vector on its way counts, the start included.
 
     Parameters
     ----------
@@ -478,7 +381,7 @@ def _optimized(
     epochs: int,
     learning_rate: float,
 ) -> FloatArray:
-    """Return the optimum for a block of unit vectors; see `repel_attract_neutralize`."""
+    """Return the best vector on the way for each unit vector; see `repel_attract_neutralize`."""
     n_words, dim = words.shape
     # What each word gets away from: the bias direction first, then its neighbours, then zeros.
     width = int(_width(max(len(each) for each in repulsion_sets)))
@@ -493,12 +396,21 @@ def _optimized(
     x = words.copy()
     mean, square = np.zeros_like(x), np.zeros_like(x)
     gradient, scratch, pull = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-    signs, cosines = np.full_like(strengths, np.nan), np.empty_like(strengths)
-    for epoch in range(1, epochs + 1):
-        np.sign(np.matmul(poles, x[:, :, None])[:, :, 0], out=cosines)
-        if (cosines != signs).any():
+    signs = np.full_like(strengths, np.nan)
+    best, least = words.copy(), np.full(n_words, np.inf, dtype=words.dtype)
+    for epoch in range(1, epochs + 2):
+        along_poles = np.matmul(poles, x[:, :, None])[:, :, 0]
+        # The objective but for a constant, weights[1] / 2.
+        losses = np.einsum("bw,bw->b", strengths, np.abs(along_poles))
+        losses -= np.einsum("bd,bd->b", anchors, x)
+        losses /= np.sqrt(np.einsum("bd,bd->b", x, x))
+        better = losses < least
+        best[better], least[better] = x[better], losses[better]
+        if epoch > epochs:
+            break
+        if (np.sign(along_poles) != signs).any():
             # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
-            signs[:] = cosines
+            signs = np.sign(along_poles)
             np.matmul((signs * strengths)[:, None], poles, out=pull[:, None])
             pull -= anchors
         # Only the direction of x counts, so the gradient is at right angles to it:
@@ -521,7 +433,7 @@ def _optimized(
         np.divide(mean, scratch, out=scratch)
         scratch *= learning_rate / (scale * (1 - _BETA_1**epoch))
         x -= scratch
-    return _unit(x)
+    return _unit(best)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe.datasets import Criterion
-from wefe.debias._common_words import FREQUENT, CommonWords, Row
+from wefe.debias._common_words import FREQUENT, CommonWords, Row, undefined_rows
 from wefe.debias._uncertainty import (
     Errors,
-    Numbers,
-    left_out,
     paired_errors,
     paired_mean_errors,
 )
+from wefe.metrics._jackknife import Numbers, left_out
 from wefe.metrics._recovery import (
     bias_by_projection,
     classified,
@@ -100,10 +98,10 @@ def residual_rows(
         nothing = f"only {len(vocabulary)} words are left to choose from"
     if nothing:
         return [
-            Row("residual", measure, subject, name, math.nan, math.nan, note=nothing)
+            row
             for subject in subjects
             for measure in _MEASURES
-            for name in names
+            for row in undefined_rows("residual", measure, subject, names, nothing)
         ]
     if per_side < n_words:
         notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
@@ -180,21 +178,10 @@ def _projections(
     return bias
 
 
-class _Seen(NamedTuple):
-    """What one model shows, word by word."""
-
-    own_cluster: npt.NDArray[np.bool_]
-    recognised: npt.NDArray[np.bool_]
-    recognised_linearly: npt.NDArray[np.bool_]
-    shares: Numbers
-    projections: Numbers
-    # Smaller projections are rounding.
-    noise: float
-
-
 def _look(
     common: CommonWords, number: int, contrast: _Contrast, k: int, random_state: int
-) -> _Seen:
+) -> dict[str, Numbers]:
+    """Return what one model shows, word by word, for each measure."""
     vectors = common.vectors(number, contrast.vocabulary)
     first, second = vectors[contrast.first], vectors[contrast.second]
     # The same words in every model.
@@ -203,47 +190,39 @@ def _look(
     learnt, tested = order[:n_train], order[n_train:]
     parts = (first[learnt], second[learnt]), (first[tested], second[tested])
     near, _ = nearest_neighbors(vectors, vectors[contrast.rows], k, exclude=contrast.rows)
-    return _Seen(
-        in_own_cluster((first, second), random_state),
-        np.equal(*classified(*parts)),
-        np.equal(*classified(*parts, kernel="linear")),
-        neighbor_shares(near, members(contrast.bias)),
-        _projections(common, number, contrast.towards, contrast.vocabulary[contrast.rows]),
-        16 * float(np.finfo(common.models[number].dtype).eps),
-    )
+    projections = _projections(common, number, contrast.towards, contrast.vocabulary[contrast.rows])
+    noise = 16 * float(np.finfo(common.models[number].dtype).eps)
+    if np.abs(projections).max(initial=0) <= noise:
+        projections = np.zeros_like(projections)
+    return {
+        CLUSTERS: in_own_cluster((first, second), random_state).astype(float),
+        CLASSIFICATION: np.equal(*classified(*parts)).astype(float),
+        LINEAR: np.equal(*classified(*parts, kernel="linear")).astype(float),
+        NEIGHBORS: neighbor_shares(near, members(contrast.bias)),
+        PROJECTIONS: projections,
+    }
 
 
 def _row(
     measure: str,
     name: str,
-    before: _Seen,
-    now: _Seen,
+    before: Mapping[str, Numbers],
+    now: Mapping[str, Numbers],
     contrast: _Contrast,
     notes: Sequence[str],
 ) -> Row:
     notes = list(notes)
+    columns = before[measure], now[measure]
+    n, chance = len(columns[0]), 0.0
     if measure in (CLUSTERS, CLASSIFICATION, LINEAR):
-        was, is_now = (
-            {
-                CLUSTERS: seen.own_cluster,
-                CLASSIFICATION: seen.recognised,
-                LINEAR: seen.recognised_linearly,
-            }[measure]
-            for seen in (before, now)
-        )
-        scores = float(was.mean()), float(is_now.mean())
-        errors, n = paired_mean_errors(was, is_now), len(was)
+        scores = float(columns[0].mean()), float(columns[1].mean())
+        errors = paired_mean_errors(*columns)
         # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
         chance = 0.5 + (1 / math.sqrt(2 * math.pi * n) if measure == CLUSTERS else 0.0)
     else:
-        bias, n, chance = contrast.bias[contrast.rows], len(contrast.rows), 0.0
-        columns = [
-            seen.shares if measure == NEIGHBORS else seen.projections for seen in (before, now)
-        ]
-        if measure == PROJECTIONS and np.abs(columns[1]).max(initial=0) <= now.noise:
-            columns[1] = np.zeros(n)
+        if measure == PROJECTIONS and not columns[1].any():
             notes.append("after: nothing but rounding is left of the projections")
-        scores, errors = _correlations(bias, columns)
+        scores, errors = _correlations(contrast.bias[contrast.rows], columns)
         if any(map(math.isnan, scores)):
             notes.append("no correlation with what is the same for all words")
     return Row(

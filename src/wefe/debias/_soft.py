@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, found
 from wefe.datasets import Criterion
-from wefe.debias._base import check_words
+from wefe.debias._base import NotNegative, OptionalCount, check_words
 from wefe.debias._projection import Vectors, to_unit
 from wefe.debias._rowwise import RowwiseDebias
-from wefe.embeddings import definitional_vectors
 from wefe.models._passes import forms, vocabulary_blocks
+from wefe.models._search import directions
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -42,40 +41,33 @@ class _SoftDebias(RowwiseDebias):
     def _learn(
         self,
         model: WordEmbeddingModel,
-        sets: Sequence[Sequence[str]],
-        called: str,
-        n_components: int,
         words: Mapping[str, Any],
+        name: str,
+        n_components: int | None,
     ) -> None:
-        weight = self._checked_weight()
-        check_choice("scale", self.scale, ("mean", "sum"))
-        complete = definitional_vectors(model, sets, called)
-        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
-        self.bias_subspace_: Vectors = self.pca_.components_[:n_components]
+        self._fit_subspace(model, words, name)
+        sets: list[tuple[str, ...]] = getattr(self, f"{name}_")
+        self.bias_subspace_ = self.bias_subspace_[: n_components or max(map(len, sets)) - 1]
         definitional = [word for part in sets for word in part]
         gram, n_words = unit_gram(model)
         neutral_gram, n_neutral = _neutral(model, words, definitional, gram, n_words)
         if self.scale == "mean":
             gram = gram / n_words
             neutral_gram = neutral_gram / (n_neutral * len(self.bias_subspace_))
-        self.transformation_ = soft_transform(gram, neutral_gram, self.bias_subspace_, weight)
+        self.transformation_ = soft_transform(
+            gram, neutral_gram, self.bias_subspace_, self.bias_weight
+        )
         self.dim_ = model.dim
         self._log(
             "%d of %d words count as neutral; %d bias directions",
             *(n_neutral, n_words, len(self.bias_subspace_)),
         )
 
-    def _checked_weight(self) -> float:
-        weight = self.bias_weight
-        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
-        if not number or not math.isfinite(weight) or weight < 0:
-            raise ValueError(f"bias_weight must be a number of at least 0; got {found(weight)}.")
-        return float(weight)
-
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
 
 
+@dataclass(eq=False, repr=False)
 class SoftDebias(_SoftDebias):
     """Soft debiasing: lower the bias as far as it costs little similarity.
 
@@ -105,7 +97,7 @@ class SoftDebias(_SoftDebias):
         Arguments of the principal component analysis of the definitional pairs;
         ``{"n_components": 10}`` by default. The first component is the bias direction.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
 
@@ -161,17 +153,11 @@ class SoftDebias(_SoftDebias):
         "ignore": "specific_words",
     }
 
-    def __init__(
-        self,
-        bias_weight: float = 0.2,
-        scale: Scale = "mean",
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.bias_weight = bias_weight
-        self.scale = scale
+    bias_weight: NotNegative = 0.2
+    scale: Scale = "mean"
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -216,23 +202,19 @@ class SoftDebias(_SoftDebias):
             If a set is no pair, the model has none of the definitional pairs complete, has no
             neutral word, or was opened for some words only.
         """
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(
+        words = self._words(
+            fit_params,
             criterion,
-            {
-                "definitional_pairs": definitional_pairs,
-                "neutral_words": neutral_words,
-                "ignore": ignore,
-            },
+            "definitional_pairs",
+            definitional_pairs=definitional_pairs,
+            neutral_words=neutral_words,
+            ignore=ignore,
         )
-        self._require(words, "definitional_pairs")
-        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
-        self._learn(model, pairs, "definitional_pairs", 1, words)
-        self.definitional_pairs_ = pairs
-        self.bias_direction_: Vectors = self.bias_subspace_[0]
+        self._learn(model, words, "definitional_pairs", 1)
         return self
 
 
+@dataclass(eq=False, repr=False)
 class MulticlassSoftDebias(_SoftDebias):
     """Soft debiasing for more than two classes: :class:`SoftDebias` with several directions.
 
@@ -254,7 +236,7 @@ class MulticlassSoftDebias(_SoftDebias):
         Arguments of the principal component analysis of the definitional sets;
         ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO.
+        Print what is done, or log it where level INFO is on.
     criterion_name : str, optional
         For example 'religion'. The mitigated model is called 'MODEL_religion_debiased'.
 
@@ -298,19 +280,12 @@ class MulticlassSoftDebias(_SoftDebias):
         "ignore": "specific_words",
     }
 
-    def __init__(
-        self,
-        bias_weight: float = 0.2,
-        scale: Scale = "mean",
-        n_components: int | None = None,
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        super().__init__(pca_args, verbose, criterion_name)
-        self.bias_weight = bias_weight
-        self.scale = scale
-        self.n_components = n_components
+    bias_weight: NotNegative = 0.2
+    scale: Scale = "mean"
+    n_components: OptionalCount = None
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     def fit(
         self,
@@ -357,22 +332,15 @@ class MulticlassSoftDebias(_SoftDebias):
             If a set has one word, the model has none of the sets complete, has no neutral word, or
             was opened for some words only.
         """
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(
+        words = self._words(
+            fit_params,
             criterion,
-            {
-                "definitional_sets": definitional_sets,
-                "neutral_words": neutral_words,
-                "ignore": ignore,
-            },
+            "definitional_sets",
+            definitional_sets=definitional_sets,
+            neutral_words=neutral_words,
+            ignore=ignore,
         )
-        self._require(words, "definitional_sets")
-        sets = self._check_sets_size(words["definitional_sets"], "definitional", None)
-        n_components = max(map(len, sets)) - 1
-        if self.n_components is not None:
-            n_components = check_positive_int("n_components", self.n_components)
-        self._learn(model, sets, "definitional_sets", n_components, words)
-        self.definitional_sets_ = sets
+        self._learn(model, words, "definitional_sets", self.n_components)
         return self
 
 
@@ -418,8 +386,8 @@ def _neutral(
 
 def _unit_vectors(model: WordEmbeddingModel, words: Sequence[str]) -> Vectors:
     known = [form for form in dict.fromkeys(forms(model, words)) if form in model.vocab]
-    vectors = model.get_vectors(known).astype(np.float64)
-    return to_unit(vectors[np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)])  # type: ignore[return-value]
+    units, directed = directions(model.get_vectors(known))
+    return units[directed]
 
 
 def soft_transform(

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe.embeddings import EmbeddedQuery, WordSet
-from wefe.models._passes import Rows
+from wefe.metrics._jackknife import deletion_groups, jackknife_error
 from wefe.query import Query
-
-Numbers = npt.NDArray[np.float64]
-
-#: More groups would take longer and say little more.
-MOST_GROUPS = 20
 
 
 class Errors(NamedTuple):
@@ -25,67 +20,6 @@ class Errors(NamedTuple):
     before: float = math.nan
     after: float = math.nan
     change: float = math.nan
-
-
-def deletion_groups(n: int) -> list[Rows]:
-    """Return which of n words are left out together: single words up to 20, else 20 groups.
-
-    Groups are drawn at random, with a fixed seed, as lists of words are often sorted; their sizes
-    differ by one at most. Of a single word nothing can be left out, so there are no groups.
-
-    Examples
-    --------
-    >>> [group.tolist() for group in deletion_groups(3)]
-    [[0], [1], [2]]
-    >>> [len(group) for group in deletion_groups(42)][:4]
-    [3, 3, 2, 2]
-    """
-    if n < 2:
-        return []
-    order = np.arange(n) if n <= MOST_GROUPS else np.random.default_rng(0).permutation(n)
-    return list(np.array_split(order, min(n, MOST_GROUPS)))
-
-
-def left_out(statistic: Callable[[Rows], npt.ArrayLike], n: int) -> Numbers:
-    """Return a statistic with each group left out: it gets the numbers of the words that stay.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, ...)
-    """
-    groups = deletion_groups(n)
-    values = [statistic(np.setdiff1d(np.arange(n), group)) for group in groups]
-    return np.asarray(values, dtype=np.float64)
-
-
-def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:
-    """Return the standard error of a score from its values with words left out.
-
-    Parameters
-    ----------
-    by_set : sequence of array-like of shape (n_groups,)
-        For each independent sample, here each set of words, the score with each group left out.
-
-    Returns
-    -------
-    float
-        The root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups.
-        NaN if a set has fewer than two groups.
-
-    Examples
-    --------
-    The mean of 1, 2, 6 without each of them; the result is s / sqrt(n).
-
-    >>> jackknife_error([[4.0, 3.5, 1.5]])
-    1.527525
-    """
-    total = 0.0
-    for values in by_set:
-        scores = np.asarray(values, dtype=np.float64)
-        if len(scores) < 2:
-            return math.nan
-        total += (len(scores) - 1) * float(scores.var())
-    return math.sqrt(total)
 
 
 def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike]) -> Errors:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_word_set, found
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias
+from wefe.debias._base import BaseDebias, as_written, class_columns, log_lost
 from wefe.embeddings import definitional_vectors, embed_tuples
 from wefe.metrics._direction import group_directions
 from wefe.metrics._geometry import Vectors
@@ -94,17 +94,11 @@ def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str
             model, [distinct], called, discard_incomplete_sets=False, warn_lost_sets=False
         )
         lost = parts[0].lost if parts else tuple(distinct)
-        if lost:
-            listed = ", ".join(lost[:10]) + (", ..." if len(lost) > 10 else "")
-            logger.warning(
-                "%s lacks %d of the %d words of class %r: %s",
-                *(model.name, len(lost), len(distinct), name, listed),
-            )
+        log_lost(model, lost, len(distinct), f"words of class {name!r}")
         if len(distinct) - len(lost) < _FEWEST:
             raise ValueError(
                 f"{model.name} has {len(distinct) - len(lost)} of the {len(distinct)} words of "
-                f"class {name!r}; at least {_FEWEST} are needed. They are looked up as written"
-                + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
+                f"class {name!r}; at least {_FEWEST} are needed. {as_written(model)}"
             )
         missing = set(lost)
         words[name] = [word for word in distinct if word not in missing]
@@ -151,15 +145,10 @@ def word_classes(
     check_model(model)
     if not definitional_sets:
         raise ValueError("definitional_sets is empty; one set or more is needed.")
-    n_classes = len(definitional_sets[0])
-    if any(len(words) != n_classes for words in definitional_sets):
-        sizes = sorted({len(words) for words in definitional_sets})
-        raise ValueError(
-            f"definitional_sets must have one word per class each; they have {sizes} words."
-        )
+    columns = class_columns(definitional_sets)
+    n_classes = len(columns)
     names = list(class_names) or [f"class {i}" for i in range(n_classes)]
-    columns = zip(*definitional_sets, strict=True)
-    words = {name: list(dict.fromkeys(column)) for name, column in zip(names, columns, strict=True)}
+    words = {name: list(column) for name, column in zip(names, columns, strict=True)}
     if n_words is None:
         return words
     if neutral and NEUTRAL in words:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dsyevr
 
 from wefe._checks import check_bool, check_positive_int
 from wefe._wordset import Vectors, WordSet, as_rows, lists_of_word_sets, unit
@@ -131,6 +130,8 @@ def bias_subspace(
 
 def principal_directions(rows: Vectors, n_components: int) -> Vectors:
     """First right singular vectors of stacked matrices; NaN where the rank is smaller."""
+    from scipy.linalg.lapack import dsyevr  # `import wefe` stays quick
+
     n = rows.shape[1]
     # LAPACK itself: numpy would compute all eigenvectors, which takes twice as long.
     which = {"range": "I", "il": n - n_components + 1, "iu": n}

@@ -786,6 +786,7 @@ def _nearest(
     model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
 ) -> _Neighbors:
     """Search the neighbours of words."""
+    check_model(model)
     table = model.whole_table("neighborhoods")
     words = check_word_set("words", words)
     word_rows = [model.vocab.get(word, -1) for word in words]

@@ -30,6 +30,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
 from wefe.metrics._geometry import associations, pearson
+from wefe.metrics._jackknife import jackknife_error, left_out
 from wefe.metrics._permutation import wilson
 from wefe.models._search import Rows, nearest_neighbors
 
@@ -911,10 +912,10 @@ def _jackknife(
         return nothing, "no correlation with what is the same for all words"
     if 1 - abs(value) < _ROUNDING:
         return (value, value), None
-    without = np.array([correlation(np.delete(x, i), np.delete(y, i)) for i in range(n)])
+    without = left_out(lambda kept: correlation(x[kept], y[kept]), n, n)
     if not (np.abs(without) < 1 - _ROUNDING).all():
         return nothing, "no interval: too few words, or too many ties without one of them"
-    error = math.sqrt((n - 1) * float(np.arctanh(without).var()))
+    error = jackknife_error([np.arctanh(without)])
     half, centre = NormalDist().inv_cdf((1 + level) / 2) * error, math.atanh(value)
     return (math.tanh(centre - half), math.tanh(centre + half)), None
 

@@ -355,7 +355,7 @@ class PartialIndex(dict[str, int]):
         ):
             raise UnreadWordError(
                 f"{word!r} was not among the {len(self.requested):,} words for which {self.label} "
-                "was opened, so nobody knows whether it has the word. Open it for this word too "
+                "was opened, so nobody knows whether the file has it. Open it for this word too "
                 "(words=...), or whole (hold='memory')."
             )
 

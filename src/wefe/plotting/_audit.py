@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from wefe._checks import check_bool, check_sequence, found
+from wefe._checks import check_bool
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import auc_text, count, escape, wrap
-from wefe.plotting._style import INK, PALETTE, dress, pointed_at, write
+from wefe.plotting._style import PALETTE, apply_layout, hover, write
+from wefe.plotting._table import check_several
 
 if TYPE_CHECKING:
     from wefe.audit import QueryAudit
@@ -48,9 +49,9 @@ def plot_individual_biases(
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per audit. A dotted line is the mean of a set, the solid line 0, dashed lines -d
-        and d; where these are beyond the axis, the panel says so. Effect size, p-value and AUC
-        stand above, if there are two target sets. Words stand where they are pointed at.
+        A panel per audit. A line in the colour of a set is its mean, the solid line 0, dashed
+        lines -d and d; where these are beyond the axis, the panel says so. Effect size, p-value
+        and AUC stand above, if there are two target sets. You see words on hover.
 
     Raises
     ------
@@ -68,18 +69,28 @@ def plot_individual_biases(
     >>> [trace.name for trace in plot_individual_biases(audit).data]
     ['Male names', 'Female names']
     """
-    given = _check(audits)
+    from wefe.audit import QueryAudit
+
+    given = check_several("audits", audits, QueryAudit)
     check_bool("relative", relative)
     check_bool("full_range", full_range)
     check_bool("shared_axis", shared_axis)
     values = [audit.positions if relative else audit.biases for audit in given]
     limits = [1.0 if relative else audit.attribute_difference for audit in given]
     n_sets = max(len(audit.biases) for audit in given)
+    # The title names what all audits share, a panel what they do not.
+    title = "Individual biases"
+    names: list[list[str]] = [[] for _ in given]
+    for separator, attribute in ((": ", "query_name"), (", ", "model_name")):
+        several = [getattr(audit, attribute) for audit in given]
+        if len(set(several)) == 1:
+            title += separator + several[0]
+        else:
+            names = [[*parts, name] for parts, name in zip(names, several, strict=True)]
     panels = Panels(
-        _names(given),
+        [", ".join(parts) for parts in names],
         _SET_PX * n_sets + 20,
         below_px=50,
-        left_px=24,
         abreast=2,
         second_lines=[_numbers(audit) for audit in given],
     )
@@ -90,59 +101,25 @@ def plot_individual_biases(
         ends = common if shared_axis else _ends(parts, [limit], full_range)
         figure.update_xaxes(range=ends, **place)
         _draw(figure, audit, parts, place)
-        figure.add_vline(0, line={"color": INK, "width": 1}, **place)
+        figure.add_vline(0, **place)
         if limit <= ends[1]:
             for end in (-limit, limit):
-                figure.add_vline(end, line={"color": INK, "width": 1, "dash": "dash"}, **place)
+                figure.add_vline(end, line_dash="dash", **place)
         else:
             corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "yanchor": "bottom"}
             text = f"attainable: ±{limit:.3g}"
-            write(figure, 1, 0, text, size=10, **{**corner, "xanchor": "right"}, **place)
+            write(figure, 1, 0, text, xanchor="right", **corner, **place)
     figure.update_xaxes(exponentformat="none", title_text=_axis_title(given, relative))
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
     notes = [
         "Each point: a target word, to the right of 0 if it leans to the first attribute set. "
-        "Dotted: mean of the set. Dashed: what is attainable."
+        "Line in the colour of a set: its mean. Dashed: what is attainable."
     ]
     if not shared_axis and len(given) > 1:
         notes.append("Each panel has an axis of its own.")
-    return dress(figure, _title(given), notes, panels.height, panels.title_px)
-
-
-def _check(audits: object) -> list[QueryAudit]:
-    from wefe.audit import QueryAudit
-
-    if isinstance(audits, QueryAudit):
-        return [audits]
-    given = list(check_sequence("audits", audits))
-    for each in given:
-        if not isinstance(each, QueryAudit):
-            raise TypeError(f"audits must hold QueryAudit objects; got {found(each)}.")
-    if not given:
-        raise ValueError("audits is empty; there is nothing to plot.")
-    return given
-
-
-def _title(audits: Sequence[QueryAudit]) -> str:
-    title = "Individual biases"
-    if len({audit.query_name for audit in audits}) == 1:
-        title += f": {audits[0].query_name}"
-    if len({audit.model_name for audit in audits}) == 1:
-        title += f", {audits[0].model_name}"
-    return title
-
-
-def _names(audits: Sequence[QueryAudit]) -> list[str]:
-    """Return what the title of the figure does not say."""
-    queries = len({audit.query_name for audit in audits}) > 1
-    models = len({audit.model_name for audit in audits}) > 1
-    names = []
-    for audit in audits:
-        parts = [audit.query_name] * queries + [audit.model_name] * models
-        names.append(", ".join(parts))
-    return names
+    return apply_layout(figure, title, notes, panels.height, panels.title_px)
 
 
 def _numbers(audit: QueryAudit) -> str:
@@ -198,25 +175,16 @@ def _draw(
             pointpos=0.3,
             jitter=0.25,
             hoveron="points",
-            meanline={"visible": False},
+            meanline={"visible": True, "width": 2},
             line={"color": colour, "width": 1},
             marker={"color": colour, "size": 5, "opacity": 0.7},
-            **pointed_at(hovers),
+            **hover(hovers),
             **place,
         )
         mean = float(np.mean(values))
         label = f"<b>{wrap(use.name, 34)}</b>"
         if math.isfinite(mean):
             label += f", mean {mean:.3f}"
-            figure.add_shape(
-                type="line",
-                x0=mean,
-                x1=mean,
-                y0=number - _SHAPE,
-                y1=number + 0.3,
-                line={"color": colour, "width": 2, "dash": "dot"},
-                **place,
-            )
         start: dict[str, Any] = {"xref": "x domain", "yanchor": "top"}
         # Beside the line of what is attainable, which is at the edge of the full range.
-        write(figure, 0.05, number - 0.72, label, size=11, colour=colour, **start, **place)
+        write(figure, 0.05, number - 0.72, label, **start, **place)

@@ -1,4 +1,4 @@
-"""Axes that are as high as what stands on them: rows of bars, and panels in a grid."""
+"""Rows of bars, and panels in a grid, each as high as what stands on them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from wefe.plotting._labels import CHARACTER_PX, LINE_PX, height_px, wrap
+from wefe.plotting._labels import height_px, wrap
 
 _ROW_GAP = 0.2
-# What plotly makes of a figure of no set width where no page widens it.
-_WIDTH_PX = 700
 
 
 class Rows:
@@ -24,13 +22,13 @@ class Rows:
         bar_px = min(18.0, max(8.0, 70 / n_series))
         row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(labels) + 8)
         self.height = max(120, math.ceil(len(names) * row_px))
-        self.font_size = min(11.0, bar_px)
+        self.font = {"size": min(11.0, bar_px)}
 
     def centre(self, row: int, position: int) -> float:
         """Return where on the vertical axis one bar of a row lies."""
         return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
 
-    def apply(self, figure: go.Figure, title: str, **place: Any) -> None:
+    def apply(self, figure: go.Figure, title: str = "", **place: Any) -> None:
         """Put the names on the vertical axis, the first on top."""
         figure.update_layout(bargap=_ROW_GAP)
         figure.update_yaxes(
@@ -54,30 +52,20 @@ class Panels:
         names: Sequence[str],
         panel_px: int,
         below_px: int,
-        left_px: int,
         abreast: int = 3,
         second_lines: Sequence[str] = (),
     ) -> None:
         # Four look better two by two.
         self.n_columns = min(2 if len(names) == 4 else len(names), abreast)
         self.n_rows = math.ceil(len(names) / self.n_columns)
-        width_px = 0.9 * (_WIDTH_PX - left_px - 48) / self.n_columns
-        # What a line below or above a panel may have.
-        self.characters = max(12, int(width_px / CHARACTER_PX))
-        self.titles = [wrap(name, self.characters) for name in names]
+        self.titles = [wrap(name, 80 // self.n_columns) for name in names]
         if second_lines:
             pairs = zip(self.titles, second_lines, strict=True)
             self.titles = ["<br>".join(filter(None, pair)) for pair in pairs]
         self.title_px = height_px(self.titles) + 10
-        self.between_px = below_px + self.title_px
-        self.height = self.n_rows * panel_px + (self.n_rows - 1) * self.between_px
-
-    def make_room(self, axis_title: str) -> int:
-        """Keep the further lines of an axis title off the next panel; return their height."""
-        more_px = height_px([axis_title]) - LINE_PX
-        self.between_px += more_px
-        self.height += (self.n_rows - 1) * more_px
-        return more_px
+        between_px = below_px + self.title_px
+        self.height = self.n_rows * panel_px + (self.n_rows - 1) * between_px
+        self.spacing = between_px / self.height if self.n_rows > 1 else 0
 
     def figure(self) -> go.Figure:
         """Return a figure of empty panels."""
@@ -87,12 +75,29 @@ class Panels:
             subplot_titles=self.titles,
             shared_yaxes=True,
             horizontal_spacing=0.1 / self.n_columns,
-            vertical_spacing=self.between_px / self.height if self.n_rows > 1 else 0,
+            vertical_spacing=self.spacing,
         )
-        figure.update_annotations(font={"size": 13})
-        return figure
+        return figure.update_annotations(font={"size": 13})
 
     def place(self, position: int) -> dict[str, Any]:
         """Return row and column of a panel, counted from 1 as plotly does."""
         row, column = divmod(position, self.n_columns)
         return {"row": row + 1, "col": column + 1}
+
+
+def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go.Figure, int]:
+    """Return axes below each other, and the height of all."""
+    height = sum(heights) + between_px * (len(heights) - 1)
+    figure = make_subplots(
+        rows=len(heights),
+        row_heights=list(heights),
+        vertical_spacing=between_px / height if len(heights) > 1 else 0,
+        **options,
+    )
+    return figure, height
+
+
+def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
+    """Draw a line at the value that means no bias."""
+    text = {"text": f"no bias: {value:g}"}
+    figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)

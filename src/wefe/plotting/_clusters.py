@@ -5,11 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._labels import count, wrap
-from wefe.plotting._projections import check_frame, check_groups, in_full, left_out
-from wefe.plotting._style import dress, point_style, pointed_at
-
-_PLOT_PX = 480
+from wefe.plotting._labels import count, in_full, left_out, wrap
+from wefe.plotting._style import apply_layout, hover, point_style
+from wefe.plotting._table import check_frame, check_groups
 
 
 def plot_clusters(
@@ -52,37 +50,35 @@ def plot_clusters(
     table = check_frame(frame, ("word", "group", "cluster"), ("x", "y"))
     missing = table[["x", "y"]].isna().any(axis=1)
     missing |= frame[["group", "cluster"]].isna().any(axis=1).to_numpy()
-    lost = left_out(list(table["word"][missing]), "place, group or cluster")
+    lost = left_out(table["word"][missing], "place, group or cluster")
     groups = check_groups(None, frame[~missing.to_numpy()])
     table = table[~missing]
     figure = go.Figure()
     own = table["group"] == table["cluster"]
     for position, group in enumerate(groups):
-        colour, *symbols = point_style(position)
-        for agrees, symbol in zip((True, False), symbols, strict=True):
+        colour, symbol, other = point_style(position)
+        for agrees in (True, False):
             part = table[(table["group"] == group) & (own == agrees)]
             if part.empty:
                 continue
-            others = "" if agrees else ", in a cluster of others"
+            hovers = [
+                f"{in_full(word)}<br>{wrap(group, 60)}; its cluster is that of<br>"
+                f"{wrap(cluster, 60)}"
+                for word, cluster in zip(part["word"], part["cluster"], strict=True)
+            ]
             figure.add_scatter(
                 x=part["x"],
                 y=part["y"],
                 mode="markers",
-                name=wrap(group + others, 20),
+                name=wrap(group if agrees else f"{group}, in a cluster of others", 20),
                 marker={
                     "color": colour,
-                    "symbol": symbol,
+                    "symbol": symbol if agrees else other,
                     "size": 8,
                     "opacity": 0.75,
                     "line": {"width": 0 if agrees else 2, "color": colour},
                 },
-                **pointed_at(
-                    [
-                        f"{in_full(word)}<br>{wrap(group, 60)}; its cluster is that of<br>"
-                        f"{wrap(cluster, 60)}"
-                        for word, cluster in zip(part["word"], part["cluster"], strict=True)
-                    ]
-                ),
+                **hover(hovers),
             )
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
@@ -96,4 +92,4 @@ def plot_clusters(
     ]
     model = frame.attrs.get("model")
     heading = title or "The most biased words and their clusters" + (f", {model}" if model else "")
-    return dress(figure, heading, notes, _PLOT_PX, below_px=30, footnotes=lost)
+    return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)

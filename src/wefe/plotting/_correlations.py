@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from wefe.plotting._labels import count, height_px, shorten, width_px, wrap
-from wefe.plotting._style import INK, dress, pointed_at, write
+from wefe.plotting._style import apply_layout, hover, write
 from wefe.plotting._table import Table, check_table
-
-# Light enough for dark numbers in every cell.
-_DIVERGING = ("#e8893b", "#f7d3b5", "#fbfbfb", "#bcdcf2", "#4c9bd6")
-_SEQUENTIAL = _DIVERGING[2:]
-_GAP = "#d4d4d4"
 
 
 def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "") -> go.Figure:
@@ -105,19 +100,51 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
         f"measured) would give {1 / table.values.size:.2%} everywhere."
     ]
     highest = float(np.nanmax(table.values)) or 1.0
-    return _heat_map(table, title, notes, "Joint share", (0, highest), _SEQUENTIAL, ".2%")
+    return _heat_map(table, title, notes, "Joint share", (0, highest), ".2%")
 
 
 def _heat_map(
     table: Table,
     title: str,
-    notes: Sequence[str],
+    notes: list[str],
     what: str = "Correlation",
     limits: tuple[float, float] = (-1, 1),
-    colours: Sequence[str] = _DIVERGING,
     number_format: str = ".2f",
 ) -> go.Figure:
     """Draw a table with its values in square cells."""
+    rows, columns, values = table
+    n_cells = max(values.shape)
+    # In more than 40 cells a row there is no room for numbers.
+    sizes = ((8, 64, 13), (16, 46, 11), (40, 36, 9), (math.inf, 18, 0))
+    cell_px, font_px = next((px, font) for most, px, font in sizes if n_cells <= most)
+    figure = go.Figure()
+    missing = add_cells(figure, table, what, font_px, number_format, limits)
+    if missing:
+        notes = [*notes, "n/a: no value (NaN)."]
+    short, aggregation = shorten(columns)
+    if aggregation:
+        notes = [*notes, aggregation]
+    across, down = [wrap(name, 24) for name in short], [wrap(name) for name in shorten(rows)[0]]
+    upright = width_px(across) > cell_px
+    if upright and height_px(across) >= cell_px:
+        across = [wrap(name, 60) for name in short]
+    figure.update_xaxes(ticktext=across, tickangle=-90 if upright else 0)
+    figure.update_yaxes(ticktext=down)
+    width = max(480, width_px(down) + cell_px * len(columns) + 170)
+    below_px = width_px(across) + 30 if upright else 60
+    return apply_layout(figure, title, notes, cell_px * len(rows), below_px=below_px, width=width)
+
+
+def add_cells(
+    figure: go.Figure,
+    table: Table,
+    what: str,
+    font_px: int,
+    number_format: str = ".2f",
+    limits: tuple[float, float] = (-1, 1),
+    **place: Any,
+) -> bool:
+    """Add a table in the colours of the template; return whether some cells have no value."""
     rows, columns, values = table
     hovers = [
         [
@@ -127,49 +154,30 @@ def _heat_map(
         ]
         for row, line in zip(rows, values, strict=True)
     ]
-    n_cells = max(values.shape)
-    # In more than 40 cells a row there is no room for numbers.
-    looks = ((8, 64, 13), (16, 46, 11), (40, 36, 9), (math.inf, 18, 1))
-    cell_px, font_size = next((px, size) for most, px, size in looks if n_cells <= most)
-    figure = go.Figure(
-        go.Heatmap(
-            z=values.tolist(),
-            x=columns,
-            y=rows,
-            zmin=limits[0],
-            zmax=limits[1],
-            colorscale=colours,
-            colorbar={
-                "title": {"text": what, "side": "right"},
-                "thickness": 14,
-                "tickformat": number_format,
-            },
-            texttemplate=f"%{{z:{number_format}}}" if font_size > 1 else None,
-            textfont={"size": font_size, "color": INK},
-            xgap=1,
-            ygap=1,
-            **pointed_at(hovers),
-        )
+    figure.add_heatmap(
+        z=values.tolist(),
+        x=columns,
+        y=rows,
+        zmin=limits[0],
+        zmax=limits[1],
+        autocolorscale=True,
+        colorbar={
+            "title": {"text": what, "side": "right"},
+            "thickness": 14,
+            "tickformat": number_format,
+        },
+        texttemplate=f"%{{z:{number_format}}}" if font_px else None,
+        textfont={"size": font_px or 1},
+        xgap=1,
+        ygap=1,
+        **hover(hovers),
+        **place,
     )
+    axis = {"type": "category", "showgrid": False, **place}
+    figure.update_xaxes(tickvals=columns, **axis)
+    figure.update_yaxes(tickvals=rows, autorange="reversed", **axis)
     missing = np.argwhere(np.isnan(values)).tolist()
     for i, j in missing:
-        write(figure, j, i, "n/a", hovers[i][j], font_size, xanchor="center")
-    if missing:
-        notes = [*notes, "n/a: no value (NaN)."]
-    short, aggregation = shorten(columns)
-    if aggregation:
-        notes = [*notes, aggregation]
-    # Upright labels of several lines must not be wider than a cell.
-    for characters in (24, 40, 60):
-        across = [wrap(name, characters) for name in short]
-        if height_px(across) < cell_px:
-            break
-    down = [wrap(name) for name in shorten(rows)[0]]
-    axis = {"type": "category", "showgrid": False}
-    upright = width_px(across) > cell_px
-    figure.update_xaxes(tickvals=columns, ticktext=across, tickangle=-90 if upright else 0, **axis)
-    figure.update_yaxes(tickvals=rows, ticktext=down, autorange="reversed", **axis)
-    figure.update_layout(plot_bgcolor=_GAP)
-    width = max(480, width_px(down) + cell_px * len(columns) + 170)
-    below_px = width_px(across) + 30 if upright else 60
-    return dress(figure, title, notes, cell_px * len(rows), below_px=below_px, width=width)
+        look = {"hovertext": hovers[i][j], "font": {"size": font_px or 1}, "xanchor": "center"}
+        write(figure, j, i, "n/a", **look, **place)
+    return bool(missing)

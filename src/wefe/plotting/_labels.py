@@ -1,4 +1,4 @@
-"""Text in figures: broken into lines, escaped for plotly, and measured."""
+"""Text in figures: wrapped, escaped for plotly, and put into words."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import pandas as pd
+
 from wefe.aggregation import HEADING
 
 LINE_PX = 16
-CHARACTER_PX = 7
 
 
 def escape(text: str) -> str:
@@ -70,7 +72,34 @@ def height_px(labels: Iterable[str]) -> int:
 
 def width_px(labels: Iterable[str]) -> int:
     """Estimate the width of the longest line."""
-    return CHARACTER_PX * max(len(line) for label in labels for line in label.split("<br>"))
+    return 7 * max(len(line) for label in labels for line in label.split("<br>"))
+
+
+def shortened(word: str, most: int = 24) -> str:
+    """Cut a word of a vocabulary, which may be a whole URL; on hover it is whole."""
+    return word if len(word) <= most else word[: most - 1] + "…"
+
+
+def in_full(word: str) -> str:
+    """Return a word for the hover text: whole, unless that would fill the page."""
+    return f"<b>{wrap(shortened(word, 300), 60)}</b>"
+
+
+def left_out(words: Iterable[str], what: str) -> list[str]:
+    """Name the words that are not in a figure."""
+    names = ", ".join(at_most([shortened(word) for word in dict.fromkeys(words)]))
+    return [f"Left out, as there is no {what}: {names}."] if names else []
+
+
+def spaced(places: pd.DataFrame, order: Iterable[int]) -> set[int]:
+    """Choose the points, in order of importance, whose labels have room beside the chosen ones."""
+    shares = (places / (places.max() - places.min()).replace(0, 1)).to_numpy()
+    chosen: list[int] = []
+    for point in order:
+        across, down = np.abs(shares[chosen] - shares[point]).T
+        if not ((across < 0.17) & (down < 0.045)).any():
+            chosen.append(point)
+    return set(chosen)
 
 
 def count(number: int, one: str, several: str = "") -> str:

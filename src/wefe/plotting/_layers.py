@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from wefe._checks import check_bool, found
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import count, wrap
-from wefe.plotting._style import INK, PALETTE, dress, pointed_at, write
+from wefe.plotting._style import PALETTE, add_band, apply_layout, hover, write
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     models = list(dict.fromkeys(score.model_name for score in scores.scores))
     queries = list(dict.fromkeys(score.query_name for score in scores.scores))
     by_query = len(models) > 1
-    panels = Panels(queries if by_query else models, _PANEL_PX, 70, left_px=60, abreast=2)
+    panels = Panels(queries if by_query else models, _PANEL_PX, 70, 2)
     figure = panels.figure()
     lines: dict[tuple[str, str], list[LayerScore]] = {}
     for score in scores.scores:
@@ -72,9 +72,8 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     names = models if by_query else queries
     for (panel, name), line in lines.items():
         place = panels.place(queries.index(panel) if by_query else 0)
-        first = not by_query or panel == queries[0]
-        _draw_line(figure, name, line, names.index(name), relative, first, place)
-    figure.add_hline(scores.no_bias_value, line={"color": INK, "width": 1, "dash": "dash"})
+        _draw_line(figure, name, line, names.index(name), relative, place)
+    figure.add_hline(scores.no_bias_value, line_dash="dash")
     what = "Depth (0: embedding layer, 1: last)" if relative else "Layer (0: embedding layer)"
     last = max(score.layer for score in scores.scores)
     figure.update_xaxes(title_text=what, dtick=0.2 if relative else max(1, round(last / 12)))
@@ -87,7 +86,7 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     undefined = sum(math.isnan(score.score) for score in scores.scores)
     if undefined:
         notes.append(f"{count(undefined, 'score')} of {len(scores.scores)} undefined: no point.")
-    return dress(figure, f"{scores.metric} by layer", notes, panels.height, panels.title_px)
+    return apply_layout(figure, f"{scores.metric} by layer", notes, panels.height, panels.title_px)
 
 
 def _draw_line(
@@ -96,27 +95,18 @@ def _draw_line(
     line: Sequence[LayerScore],
     number: int,
     relative: bool,
-    showlegend: bool,
     place: Mapping[str, Any],
 ) -> None:
     colour = PALETTE[number % len(PALETTE)]
-    x = [score.depth if relative else score.layer for score in line]
-    y = [score.score for score in line]
     for part in _runs_with_interval(line):
-        red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-        across = [score.depth if relative else score.layer for score in part]
-        # There and back again.
-        figure.add_scatter(
-            x=across + across[::-1],
-            y=[score.score_upper for score in part]
-            + [score.score_lower for score in reversed(part)],
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=f"rgba({red},{green},{blue},0.15)",
+        add_band(
+            figure,
+            [score.depth if relative else score.layer for score in part],
+            [score.score_lower for score in part],
+            [score.score_upper for score in part],
+            colour,
             legendgroup=name,
             showlegend=False,
-            hoverinfo="skip",
             **place,
         )
     texts = [
@@ -126,15 +116,14 @@ def _draw_line(
         for score in line
     ]
     figure.add_scatter(
-        x=x,
-        y=y,
+        x=[score.depth if relative else score.layer for score in line],
+        y=[score.score for score in line],
         mode="lines+markers",
         name=wrap(name, 30),
         legendgroup=name,
-        showlegend=showlegend,
         line={"color": colour, "dash": _DASHES[number // len(PALETTE) % len(_DASHES)]},
         marker={"color": colour, "size": 6},
-        **pointed_at(texts),
+        **hover(texts),
         **place,
     )
 
@@ -202,7 +191,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     low, high = min(low, -0.1), max(high, 0.1)
     edges = np.linspace(low, high, _N_BINS + 1)
     names = [str(result["query_name"]) for result in given]
-    panels = Panels(names, 200, 60, 60, 2, list(map(_second_line, given, effects)))
+    panels = Panels(names, 200, 60, 2, list(map(_second_line, given, effects)))
     figure = panels.figure()
     for position, (result, own) in enumerate(zip(given, effects, strict=True)):
         place = panels.place(position)
@@ -212,14 +201,10 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
             f"{start:.2f} to {end:.2f}: {share:.1%} of the samples"
             for start, end, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
-        figure.add_bar(
-            x=middles, y=shares, marker={"color": PALETTE[0]}, **pointed_at(texts), **place
-        )
-        figure.add_vline(0, line={"color": INK, "width": 1, "dash": "dash"}, **place)
+        figure.add_bar(x=middles, y=shares, marker={"color": PALETTE[0]}, **hover(texts), **place)
+        figure.add_vline(0, line_dash="dash", **place)
         if len(own):
-            figure.add_vline(
-                float(result["result"]), line={"color": PALETTE[3], "width": 2}, **place
-            )
+            figure.add_vline(float(result["result"]), line_color=PALETTE[3], line_width=2, **place)
         else:
             middle: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "center"}
             reason = wrap(f"no value: {getattr(result, 'nan_reason', None)}", 50)
@@ -232,7 +217,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
         "Each sample has one context of every word. Line: combined effect size. Dashed: no bias.",
         "Samples share words and contexts: read the spread, not the standard error.",
     ]
-    return dress(figure, "Effect sizes over contexts", notes, panels.height, panels.title_px)
+    return apply_layout(figure, "Effect sizes over contexts", notes, panels.height, panels.title_px)
 
 
 def _effect_sizes(result: object) -> npt.NDArray[np.float64]:

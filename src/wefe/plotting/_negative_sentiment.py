@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from wefe._checks import found
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import count, escape, wrap
-from wefe.plotting._style import INK, PALETTE, bar_style, dress, pointed_at, write
+from wefe.plotting._labels import count, escape, width_px, wrap
+from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, write
 from wefe.results import MetricResult
 from wefe.running import unique_labels
 
@@ -58,14 +58,12 @@ def plot_negative_sentiment(
     words = list(dict.fromkeys(word for spread in spreads for word in spread.shares))
     set_of = _telling_sets(spreads, words)
     scores = [f"RNSB = {spread.score:.3g}" if spread.shares else "" for spread in spreads]
-    label_px = min(150, 7 * max(map(len, words), default=0))
+    label_px = min(150, width_px(["", *words]))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
-    panels = Panels(
-        list(named), 240, label_px + 24, left_px=60, abreast=abreast, second_lines=scores
-    )
+    panels = Panels(list(named), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
     for position, spread in enumerate(spreads):
-        _draw(figure, spread, set_of, position == 0, panels.place(position))
+        _draw(figure, spread, set_of, panels.place(position))
 
     highest = max(max(spread.shares.values(), default=0) for spread in spreads)
     figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
@@ -76,7 +74,7 @@ def plot_negative_sentiment(
         categoryarray=words,
         range=[-0.6, len(words) - 0.4],
         tickvals=words,
-        ticktext=[escape(word) for word in words],
+        ticktext=list(map(escape, words)),
         tickangle=-90 if abreast == 1 else -60 if label_px > 40 else 0,
         showgrid=False,
     )
@@ -90,14 +88,13 @@ def plot_negative_sentiment(
     if any(spread.shares and len(spread.shares) < len(words) for spread in spreads):
         notes.append("No value: the word is not among those measured with this model.")
     title = f"Negative sentiment of {count(len(words), 'target word')}"
-    return dress(figure, title, notes, panels.height, panels.title_px, below_px=label_px + 24)
+    return apply_layout(figure, title, notes, panels.height, panels.title_px, label_px + 24)
 
 
 def _draw(
     figure: go.Figure,
     spread: _Spread,
     set_of: Mapping[str, str],
-    showlegend: bool,
     place: Mapping[str, Any],
 ) -> None:
     """Draw the bars of one result, for the words of all, into its panel."""
@@ -107,22 +104,21 @@ def _draw(
         figure.add_bar(
             name=wrap(set_name, 30),
             legendgroup=set_name,
-            showlegend=showlegend,
             x=members,
             y=[spread.shares.get(word, math.nan) for word in members],
             marker=bar_style(number),
-            **pointed_at([hovers[word] for word in members]),
+            **hover([hovers[word] for word in members]),
             **place,
         )
     if not spread.shares:
         middle: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "center"}
         write(figure, 0.5, 0.5, wrap(f"no value: {spread.nan_reason}", 50), **middle, **place)
         return
-    figure.add_hline(spread.uniform, line={"color": INK, "dash": "dash", "width": 1.5}, **place)
+    figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
     foot: dict[str, Any] = {"xanchor": "center", "yanchor": "bottom", "textangle": -90}
     for column, word in enumerate(set_of):
         if word not in spread.shares:
-            write(figure, column, 0, "no value", hovers[word], **foot, **place)
+            write(figure, column, 0, "no value", hovertext=hovers[word], **foot, **place)
 
 
 @dataclass(frozen=True)

@@ -10,28 +10,25 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_sequence, check_share, found
+from wefe._checks import check_number, check_sequence, check_share
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows
-from wefe.plotting._labels import at_most, count, escape, wrap
-from wefe.plotting._places import place_labels
-from wefe.plotting._projections import (
-    AWAY,
-    check_frame,
-    check_groups,
+from wefe.plotting._labels import (
+    at_most,
+    count,
+    escape,
     in_full,
     left_out,
     shortened,
+    spaced,
+    wrap,
 )
-from wefe.plotting._style import INK, PALETTE, bar_style, dress, point_style, pointed_at, write
+from wefe.plotting._projections import AWAY
+from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, point_style, write
+from wefe.plotting._table import check_frame, check_groups
 
-# What is surely there of the page for a map; on a wider one, labels are farther apart.
-_MAP_PX = (480, 520)
-# What an axis is longer than its points on either side, as a share of theirs: room for labels.
-_MARGINS = (0.22, 0.07)
 # From the second group over grey, which is seen on light and dark paper, to the first.
 _LEANS = (PALETTE[1], "#cfcfcf", PALETTE[0])
-_POINT_PX, _CENTRE_PX = 11.0, 22.0
 
 
 def plot_neighborhood(
@@ -103,7 +100,9 @@ def plot_neighborhood(
     """
     names = [str(name) for name in check_sequence("groups", groups)]
     check_share("theta", theta)
-    end = _check_largest(largest)
+    end = None if largest is None else check_number("largest", largest)
+    if end is not None and end <= 0:
+        raise ValueError(f"largest must be above 0; got {end:g}.")
     table = check_frame(
         frame,
         ("word",),
@@ -115,96 +114,57 @@ def plot_neighborhood(
     names = names or [name for name in seen if name != NO_CLEAR_DIRECTION]
     by_group = bool(seen) and len(names) != 2
     missing = table[["x", "y", "projection"]].isna().any(axis=1)
-    lost = left_out(list(table["word"][missing]), "place or projection")
+    lost = left_out(table["word"][missing], "place or projection")
     table = table[~missing].reset_index(drop=True)
-    table["spot"], table["size"] = _labelled(table, n_labels)
-    end = end or (float(table["projection"].abs().max()) if len(table) else 0.0)
-    figure = go.Figure()
     centre = table["is_center"] == 1
+    order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
+    table["named"] = table.index.isin(spaced(table[["x", "y"]], order[: n_labels + 1]))
+    table["size"] = np.where(centre, 22.0, 11.0)
+    figure = go.Figure()
     if by_group:
-        styles = {name: point_style(number) for number, name in enumerate(names)}
-        for name, (colour, symbol, _) in styles.items():
+        styles = {name: point_style(number)[:2] for number, name in enumerate(names)}
+        for name, (colour, symbol) in styles.items():
             own = table[(table["group"] == name) & ~centre]
-            _add_points(figure, own, name, colour, symbol, theta)
+            _add_points(figure, own, name, symbol, theta, color=colour)
         none = table[~table["group"].isin(names) & ~centre]
         if len(none):
-            _add_points(figure, none, NO_CLEAR_DIRECTION, AWAY, "circle", theta)
+            _add_points(figure, none, NO_CLEAR_DIRECTION, "circle", theta, color=AWAY)
         for group, own in table[centre].groupby("group", sort=False):
-            colour = styles[str(group)][0] if group in styles else AWAY
-            _add_points(figure, own, "centre", colour, "star", theta)
+            colour = styles.get(str(group), (AWAY,))[0]
+            _add_points(figure, own, "centre", "star", theta, color=colour)
         figure.update_layout(showlegend=True, legend_title_text="Leans to")
     else:
-        _add_points(figure, table[~centre], "neighbours", None, "circle", theta)
-        _add_points(figure, table[centre], "centre", None, "star", theta)
-        figure.update_layout(showlegend=False, coloraxis=_scale(end or 0.1, names))
-    _set_axes(figure, table)
+        for own, name, symbol in (
+            (table[~centre], "neighbours", "circle"),
+            (table[centre], "centre", "star"),
+        ):
+            colours = {"color": own["projection"].tolist(), "coloraxis": "coloraxis"}
+            _add_points(figure, own, name, symbol, theta, **colours)
+        end = end or (float(table["projection"].abs().max()) if len(table) else 0.0) or 0.1
+        figure.update_layout(showlegend=False, coloraxis=_scale(end, names))
+    # One scale, and no numbers, which would mean nothing.
+    figure.update_xaxes(showticklabels=False)
+    figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
     notes = [
-        f"Map by {method}: distances in it are not those in the space. Point at a dot for its "
+        f"Map by {method}: distances in it are not those in the space. Hover over a dot for its "
         "word.",
         f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.",
     ]
     if len(names) > 2 and not by_group:
         notes.append("Colour: projection towards the group that is nearest.")
     heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
-    return dress(figure, heading, notes, _MAP_PX[1], below_px=30, footnotes=lost)
-
-
-def _check_largest(largest: object) -> float | None:
-    if largest is None:
-        return None
-    if isinstance(largest, bool) or not isinstance(largest, int | float | np.number):
-        raise TypeError(f"largest must be a number above 0, or None; got {found(largest)}.")
-    if not (math.isfinite(largest) and largest > 0):
-        raise ValueError(f"largest must be a number above 0; got {largest!r}.")
-    return float(largest)
-
-
-def _labelled(table: pd.DataFrame, n_labels: int) -> tuple[list[str], list[float]]:
-    """Return the side of each label, '' for none, and the sizes of the points."""
-    sizes = [_CENTRE_PX if centre else _POINT_PX for centre in table["is_center"] == 1]
-    if not len(table):
-        return [], []
-    places = table[["x", "y"]].to_numpy()
-    # Both axes have one scale.
-    lengths = np.ptp(places, axis=0) * (1 + 2 * np.array(_MARGINS))
-    per_px = float((lengths / _MAP_PX).max()) or 1.0
-    points = [(float(x), float(y)) for x, y in places / per_px]
-    middle = (places.min(axis=0) + places.max(axis=0)) / 2 / per_px
-    half = np.array(_MAP_PX) / 2
-    left, low, right, high = map(float, [*(middle - half), *(middle + half)])
-    order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
-    labels = [shortened(word) for word in table["word"]]
-    chosen = place_labels(
-        points,
-        labels,
-        order[: n_labels + 1],
-        sizes,
-        within=(left, low, right, high),
-        always=set(np.flatnonzero(table["is_center"] == 1)),
-    )
-    return [chosen.get(row, "") for row in range(len(table))], sizes
+    return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
 
 
 def _add_points(
-    figure: go.Figure,
-    part: pd.DataFrame,
-    name: str,
-    colour: str | None,
-    symbol: str,
-    theta: float,
+    figure: go.Figure, part: pd.DataFrame, name: str, symbol: str, theta: float, **colours: Any
 ) -> None:
-    """Add points of one kind; without a colour they have that of their projection."""
+    """Add points of one kind."""
     star = symbol == "star"
     bold, least = ("<b>{}</b>", 1.0) if star else ("{}", 0.4)
-    texts = [
-        bold.format(escape(shortened(word))) if spot else ""
-        for word, spot in zip(part["word"], part["spot"], strict=True)
-    ]
-    ringed = part["indirect_bias"] > theta
     hovers = []
-    for word, *values in part[["word", "projection", "cosine", "indirect_bias"]].itertuples(
-        index=False
-    ):
+    columns = ["word", "projection", "cosine", "indirect_bias"]
+    for word, *values in part[columns].itertuples(index=False):
         shown = ["undefined" if math.isnan(value) else f"{value:.3f}" for value in values]
         hovers.append(
             f"{in_full(word)}<br>projection: {shown[0]}<br>"
@@ -215,25 +175,23 @@ def _add_points(
         y=part["y"].tolist(),
         mode="markers+text",
         name=wrap(name, 20),
-        # The letters of a browser may be wider than those that were reckoned with.
         cliponaxis=False,
         marker={
             "symbol": symbol,
             "size": part["size"].tolist(),
             # The star is seen over the points of a crowd.
             "opacity": 1 if star else 0.9,
-            "line": {"color": INK, "width": [2.0 if ring else least for ring in ringed]},
-            **(
-                {"color": part["projection"].tolist(), "coloraxis": "coloraxis"}
-                if colour is None
-                else {"color": colour}
-            ),
+            "line": {"width": np.where(part["indirect_bias"] > theta, 2.0, least).tolist()},
+            **colours,
         },
-        text=texts,
-        textposition=[spot or "middle right" for spot in part["spot"]],
+        text=[
+            bold.format(escape(shortened(word))) if named else ""
+            for word, named in zip(part["word"], part["named"], strict=True)
+        ],
+        textposition="top center",
         textfont={"size": 11},
-        showlegend=name != "centre",
-        **pointed_at(hovers),
+        showlegend=not star,
+        **hover(hovers),
     )
 
 
@@ -253,16 +211,6 @@ def _scale(largest: float, groups: Sequence[str]) -> dict[str, Any]:
             "ticktext": [ends[0], "0", ends[1]],
         },
     }
-
-
-def _set_axes(figure: go.Figure, table: pd.DataFrame) -> None:
-    """Give both axes one scale, no numbers, which would mean nothing, and room for labels."""
-    for axis, room in zip("xy", _MARGINS, strict=True):
-        low, high = (table[axis].min(), table[axis].max()) if len(table) else (0.0, 1.0)
-        margin = room * ((high - low) or 1.0)
-        figure.update_layout({f"{axis}axis": {"range": [low - margin, high + margin]}})
-    figure.update_xaxes(showticklabels=False)
-    figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
 
 
 def plot_group_shares(
@@ -315,18 +263,13 @@ def plot_group_shares(
     words, models = (list(dict.fromkeys(table[key])) for key in ("word", "model"))
     others = [word for word in words if word.startswith("(") and word.endswith(")")]
     rows = Rows(words, [wrap(shortened(word)) for word in words], 1)
-    panels = Panels(models if len(models) > 1 else [""], rows.height, 54, left_px=170, abreast=2)
+    panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     figure = panels.figure()
-    shares = {
-        (model, word, group): share
-        for model, word, group, share in table[["model", "word", "group", "share"]].itertuples(
-            index=False
-        )
-    }
+    by_word = table.groupby(["model", "word", "group"])["share"].first()
     for position, model in enumerate(models):
         place = panels.place(position)
-        for number, group in enumerate(names):
-            own = [shares.get((model, word, group), math.nan) for word in words]
+        cells = [[by_word.get((model, word, group), math.nan) for word in words] for group in names]
+        for number, (group, own) in enumerate(zip(names, cells, strict=True)):
             hovers = [
                 f"{in_full(word)}<br>{wrap(group, 60)}: {share:.1%} of the "
                 + ("words" if word in others else "neighbours")
@@ -341,19 +284,17 @@ def plot_group_shares(
                 orientation="h",
                 name=wrap(group, 30),
                 legendgroup=group,
-                showlegend=position == 0,
                 text=[f"{share:.0%}" if share >= 0.08 else "" for share in own],
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
                 marker=style,
-                **pointed_at(hovers),
+                **hover(hovers),
                 **place,
             )
-        for number, word in enumerate(words):
-            if all(math.isnan(shares.get((model, word, group), math.nan)) for group in names):
-                write(figure, 0, number, " no value", **place)
-    rows.apply(figure, "")
+        for row in np.flatnonzero(np.isnan(cells).all(axis=0)).tolist():
+            write(figure, 0, row, " no value", **place)
+    rows.apply(figure)
     # Panels of a row share the names of the words.
     figure.update_xaxes(
         range=[0, 1],
@@ -369,7 +310,7 @@ def plot_group_shares(
     heading = title or f"Groups among the neighbours of {count(n_words, 'word')}"
     if title is None and len(models) == 1 and models[0]:
         heading += f", {models[0]}"
-    return dress(figure, heading, [], panels.height, panels.title_px)
+    return apply_layout(figure, heading, [], panels.height, panels.title_px)
 
 
 def _check_shares(table: pd.DataFrame) -> None:

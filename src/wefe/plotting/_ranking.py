@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool
 from wefe.plotting._axes import Panels, Rows
-from wefe.plotting._labels import at_most, count, shorten, width_px, wrap
-from wefe.plotting._style import bar_style, dress, pointed_at, write
+from wefe.plotting._labels import at_most, count, shorten, wrap
+from wefe.plotting._style import apply_layout, bar_style, hover, write
 from wefe.plotting._table import Numbers, check_table
 
 
@@ -57,13 +57,24 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     ]
 
     rows = Rows(models, [wrap(name) for name in models], 1)
-    title_px, plot_px = 0, rows.height
+    lacks = _lacks(models, short, ranks)
+    notes = ["Rank 1 is the best: the longer a bar, the lower the position."]
+    if aggregation:
+        notes.append(aggregation)
+    if lacks:
+        notes.append("Models that lack a rank stand last; their sums cannot be compared.")
+    panels = Panels(short if facets else [""], rows.height, below_px=50)
+    figure = panels.figure()
+    for position, trace in enumerate(traces):
+        figure.add_trace(trace, **panels.place(position if facets else 0))
     if facets:
-        panels = Panels(short, rows.height, below_px=50, left_px=width_px(rows.labels))
-        title_px, plot_px = panels.title_px, panels.height
-        figure = _side_by_side(panels, traces, ranks)
+        for row, position in np.argwhere(np.isnan(ranks)).tolist():
+            write(figure, 0, row, "no rank", **panels.place(position))
+        highest = float(np.nanmax(ranks, initial=1))
+        figure.update_xaxes(title_text="Rank", range=[0, 1.05 * highest])
+        lacks = []  # the panels say it themselves
     else:
-        figure = _stacked(traces, columns, ranks)
+        _write_sums(figure, columns, ranks)
     rows.apply(figure, "" if facets else "Model")
     figure.update_layout(
         barmode="stack",
@@ -71,16 +82,9 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         legend_title_text="Ranking",
         uniformtext={"mode": "hide", "minsize": 9},
     )
-    notes = ["Rank 1 is the best: the longer a bar, the lower the position."]
-    if aggregation:
-        notes.append(aggregation)
-    lacks = _lacks(models, short, ranks)
-    if lacks:
-        notes.append("Models that lack a rank stand last; their sums cannot be compared.")
     title = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
-    # Facets say it themselves.
-    footnotes = [] if facets else lacks
-    return dress(figure, title, notes, plot_px, title_px, footnotes=footnotes)
+    above_px = panels.title_px if facets else 0
+    return apply_layout(figure, title, notes, panels.height, above_px, footnotes=lacks)
 
 
 def _check_ranks(columns: Sequence[str], ranks: Numbers) -> None:
@@ -124,33 +128,21 @@ def _bars(position: int, column: str, label: str, models: Sequence[str], ranks: 
         insidetextanchor="middle",
         textangle=0,
         marker=bar_style(position),
-        **pointed_at(hovers),
+        **hover(hovers),
     )
 
 
-def _side_by_side(panels: Panels, traces: Sequence[go.Bar], ranks: Numbers) -> go.Figure:
-    figure = panels.figure()
-    for position, trace in enumerate(traces):
-        place = panels.place(position)
-        figure.add_trace(trace, **place)
-        for row in np.flatnonzero(np.isnan(ranks[:, position])).tolist():
-            write(figure, 0, row, "no rank", **place)
-    highest = float(np.nanmax(ranks, initial=1))
-    return figure.update_xaxes(title_text="Rank", range=[0, 1.05 * highest])
-
-
-def _stacked(traces: Sequence[go.Bar], columns: Sequence[str], ranks: Numbers) -> go.Figure:
-    """Stack the bars; beside each stack stands its sum, and which ranks it lacks."""
-    figure = go.Figure(traces)
+def _write_sums(figure: go.Figure, columns: Sequence[str], ranks: Numbers) -> None:
+    """Write beside each stack its sum, and which ranks it lacks."""
     totals, lacks = np.nansum(ranks, axis=1), np.isnan(ranks)
     for row, total in enumerate(totals):
-        text, hover = f"{total:g}", ""
+        text, hovertext = f"{total:g}", None
         lacking = [name for name, lack in zip(columns, lacks[row], strict=True) if lack]
         if lacking:
             text += f" (no rank in {len(lacking)})"
-            hover = "<br>".join(["no rank in", *(wrap(name, 60) for name in lacking)])
-        write(figure, total, row, f"<b>{text}</b>", hover)
+            hovertext = "<br>".join(["no rank in", *(wrap(name, 60) for name in lacking)])
+        write(figure, total, row, f"<b>{text}</b>", hovertext=hovertext)
     # Beside the longest stack there is room for what stands there.
     longest = float(totals.max(initial=1)) * (1.4 if lacks.any() else 1.12)
     title = f"Sum of ranks over {count(len(columns), 'ranking')}"
-    return figure.update_xaxes(title_text=title, range=[0, longest])
+    figure.update_xaxes(title_text=title, range=[0, longest])

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,22 @@ _LOST = re.compile(
 
 
 _KEY = ["model_name", "query_name"]
+
+
+class Cell(NamedTuple):
+    """A score and what the figure says of it."""
+
+    score: float
+    hover: str
+    p_value: float
+    opposite: bool
+    null: tuple[Any, ...] | None
+    no_value: str
+
+    @property
+    def hollow(self) -> bool:
+        """Whether words sorted at random could well have such a score."""
+        return self.p_value > SIGNIFICANT and not self.opposite
 
 
 @dataclass(frozen=True)
@@ -133,14 +149,6 @@ class Reading:
             return [*queries[:-1], what[:1].upper() + what[1:]], ""
         return (list(queries), "") if self.aggregated else shorten(queries)
 
-    def p_value(self, model: str, query: str) -> float:
-        """Return the p-value of a score, NaN if it has none."""
-        return float(self.records.get((model, query), {}).get("p_value", math.nan))
-
-    def opposite(self, model: str, query: str) -> bool:
-        """Tell whether a one-sided test missed an effect that is strong on the other side."""
-        return str(self.records.get((model, query), {}).get("warnings")).startswith(OPPOSITE)
-
     def test(self) -> str:
         """Name the test behind the p-values, and its side."""
         sides = {record.get("p_value_test") for record in self.records.values()}
@@ -180,8 +188,12 @@ class Reading:
         marks = {key: f" ({letters[why]})" for key, why in of_score.items() if why in letters}
         return marks, at_most(lines, len(_LETTERS))
 
-    def hover(self, model: str, query: str, column: int, score: float) -> str:
-        """Say all that is known about a score."""
+    def cell(self, model: str, query: str, column: int, score: float, mark: str) -> Cell:
+        """Return a score with all that is known about it."""
+        record = self.records.get((model, query), {})
+        p_value, lost = record.get("p_value", math.nan), record.get("words_lost")
+        opposite = str(record.get("warnings")).startswith(OPPOSITE)
+        null = tuple(record.get(f"null_{end}", math.nan) for end in ("lower", "upper"))
         lines = [f"<b>{wrap(model)}</b>", wrap(query, 60)]
         if math.isnan(score):
             reason = self._nan_reason(model, query, column) or "the score is NaN"
@@ -190,25 +202,24 @@ class Reading:
             no_bias = self.no_bias[column]
             meaning = "" if no_bias is None else f" ({no_bias:g} = no bias)"
             lines.append(f"{escape(self.metric) or 'score'} = {score:.4g}{meaning}")
-        record = self.records.get((model, query), {})
-        p_value, lost = record.get("p_value"), record.get("words_lost")
         if pd.notna(p_value):
             lower, upper = (f"{record[f'p_value_{end}']:.3g}" for end in ("lower", "upper"))
             between = f" (between {lower} and {upper})" if lower != upper else ""
             lines.append(f"p = {p_value:.3g}{between}")
-            if self.opposite(model, query):
+            if opposite:
                 lines.append(OPPOSITE)
-            if null := self.null(model, query):
+            if pd.notna(null[0]):
                 lines.append(f"without bias between {null[0]:.3g} and {null[1]:.3g} (95 %)")
         if pd.notna(lost) and lost > 0:
             lines.append(f"{lost} of {record['words_used'] + lost} words lost")
-        return "<br>".join(lines)
-
-    def null(self, model: str, query: str) -> tuple[float, float] | None:
-        """Return what 95 % of scores lie between without bias, if that is known."""
-        record = self.records.get((model, query), {})
-        low, high = (record.get(f"null_{end}", math.nan) for end in ("lower", "upper"))
-        return None if math.isnan(low) else (low, high)
+        return Cell(
+            score,
+            "<br>".join(lines),
+            math.nan if math.isnan(score) else float(p_value),
+            opposite,
+            null if pd.notna(null[0]) else None,
+            f"no value{mark}",
+        )
 
     def _nan_reason(self, model: str, query: str, column: int) -> str | None:
         reason: str | None = self.records.get((model, query), {}).get("nan_reason")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,22 +12,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from wefe._checks import check_choice
-from wefe.plotting._axes import Rows
+from wefe.plotting._axes import Rows, mark_no_bias, stacked
 from wefe.plotting._labels import count, n_lines, wrap
-from wefe.plotting._reading import SIGNIFICANT, Reading
-from wefe.plotting._style import (
-    FAINT,
-    INK,
-    bar_style,
-    dress,
-    hollowed,
-    pointed_at,
-    write,
-)
+from wefe.plotting._reading import SIGNIFICANT, Cell, Reading
+from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, tint, write
 from wefe.plotting._table import check_table
 from wefe.results import OPPOSITE
 
-_SHADE = "#f1f1f1"
 _DOT = "●"
 # Bars shorter than this share of the longest one can hardly be seen.
 _SHORT = 0.005
@@ -60,7 +51,7 @@ def plot_queries_results(
     -------
     plotly.graph_objects.Figure
         One trace per model (per query if grouped by model) and axis, in the order of the table;
-        with hollow bars, further traces without bars make the legend. Scores that are NaN are
+        hollow bars are a further trace. Scores that are NaN are
         marked 'no value', with a letter for the reason, if the table knows it; the reasons stand
         below the plot.
 
@@ -93,15 +84,8 @@ def plot_queries_results(
     cells = np.empty(scores.shape, dtype=object)
     for i, j in np.ndindex(scores.shape):
         model, query, score = models[i], queries[j], float(scores[i, j])
-        p_value = reading.p_value(model, query)
-        cells[i, j] = _Cell(
-            score,
-            hover=reading.hover(model, query, j, score),
-            p_value=math.nan if math.isnan(score) else p_value,
-            opposite=reading.opposite(model, query),
-            null=reading.null(model, query),
-            no_value=f"no value{marks.get((model, query), '')}",
-        )
+        mark = marks.get((model, query), "")
+        cells[i, j] = reading.cell(model, query, j, score, mark)
 
     parts = reading.parts()
     if by_query:
@@ -109,43 +93,44 @@ def plot_queries_results(
             Rows([queries[j] for j in part], [labels[j] for j in part], len(models))
             for part in parts
         ]
-        figure, height = _above_each_other(rows)
+        figure, height = stacked([part.height for part in rows], 90)
     else:
         rows = [Rows(models, [wrap(name) for name in models], len(part)) for part in parts]
-        figure, height = _side_by_side(rows)
-    dotted, title_lines = [], 1
+        height = rows[0].height
+        # The second part has one column.
+        widths = [2, 1][: len(rows)]
+        figure = make_subplots(
+            cols=len(rows), column_widths=widths, shared_yaxes=True, horizontal_spacing=0.05
+        )
+    dotted: dict[str, None] = {}
+    title_lines = 1
     for number, (part, bars) in enumerate(zip(parts, rows, strict=True)):
-        place = {"row": number + 1, "col": 1} if by_query else {"row": 1, "col": number + 1}
+        place: dict[str, Any] = (
+            {"row": number + 1, "col": 1} if by_query else {"row": 1, "col": number + 1}
+        )
         no_bias = reading.no_bias[part[0]]
         start = no_bias or 0.0
         shortest = _SHORT * float(np.nanmax(np.abs(scores[:, part] - start), initial=0))
-        columns = [(name, name) for name in models]
-        if not by_query:
-            columns = [(queries[j], short[j]) for j in part]
-        for position, (name, label) in enumerate(columns):
+        if by_query:
+            series = [(name, name, cells[i, part]) for i, name in enumerate(models)]
+        else:
+            series = [(queries[j], short[j], cells[:, j]) for j in part]
+        for position, (name, label, own) in enumerate(series):
             sums_up = stands_apart and not by_query and name == queries[-1]
-            dots = _draw(
-                figure,
-                bars,
-                position,
-                (cells[:, part] if by_query else cells[:, part].T)[position],
-                {
-                    "name": wrap(label, 30),
-                    "legendgroup": name,
-                    # Bars of an axis of its own have the room of all.
-                    "alignmentgroup": str(number),
-                    "offsetgroup": name,
-                    "showlegend": number == 0 or not by_query,
-                    "marker": {"color": INK} if sums_up else bar_style(position),
-                    "base": start,
-                },
-                shortest,
-                place,
-            )
-            if dots:
-                dotted.append(f"{start:g}")
+            look = {
+                "name": wrap(label, 30),
+                "legendgroup": name,
+                # Bars of an axis of its own have the room of all.
+                "alignmentgroup": str(number),
+                "offsetgroup": name,
+                # Without a style of its own, the template draws it in ink.
+                "marker": {} if sums_up else bar_style(position),
+                "base": start,
+            }
+            if _draw(figure, bars, position, own, look, shortest, place):
+                dotted[f"{start:g}"] = None
         if no_bias is not None:
-            _mark_no_bias(figure, no_bias, **place)
+            mark_no_bias(figure, no_bias, **place)
         # Side by side, the second part is narrow.
         what = wrap(reading.axis_title(part), 24 if len(parts) > 1 and not by_query else 60)
         title_lines = max(title_lines, n_lines(what))
@@ -153,12 +138,12 @@ def plot_queries_results(
         bars.apply(figure, "" if number else by.capitalize(), **place)
     if stands_apart and by_query and len(parts) == 1:
         edges = {"y0": len(queries) - 1.5, "y1": len(queries) - 0.5}
-        figure.add_hrect(**edges, fillcolor=_SHADE, line_width=0, layer="below")
+        figure.add_hrect(**edges, fillcolor=tint(PALETTE[-1]), line_width=0, layer="below")
     notes = reading.notes(scores, with_reasons=bool(footnotes))
     if aggregation:
         notes.append(aggregation)
     if dotted:
-        values = " or ".join(dict.fromkeys(dotted))
+        values = " or ".join(dotted)
         notes.append(f"{_DOT} A score of {values}, or too near to it for a bar to be seen.")
     if any(cell.null for cell in cells.flat):
         notes.append("Lines: 95 % of scores with words exchanged, as they would be without bias.")
@@ -167,119 +152,63 @@ def plot_queries_results(
         are = count(n_opposite, "full bar is", "full bars are")
         notes.append(f"{are} {OPPOSITE}, which the {reading.test()} misses.")
     if any(cell.hollow for cell in cells.flat):
-        _explain_hollow_bars(figure, f"p > {SIGNIFICANT} ({reading.test()})")
+        meaning = wrap(f"p > {SIGNIFICANT} ({reading.test()})", 30)
+        look = _outline({"color": PALETTE[-1]})
+        figure.add_bar(x=[None], y=rows[0].names[:1], name=meaning, marker=look, offsetgroup=name)
     elif not n_opposite and not all(math.isnan(cell.p_value) for cell in cells.flat):
         notes.append(f"All p-values are at most {SIGNIFICANT} ({reading.test()}).")
     legend_title = "Model" if by_query else "Query"
     figure.update_layout(barmode="group", showlegend=True, legend_title_text=legend_title)
     below_px = 60 + 18 * (title_lines - 1)
-    return dress(figure, reading.title(), notes, height, 20, below_px, footnotes=footnotes)
-
-
-class _Cell(NamedTuple):
-    """A score and what the figure says of it."""
-
-    score: float
-    hover: str
-    p_value: float
-    opposite: bool
-    null: tuple[float, float] | None
-    no_value: str
-
-    @property
-    def hollow(self) -> bool:
-        return self.p_value > SIGNIFICANT and not self.opposite
+    return apply_layout(figure, reading.title(), notes, height, 20, below_px, footnotes=footnotes)
 
 
 def _draw(
     figure: go.Figure,
     bars: Rows,
     position: int,
-    cells: Sequence[_Cell],
+    cells: Iterable[Cell],
     look: dict[str, Any],
     shortest: float,
     place: dict[str, Any],
 ) -> bool:
-    """Draw one series of bars, and words or dots in place of those that cannot be seen.
+    """Draw one series of bars, the hollow ones as a trace without legend.
 
-    Return whether there are dots.
+    Texts or dots stand in place of those that cannot be seen; return whether there are dots.
     """
     start, style = look["base"], look["marker"]
-    hollow = [cell.hollow for cell in cells]
-    figure.add_bar(
-        **{**look, "marker": hollowed(style, hollow) if any(hollow) else style},
-        orientation="h",
-        y=bars.names,
-        x=[cell.score - start for cell in cells],
-        **pointed_at([cell.hover for cell in cells]),
-        **place,
-    )
-    dots, middle = False, {"xanchor": "center"}
+    looks = [look]
+    if any(cell.hollow for cell in cells):
+        looks.append({**look, "marker": _outline(style), "showlegend": False})
+    for hollow, each in enumerate(looks):
+        figure.add_bar(
+            **each,
+            orientation="h",
+            y=bars.names,
+            x=[cell.score - start if cell.hollow == hollow else None for cell in cells],
+            **hover([cell.hover for cell in cells]),
+            **place,
+        )
+    dots = False
     for row, cell in enumerate(cells):
         y = bars.centre(row, position)
         if cell.null is not None:
             ends = {"x0": cell.null[0], "x1": cell.null[1], "y0": y, "y1": y}
-            for color, width in (("white", 4), (INK, 2)):  # seen on bars of any colour
-                line = {"color": color, "width": width}
-                figure.add_shape(type="line", line=line, **ends, **place)
+            figure.add_shape(type="line", line={"width": 2}, **ends, **place)
         if math.isnan(cell.score):
-            write(figure, start, y, cell.no_value, cell.hover, bars.font_size, **place)
+            text: dict[str, Any] = {"text": cell.no_value, "font": bars.font}
         elif abs(cell.score - start) <= shortest:
             dots = True
-            size = 1.8 * bars.font_size
-            write(figure, start, y, _DOT, cell.hover, size, style["color"], **middle, **place)
+            font = {"size": 1.8 * bars.font["size"], "color": style.get("color")}
+            text = {"text": _DOT, "font": font, "xanchor": "center"}
+        else:
+            continue
+        write(figure, start, y, hovertext=cell.hover, **text, **place)
     return dots
 
 
-def _explain_hollow_bars(figure: go.Figure, meaning: str) -> None:
-    """Let traces without bars make the legend: it looks like first bars, which may be hollow."""
-    in_legend = [bar for bar in figure.data if bar.showlegend]
-    for bar in in_legend:
-        marker = bar.marker.to_plotly_json()
-        if not isinstance(marker["color"], str):
-            marker["color"] = marker.pop("line")["color"]
-            if "pattern" in marker:
-                marker["pattern"]["fgcolor"] = "white"
-        figure.add_trace(_like(bar, bar.name, bar.legendgroup, marker))
-        bar.showlegend = False
-    marker = hollowed({"color": FAINT}, [True])
-    figure.add_trace(_like(in_legend[0], wrap(meaning, 30), "p", marker))
-
-
-def _like(bar: go.Bar, name: str, legendgroup: str, marker: dict[str, Any]) -> go.Bar:
-    """Return a trace without bars that takes no room from those of another."""
-    keys = ("orientation", "alignmentgroup", "offsetgroup", "xaxis", "yaxis")
-    same = {key: bar[key] for key in keys}
-    return go.Bar(x=[None], y=bar.y[:1], name=name, legendgroup=legendgroup, marker=marker, **same)
-
-
-def _above_each_other(rows: Sequence[Rows]) -> tuple[go.Figure, int]:
-    """Return axes for each part of a table of scores, and the height of all."""
-    heights = [part.height for part in rows]
-    between_px = 90 * (len(rows) - 1)
-    height = sum(heights) + between_px
-    figure = make_subplots(
-        rows=len(rows), row_heights=heights, vertical_spacing=between_px / height
-    )
-    return figure, height
-
-
-def _side_by_side(rows: Sequence[Rows]) -> tuple[go.Figure, int]:
-    """Return the same for parts with the same rows; the second part has one column."""
-    figure = make_subplots(
-        cols=len(rows),
-        column_widths=[2, 1][: len(rows)],
-        shared_yaxes=True,
-        horizontal_spacing=0.05,
-    )
-    return figure, rows[0].height
-
-
-def _mark_no_bias(figure: go.Figure, value: float, **place: Any) -> None:
-    figure.add_vline(
-        value,
-        line={"color": INK, "width": 1.5},
-        annotation={"text": f"no bias: {value:g}", "font": {"size": 11, "color": FAINT}},
-        annotation_position="top",
-        **place,
-    )
+def _outline(style: dict[str, Any]) -> dict[str, Any]:
+    """Return the marker of hollow bars."""
+    line = {"color": style["color"], "width": 1.5}
+    pattern = {**style.get("pattern", {}), "fgcolor": style["color"]}
+    return {"color": tint(style["color"]), "line": line, "pattern": pattern}

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from wefe._checks import check_bool, check_choice, check_sequence, found
-from wefe.plotting._labels import LINE_PX, count, n_lines, wrap
-from wefe.plotting._style import INK, PALETTE, dress, write
+from wefe._checks import check_bool, check_choice
+from wefe.plotting._axes import stacked
+from wefe.plotting._labels import LINE_PX, count, height_px, wrap
+from wefe.plotting._style import PALETTE, add_band, apply_layout, write
+from wefe.plotting._table import check_several
 
 if TYPE_CHECKING:
     from wefe.silhouette import Silhouette
@@ -71,7 +72,9 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouette).data]
     ['5 runs', 'bounds', 'mean']
     """
-    given = _check(silhouettes)
+    from wefe.silhouette import Silhouette
+
+    given = check_several("silhouettes", silhouettes, Silhouette)
     check_bool("full_range", full_range)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
     for each in given:
@@ -86,46 +89,38 @@ def plot_silhouettes(
 
     width = max(16, _CHARACTERS // len(models) - 2)
     heads = [wrap(_head(key, row, unbiased, biased), _CHARACTERS) for key, row in rows.items()]
-    titles_px = 14 + LINE_PX * (max(n_lines(wrap(name, width)) for name in models) + 1)
-    above_px = titles_px + 8 + LINE_PX * max(map(n_lines, heads))
-    between_px = 46 + above_px
-    plot_px = _PANEL_PX * len(rows) + between_px * (len(rows) - 1)
-    figure = make_subplots(
-        rows=len(rows),
+    titles_px = 14 + LINE_PX + height_px(wrap(name, width) for name in models)
+    above_px = titles_px + 8 + height_px(heads)
+    figure, plot_px = stacked(
+        [_PANEL_PX] * len(rows),
+        46 + above_px,
         cols=len(models),
         shared_yaxes=True,
         horizontal_spacing=0.05 / len(models),
-        vertical_spacing=between_px / plot_px if len(rows) > 1 else 0,
     )
+    top: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "yanchor": "bottom"}
     for number, (row, head) in enumerate(zip(rows.values(), heads, strict=True), 1):
         bounds = _y_range(list(row.values()), full_range)
         ends = max(int(each.k[-1]) for each in row.values())
-        top = next(figure.select_yaxes(row=number, col=1)).domain[1]
-        place: dict[str, Any] = {"xref": "paper", "yref": "paper", "yanchor": "bottom"}
+        figure.update_yaxes(range=bounds, exponentformat="none", row=number)
+        figure.update_xaxes(range=[0, ends * 1.02], row=number)
+        metric = next(iter(row.values())).metric
+        figure.update_yaxes(title_text=wrap(metric, 24), row=number, col=1)
         write(
-            figure, 0, top, f"<b>{head}</b>", size=13, colour=INK,
-            yshift=titles_px, align="left", **place,
+            figure, 0, 1, f"<b>{head}</b>", font={"size": 13}, yshift=titles_px, align="left",
+            row=number, col=1, **top,
         )  # fmt: skip
         for column, name in enumerate(models, 1):
             cell = {"row": number, "col": column}
-            figure.update_yaxes(range=bounds, exponentformat="none", **cell)
-            figure.update_xaxes(range=[0, ends * 1.02], **cell)
-            if column == 1:
-                first = next(iter(row.values()))
-                figure.update_yaxes(title_text=wrap(first.metric, 24), **cell)
-            if number == len(rows):
-                figure.update_xaxes(title_text="k (words)", **cell)
             silhouette = row.get(name)
             score = "no value"
             if silhouette is not None:
                 score = f"robustness {silhouette.robustness:.2f}"
                 _draw(figure, silhouette, PALETTE[(column - 1) % len(PALETTE)], cell)
-            left, right = next(figure.select_xaxes(**cell)).domain
             title = f"{wrap(name, width)}<br>{score}"
-            write(
-                figure, (left + right) / 2, top, title, size=12, colour=INK,
-                **{**place, "xanchor": "center", "yshift": 4},
-            )  # fmt: skip
+            centre = {"font": {"size": 12}, "xanchor": "center", "yshift": 4}
+            write(figure, 0.5, 1, title, **centre, **top, **cell)
+    figure.update_xaxes(title_text="k (words)", row=len(rows))
     figure.update_layout(showlegend=False)
     n_runs = sorted({each.n_runs for each in given})
     runs = count(n_runs[0], "run") if len(n_runs) == 1 else f"{n_runs[0]} to {n_runs[-1]} runs"
@@ -136,21 +131,7 @@ def plot_silhouettes(
     if any("accuracy" in head for head in heads):
         notes.append(f"Accuracy takes {unbiased} for unbiased and {biased} for biased.")
     title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
-    return dress(figure, title, notes, plot_px, above_px)
-
-
-def _check(silhouettes: object) -> list[Silhouette]:
-    from wefe.silhouette import Silhouette
-
-    if isinstance(silhouettes, Silhouette):
-        return [silhouettes]
-    given = list(check_sequence("silhouettes", silhouettes))
-    for each in given:
-        if not isinstance(each, Silhouette):
-            raise TypeError(f"silhouettes must hold Silhouette objects; got {found(each)}.")
-    if not given:
-        raise ValueError("silhouettes is empty; there is nothing to plot.")
-    return given
+    return apply_layout(figure, title, notes, plot_px, above_px)
 
 
 def _references(
@@ -213,17 +194,9 @@ def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str
         hoverinfo="skip",
         **cell,
     )
-    # There and back again.
-    figure.add_scatter(
-        x=np.concatenate([k, k[::-1]]).astype(np.float32),
-        y=np.concatenate([silhouette.upper, silhouette.lower[::-1]]).astype(np.float32),
-        mode="lines",
-        name="bounds",
-        line={"color": colour, "width": 1},
-        fill="toself",
-        fillcolor=_see_through(colour),
-        hoverinfo="skip",
-        **cell,
+    line = {"color": colour, "width": 1}
+    add_band(
+        figure, k, silhouette.lower, silhouette.upper, colour, name="bounds", line=line, **cell
     )
     figure.add_scatter(
         x=k.astype(np.float32),
@@ -231,16 +204,13 @@ def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str
         # A single size is a point.
         mode="lines" if len(k) > 1 else "markers",
         name="mean",
-        line={"color": INK, "width": 2},
-        marker={"color": INK},
+        line={"width": 2},
         customdata=np.stack([silhouette.lower, silhouette.upper], axis=1).astype(np.float32),
         hovertemplate="k = %{x}<br>mean %{y:.3f}<br>from %{customdata[0]:.3f} to "
         "%{customdata[1]:.3f}<extra></extra>",
         **cell,
     )
-    figure.add_hline(
-        silhouette.no_bias_value, line={"color": INK, "width": 1, "dash": "dash"}, **cell
-    )
+    figure.add_hline(silhouette.no_bias_value, line_dash="dash", **cell)
 
 
 def _with_gaps(silhouette: Silhouette) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -255,8 +225,3 @@ def _with_gaps(silhouette: Silhouette) -> tuple[npt.NDArray[Any], npt.NDArray[An
     y = np.hstack([silhouette.curves[:, steps], gap]).astype(np.float32)
     x = np.append(silhouette.k[steps], np.nan).astype(np.float32)
     return np.tile(x, n_runs), y.ravel()
-
-
-def _see_through(colour: str) -> str:
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.15)"

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_sequence, found
-from wefe.plotting._labels import escape, wrap
-from wefe.plotting._places import place_labels
-from wefe.plotting._projections import check_frame, in_full, left_out, shortened
-from wefe.plotting._style import INK, PALETTE, dress, pointed_at
-
-_PLOT_PX = (520, 420)
-_POINT_PX = 8
+from wefe.plotting._labels import escape, in_full, left_out, shortened, spaced, wrap
+from wefe.plotting._style import PALETTE, add_band, apply_layout, hover
+from wefe.plotting._table import check_frame
 
 
 def plot_statistic(
@@ -79,59 +74,54 @@ def plot_statistic(
     check_sequence("notes", notes)
     table = check_frame(frame, ("word",), ("statistic", "bias"))
     missing = table[["statistic", "bias"]].isna().any(axis=1)
-    lost = left_out(list(table["word"][missing]), "statistic or bias")
+    lost = left_out(table["word"][missing], "statistic or bias")
     table = table[~missing].reset_index(drop=True)
-    statistic, bias = table["statistic"].to_numpy(), table["bias"].to_numpy()
+    places = table[["statistic", "bias"]]
+    # How far words are from the middle of all, with both axes of one length.
+    away = ((places - places.median()) / (places.max() - places.min())).pow(2).sum(axis=1)
     figure = go.Figure()
     if band is not None:
-        _add_band(figure, band)
-    away = _away_from_middle(statistic, bias)
+        ends = check_frame(band, (), ("statistic", "low", "high")).dropna()
+        x, low, high = ends.sort_values("statistic").to_numpy().T
+        add_band(figure, x, low, high, PALETTE[3], name="band")
     if fit is not None:
         slope, intercept = _check_fit(fit)
-        away = np.abs(bias - (slope * statistic + intercept))
-        if len(table):
-            ends = [float(statistic.min()), float(statistic.max())]
-            line = [slope * end + intercept for end in ends]
-            figure.add_scatter(
-                x=ends,
-                y=line,
-                mode="lines",
-                name="fit",
-                line={"color": PALETTE[3], "width": 2},
-                **pointed_at([f"slope {slope:.3g}, intercept {intercept:.3g}"] * 2),
-            )
-    drawn = [float(y) for trace in figure.data for y in trace.y or ()]
-    ranges = _range(statistic, 0.12), _range(np.r_[bias, drawn], 0.06)
-    points = [
-        (_PLOT_PX[0] * x, _PLOT_PX[1] * y)
-        for x, y in zip(_along(statistic, ranges[0]), _along(bias, ranges[1]), strict=True)
+        away = (table["bias"] - slope * table["statistic"] - intercept).abs()
+        across = np.array([table["statistic"].min(), table["statistic"].max()])
+        figure.add_scatter(
+            x=across.tolist(),
+            y=(slope * across + intercept).tolist(),
+            mode="lines",
+            name="fit",
+            line={"color": PALETTE[3], "width": 2},
+            **hover([f"slope {slope:.3g}, intercept {intercept:.3g}"] * 2),
+        )
+    order = away.sort_values(ascending=False, kind="stable").index
+    named = spaced(places, order[:n_labels])
+    hovers = [
+        f"{in_full(word)}<br>{wrap(statistic_name, 60)}: {x:.4g}<br>{wrap(bias_name, 60)}: {y:.3f}"
+        for word, x, y in table.itertuples(index=False)
     ]
-    order = np.argsort(-away, kind="stable")[:n_labels].tolist()
-    labels = [shortened(word) for word in table["word"]]
-    spots = place_labels(points, labels, order, [_POINT_PX] * len(labels), within=(0, 0, *_PLOT_PX))
     figure.add_scatter(
-        x=statistic.tolist(),
-        y=bias.tolist(),
+        x=table["statistic"].tolist(),
+        y=table["bias"].tolist(),
         mode="markers+text",
         name="words",
-        marker={"color": PALETTE[0], "size": _POINT_PX, "opacity": 0.75},
-        text=[escape(label) if row in spots else "" for row, label in enumerate(labels)],
-        textposition=[spots.get(row, "middle right") for row in range(len(table))],
+        marker={"color": PALETTE[0], "size": 8, "opacity": 0.75},
+        text=[
+            escape(shortened(word)) if row in named else ""
+            for row, word in enumerate(table["word"])
+        ],
+        textposition="top center",
         textfont={"size": 11},
-        **pointed_at(
-            [
-                f"{in_full(word)}<br>{wrap(statistic_name, 60)}: {x:.4g}<br>"
-                f"{wrap(bias_name, 60)}: {y:.3f}"
-                for word, x, y in table.itertuples(index=False)
-            ]
-        ),
+        cliponaxis=False,
+        **hover(hovers),
     )
-    figure.update_xaxes(title_text=wrap(statistic_name, 70), range=ranges[0])
-    figure.update_yaxes(title_text=wrap(bias_name, 44), range=ranges[1])
-    figure.update_yaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+    figure.update_xaxes(title_text=wrap(statistic_name, 70))
+    figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(showlegend=False)
     heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
-    return dress(figure, heading, notes, _PLOT_PX[1], below_px=64, footnotes=lost)
+    return apply_layout(figure, heading, notes, 420, below_px=64, footnotes=lost)
 
 
 def _check_fit(fit: object) -> tuple[float, float]:
@@ -142,44 +132,3 @@ def _check_fit(fit: object) -> tuple[float, float]:
             None
         )
     return slope, intercept
-
-
-def _add_band(figure: go.Figure, band: object) -> None:
-    """Fill what lies between both ends of the interval, there and back again."""
-    table = check_frame(band, (), ("statistic", "low", "high")).dropna().sort_values("statistic")
-    red, green, blue = (int(PALETTE[3][start : start + 2], 16) for start in (1, 3, 5))
-    across = table["statistic"].tolist()
-    figure.add_scatter(
-        x=across + across[::-1],
-        y=table["high"].tolist() + table["low"].tolist()[::-1],
-        mode="lines",
-        name="band",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},0.15)",
-        hoverinfo="skip",
-    )
-
-
-def _away_from_middle(
-    statistic: npt.NDArray[np.float64], bias: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return how far words are from the medians, with both axes of one length."""
-    away = np.zeros(len(bias))
-    for values in (statistic, bias):
-        if len(values) and np.ptp(values):
-            away += ((values - np.median(values)) / np.ptp(values)) ** 2
-    return np.sqrt(away)
-
-
-def _range(values: npt.NDArray[np.float64], room: float) -> list[float]:
-    """Return the ends of an axis with room for labels on both sides."""
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    margin = room * ((high - low) or 1.0)
-    return [low - margin, high + margin]
-
-
-def _along(values: npt.NDArray[np.float64], ends: Sequence[float]) -> list[float]:
-    """Return where values lie on an axis, 0 at its start and 1 at its end."""
-    shares: list[float] = ((values - ends[0]) / (ends[1] - ends[0])).tolist()
-    return shares

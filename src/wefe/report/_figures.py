@@ -81,7 +81,7 @@ def _as_data(figure: go.Figure) -> dict[str, Any]:
     layout = data["layout"]
     title = layout.pop("title", {}).get("text", "")
     top = layout["margin"]["t"]
-    # What `dress` reserved for the title; what stands above the panels keeps its room.
+    # What `apply_layout` reserved for the title; what stands above the panels keeps its room.
     taken = 28 + 22 * (title.count("<br>") + 1)
     layout["margin"]["t"] = max(24, top - taken + 12)
     layout["height"] -= top - layout["margin"]["t"]
@@ -159,9 +159,8 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     """Draw a panel of queries by models for each query set, on one scale of colours."""
     from plotly.subplots import make_subplots
 
-    from wefe.plotting._correlations import _DIVERGING, _GAP
     from wefe.plotting._labels import escape, height_px, width_px, wrap
-    from wefe.plotting._style import INK, dress, pointed_at, write
+    from wefe.plotting._style import apply_layout, hover, write
 
     models, parts = metric["models"], metric["parts"]
     labels = [[wrap(query, 44) for query in part["queries"]] for part in parts]
@@ -196,11 +195,11 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
             y=list(range(len(names))),
             text=texts if with_numbers else None,
             texttemplate="%{text}" if with_numbers else None,
-            textfont={"size": 11, "color": INK},
+            textfont={"size": 11},
             coloraxis="coloraxis",
             xgap=1,
             ygap=1,
-            **pointed_at(
+            **hover(
                 [
                     [
                         _hover(cell, model, query, metric)
@@ -214,8 +213,8 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
         for i, row in enumerate(rows):
             for j, cell in enumerate(row):
                 if "score" not in cell:
-                    hover = _hover(cell, models[j], part["queries"][i], metric)
-                    write(figure, j, i, "n/a", hover, 10, INK, xanchor="center", **place)
+                    text = _hover(cell, models[j], part["queries"][i], metric)
+                    write(figure, j, i, "n/a", hovertext=text, xanchor="center", **place)
         figure.update_yaxes(
             tickvals=list(range(len(names))),
             ticktext=names,
@@ -236,11 +235,10 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
         showgrid=False,
     )
     figure.update_layout(
-        plot_bgcolor=_GAP,
         coloraxis={
             "cmin": -largest or -1,
             "cmax": largest or 1,
-            "colorscale": _DIVERGING,
+            "autocolorscale": True,
             "colorbar": {
                 "title": {"text": f"{escape(metric['label'])}: from no bias", "side": "right"},
                 "thickness": 14,
@@ -248,7 +246,7 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
         },
     )
     below_px = 30 + (width_px(shown) if upright else height_px(shown))
-    return dress(figure, "", [], plot_px, 30, below_px)
+    return apply_layout(figure, "", [], plot_px, 30, below_px)
 
 
 def _in_cell(cell: Mapping[str, Any]) -> str:
@@ -403,7 +401,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     """Draw a panel per set of words, with a row per model; a bar per group if they are several."""
     from wefe.plotting._axes import Panels
     from wefe.plotting._labels import escape, height_px, wrap
-    from wefe.plotting._style import INK, PALETTE, dress, pointed_at
+    from wefe.plotting._style import INK, PALETTE, apply_layout, hover
 
     sets = list(dict.fromkeys(row["set"] for row in rows))
     models = list(dict.fromkeys(row["model_name"] for row in rows))
@@ -411,7 +409,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     labels = [wrap(name, 26) for name in models]
     row_px = max(height_px(labels) + 12, 14 * len(several) + 12, 30)
     abreast = 1 if len(sets) <= 3 else 2
-    panels = Panels(sets, row_px * len(models) + 8, 34, left_px=200, abreast=abreast)
+    panels = Panels(sets, row_px * len(models) + 8, 34, abreast)
     figure = panels.figure()
     high = 0.8 / len(several)
     for (at, name), (bar, group) in itertools.product(enumerate(sets), enumerate(several)):
@@ -433,7 +431,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
                 name="" if group is None else f"towards {escape(group)}",
                 legendgroup=str(group),
                 showlegend=group is not None and at == 0 and top == "75 %",
-                **pointed_at(hovers),
+                **hover(hovers),
                 **place,
             )
         figure.add_scatter(
@@ -446,7 +444,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
                 "line": {"color": INK, "width": 2},
             },
             showlegend=False,
-            **pointed_at(hovers),
+            **hover(hovers),
             **place,
         )
     figure.update_yaxes(
@@ -479,7 +477,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
             legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
         )
     figure.update_layout(barmode="overlay")
-    return dress(figure, "", [], panels.height, panels.title_px, below_px)
+    return apply_layout(figure, "", [], panels.height, panels.title_px, below_px)
 
 
 def _hover_of_set(row: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@
     // The numbers in heat maps stand on pale colours in both themes.
     const traces = data.map((trace) => (trace.type === "heatmap" ? trace : recoloured(trace)));
     const dark = recoloured(layout);
+    dark.template.data.heatmap = layout.template.data.heatmap;
     const template = dark.template.layout;
     template.hoverlabel = { ...template.hoverlabel, bgcolor: "#2b3138" };
     return { data: traces, layout: dark };
