@@ -67,6 +67,7 @@ PARTS = {
     "encode": Part("Encoders"),
     "study": Part("Studies"),
     "explore": Part("Exploration"),
+    "report": Part("Reports"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Permutation test of WEAT against straightforward loops, on the same data in the same run.
+"""Permutation tests: of WEAT against straightforward loops, of all metrics against plain scores.
 
     python benchmarks/bench_permutation.py
 
@@ -7,17 +7,48 @@ The ratios are the claim: they should hold on any machine. The times tell what t
 
 from __future__ import annotations
 
+import functools
 import itertools
+import logging
 import math
 from collections.abc import Callable
 
 import numpy as np
 from _table import parser, report
-from _timing import best_time
+from _timing import best_time, in_turn
 
+from wefe import Query, WordEmbeddingModel
+from wefe.metrics import (
+    ECT,
+    EQT,
+    GIPE,
+    RIPA,
+    RND,
+    SAME,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    GeneralizedWEAT,
+    NeighborPercentage,
+    ProximityBias,
+)
 from wefe.metrics._permutation import permutation_test
 
-N_ITERATIONS = 10_000
+N_ITERATIONS, N_WORDS, DIM = 10_000, 5_000, 300
+# Metrics without a solver, and their numbers of target and attribute sets.
+METRICS: dict[type[BaseMetric], tuple[int, int]] = {
+    WEAT: (2, 2),
+    GeneralizedWEAT: (2, 2),
+    SCWEAT: (1, 2),
+    RND: (2, 1),
+    ECT: (2, 1),
+    SAME: (2, 1),
+    RIPA: (2, 1),
+    EQT: (2, 1),
+    ProximityBias: (2, 1),
+    GIPE: (2, 1),
+    NeighborPercentage: (2, 1),
+}
 
 
 def words(n_x: int, n_y: int, shift: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +87,32 @@ def compare(title: str, slow: Callable[[], float], fast: Callable[[], float], ag
     )
 
 
+def compare_with_plain_scores(n_iterations: int, sizes: tuple[int, ...]) -> None:
+    """Print how many plain scores' time 1,000 random splits take."""
+    # What single results warn of is no news here.
+    logging.getLogger("wefe").setLevel(logging.ERROR)
+    rng = np.random.default_rng(0)
+    names = [f"w{number}" for number in range(N_WORDS)]
+    vectors = rng.normal(size=(N_WORDS, DIM)) + 0.5 * rng.normal(size=DIM)
+    model = WordEmbeddingModel((names, vectors.astype(np.float32)), "generated")
+    asked = {"p_value_method": "approximate", "p_value_iterations": n_iterations}
+    for metric, template in METRICS.items():
+        for n in sizes:
+            words = rng.choice(names, (sum(template), n), replace=False).tolist()
+            query = Query(words[: template[0]], words[template[0] :])
+            kinds = metric(), metric(**asked, calculate_p_value=True, random_state=0)
+            functions = (functools.partial(kind.run_query, query, model) for kind in kinds)
+            timed = in_turn(dict(zip(("one", "test"), functions, strict=True)), 5)
+            of_one, seconds = timed["one"].seconds, timed["test"].seconds
+            title = f"{n_iterations:,} random splits, {metric.metric_short_name}, {n} words per set"
+            report(title, seconds, against="one score", their_seconds=of_one)
+            share = 1000 / n_iterations * (seconds - of_one) / of_one
+            print(
+                f"{title:<60} {1e3 * seconds:8.1f} ms; plain {1e3 * of_one:6.2f} ms; "
+                f"1,000 splits: {share:.1f} plain scores"
+            )
+
+
 def main() -> None:
     quick = parser(__doc__).parse_args().quick
     n_iterations = N_ITERATIONS // 10 if quick else N_ITERATIONS
@@ -77,6 +134,9 @@ def main() -> None:
         lambda: permutation_test(x, y, method="exact").p_value,
         "a loop over combinations of known associations",
     )
+
+    print(f"\nMetrics on {N_WORDS:,} x {DIM} vectors")
+    compare_with_plain_scores(n_iterations, (8,) if quick else (8, 25, 100))
 
     print('\nTimes of method="exact" (relative_gap 0.01)')
     sizes = ((8, 8), (16, 16), (20, 20), (25, 25), (32, 32), (8, 56), (100, 100))

@@ -114,7 +114,7 @@ class Slice:
                 if problems[key] <= MAX_KEPT:
                     save_find(self.finds, self.target, seed, problem)
             for note in verdict.notes:
-                key = fuzz_checks.normal_form(note)
+                key = f"note: {fuzz_checks.normal_form(note)}"
                 notes[key] += 1
                 examples.setdefault(key, (seed, note))
         sender.send((problems, notes, examples))

@@ -29,6 +29,25 @@ def overall(tables):
     return found[["score"]]
 
 
+def page_of_word(model, word, which, **options):
+    from wefe.explore import word_page
+
+    page = word_page(model, word, which, **options)
+    return {
+        "direct_bias": page.direct_bias,
+        "percentile": page.percentile,
+        "proximity_bias": page.proximity_bias,
+        "projection": dict(page.projection),
+        "neighbour_shares": dict(page.shares["neighbors"]),
+        "vocabulary_shares": dict(page.shares["expected"]),
+        "indirect_bias": dict(page.indirect_bias),
+        "leans_to": page.leans_to,
+        "first_neighbours": " ".join(page.neighbors["neighbor"][:10]),
+        "cosines": list(page.neighbors["cosine"]),
+        "indirect_biases": list(page.neighbors["indirect_bias"]),
+    }
+
+
 def quality_table(models, benchmarks):
     from wefe.quality import quality_ranking, quality_scores
 

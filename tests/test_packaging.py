@@ -50,14 +50,16 @@ LITTER = (
 DATA = {
     *(f"datasets/data/{name}.json" for name in ("debias_multiclass", "debiaswe", "eds")),
     *(f"datasets/data/{name}.json" for name in ("rnsb", "sembias", "weat")),
+    *(f"datasets/data/catalogue/{name}.json" for name in ("datasets", "files", "query_sets")),
     *(
         f"datasets/data/languages/{code}.json"
         for code in ("de", "es", "fr", "it", "nl", "pt", "sv")
     ),
     "audit/theorems.toml",
     "models/data/minilm-words.safetensors",
+    *(f"explore/templates/{name}.txt.jinja" for name in ("model", "word")),
     *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),
-    *(f"report/templates/{name}" for name in ("report.md.jinja", "report.css")),
+    *(f"report/templates/{name}" for name in ("claims.jinja", "report.md.jinja", "report.css")),
     *(f"report/templates/{name}" for name in ("report.js", "errors.js")),
     *(f"study/files/{name}.toml" for name in ("case_study", "demo")),
     "py.typed",
@@ -207,7 +209,7 @@ def test_twine_finds_nothing_wrong(wheel, sdist):
 DATA_ARE_FOUND = """
 import wefe
 from wefe.datasets import list_languages, load_criterion, load_query_set, load_weat
-from wefe.report._render import _environment
+from wefe.report._sentences import environment
 from wefe.study import list_study_files, study_file
 
 print(wefe.__file__)
@@ -216,7 +218,7 @@ assert len(load_weat()) > 20
 assert all(load_query_set(row["query_set"]) for row in list_languages())
 assert load_criterion("gender", offline=True).definitional_sets
 assert all(study_file(name) for name in list_study_files())
-assert _environment().list_templates()
+assert environment().list_templates()
 """
 
 

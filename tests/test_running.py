@@ -697,8 +697,15 @@ def expanded(samples, score, smallest):
 
 def test_without_bootstrap_there_are_no_intervals(models, queries):
     tidy = measure(MAC, queries, models)
-    columns = ["score_lower", "score_upper", "score_se", "interval_nan_reason"]
+    columns = ["score_lower", "score_upper", "score_se", "interval_nan_reason", "interval_note"]
     assert tidy[columns].isna().all(axis=None)
+
+
+def test_tables_say_which_intervals_cannot_tell_bias_from_chance(toy_model):
+    rows = measure(["same", "rnd"], [query(HOME), query(["lost"])], [toy_model], n_bootstrap=40)
+    same, lost, *rnd = rows["interval_note"]
+    assert same.startswith("0, which means no bias, is the end of the range")
+    assert pd.isna([lost, *rnd]).all()
 
 
 @pytest.mark.parametrize("metric", [WEAT, "ripa"])

@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 from wefe.cli import application
+from wefe.cli._options import help_record
 
 # Help texts write commands and file contents in single quotes, and options as they are.
 LITERAL = re.compile(r"'([^']+)'(?![a-z])|(?<![\w-])(--[a-z][a-z-]*)")
@@ -50,7 +51,7 @@ def _section(name: str, command: Any) -> nodes.section:
     context = _context(name, command)
     options = nodes.definition_list(classes=["options"])
     for parameter in _shown(name, command):
-        written, text = parameter.get_help_record(context)
+        written, text = help_record(parameter, context)
         anchor = _anchor(name, parameter)
         term = nodes.term("", "", nodes.literal("", written), ids=[anchor])
         # Of the main ones, so that the search puts them first.

@@ -47,7 +47,10 @@ class Answer(NamedTuple):
     lost_words: Sequence[str] | None = None
     nan_reason: str | None = None
     interval_nan_reason: str | None = None
+    interval_note: str | None = None
     warnings: Sequence[str] | None = None
+    # Of RNSB: target word -> its share, for figures of a study.
+    negative_sentiment: Mapping[str, float] | None = None
 
 
 def answer_of(
@@ -73,6 +76,7 @@ def answer_of(
         score_upper=interval.upper,
         score_se=interval.standard_error,
         interval_nan_reason=interval.nan_reason,
+        interval_note=None if interval.nan_reason else interval.note or None,
     )
 
 
@@ -115,6 +119,7 @@ def _score(
         words_lost=len(lost),
         lost_words=lost or None,
         warnings=list(result.warnings) or None,
+        negative_sentiment=result.get("negative_sentiment_distribution"),
     )
 
 

@@ -301,7 +301,7 @@ def _bca_levels(
     below = float((samples < score).mean() + (samples <= score).mean()) / 2
     if not 0 < below < 1:
         return "all resamples score on one side of the score, so bca cannot correct them"
-    cubes = squares = 0.0
+    influences = []
     for stratum in drawn:
         n_words = len(evaluation.sets[stratum[0]])
         if n_words == 1:
@@ -309,14 +309,34 @@ def _bca_levels(
         scores = without_each(evaluation, stratum)
         if np.isnan(scores).any():
             return "bca needs the score without each word, and one of them is undefined"
-        influence = (n_words - 1) / n_words * (scores.mean() - scores)
-        cubes += float((influence**3).sum())
-        squares += float((influence**2).sum())
-    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+        influences.append((n_words - 1) / n_words * (scores.mean() - scores))
+    levels = bca_levels(below, np.concatenate([[0.0], *influences]), tail)
+    return levels or "the samples are so skewed that bca has no bounds"
+
+
+def bca_levels(below: float, influence: Vectors, tail: float) -> tuple[float, float] | None:
+    """Return the quantiles that bound a bias-corrected and accelerated interval.
+
+    Parameters
+    ----------
+    below : float
+        Share of the resamples below the value, in (0, 1).
+    influence : ndarray of shape (n_words,)
+        How far the value is from what it is without each word, on average 0.
+    tail : float
+        Share that an interval leaves out on each side.
+
+    Returns
+    -------
+    tuple of float, or None
+        None if the samples are too skewed.
+    """
+    squares = float((influence**2).sum())
+    acceleration = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
     normal = NormalDist()
     shift = normal.inv_cdf(below)
     moved = [shift + normal.inv_cdf(level) for level in (tail, 1 - tail)]
     if any(acceleration * z >= 1 for z in moved):
-        return "the samples are so skewed that bca has no bounds"
+        return None
     low, high = (normal.cdf(shift + z / (1 - acceleration * z)) for z in moved)
     return low, high

@@ -6,6 +6,7 @@ import copy
 import logging
 from collections import UserDict
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from wefe.models._load import words_of
 from wefe.models._tables import ArrayVectors
@@ -15,46 +16,90 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
+_MOST_WORDS = 20
+
 
 def on_same_words(
     models: list[WordEmbeddingModel],
     queries: Sequence[Query],
-    preprocessors: Preprocessors | None,
+    lookup: Mapping[str, Any],
 ) -> list[WordEmbeddingModel]:
     """Return the models, without those words of queries that one of them lacks.
 
     A word that is lost then is lost in all of them, so the thresholds for lost words still hold.
-    Models stay whole, as some metrics look at the neighbours of words.
+    Models stay whole, as some metrics look at the neighbours of words. Of `lookup`, 'preprocessors'
+    and 'lost_vocabulary_threshold' count.
     """
-    forms = check_preprocessors(preprocessors)
-    sets = [part for query in queries for part in query.target_sets + query.attribute_sets]
-    variants_of = {word: variants(word, forms) for part in sets for word in part}
-    # Per word, the forms that each model has; models may have different ones.
-    found = {
-        word: [
-            [form for form in own if (model.vocab_prefix or "") + form in model] for model in models
-        ]
-        for word, own in variants_of.items()
-    }
-    shared = [word for word, per_model in found.items() if all(per_model)]
-    lost = [word for word, each in found.items() if any(each) and not all(each)]
+    preprocessors = lookup.get("preprocessors")
+    threshold = lookup.get("lost_vocabulary_threshold", 0.2)
+    lacked = [
+        {query: lacking(model, query, preprocessors) for query in queries} for model in models
+    ]
+    lost = sorted(
+        {
+            word
+            for query in queries
+            for word in left_out(query, [own[query] for own in lacked], threshold)
+        }
+    )
+    tell_left_out(lost)
     if not lost:
         return models
-    logger.warning(
-        "%d words of the queries are left out, as not all models have them: %s",
-        *(len(lost), ", ".join(lost)),
-    )
-    restricted: list[WordEmbeddingModel] = []
-    for number, model in enumerate(models):
-        prefix = model.vocab_prefix or ""
-        own = {prefix + form for word in shared for form in found[word][number]}
-        if type(model) is WordEmbeddingModel:
-            forms_of_lost = {prefix + form for word in lost for form in variants_of[word]}
-            restricted.append(_WithoutWords(model, frozenset(forms_of_lost - own)))
-            continue
-        # An encoder has no vocabulary.
-        restricted.append(with_only(model, own, queries, preprocessors))
-    return restricted
+    return [hiding(model, queries, lost, preprocessors) for model in models]
+
+
+def lacking(
+    model: WordEmbeddingModel, query: Query, preprocessors: Preprocessors | None
+) -> list[str]:
+    """Return the words of a query of which a model has no form."""
+    forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
+    words = dict.fromkeys(word for part in _sets(query) for word in part)
+    return [w for w in words if not any(form in model for form in variants(w, forms, prefix))]
+
+
+def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) -> list[str]:
+    """Return the words that some model lacks, and another one has.
+
+    A model that cannot answer the query anyway takes no words from the others.
+    """
+    answering = [
+        set(own)
+        for own in lacked
+        if all(sum(w in own for w in part) <= threshold * len(part) for part in _sets(query))
+    ]
+    lost: set[str] = set().union(*answering)
+    return sorted(lost.difference(answering[0].intersection(*answering))) if lost else []
+
+
+def tell_left_out(words: Sequence[str]) -> None:
+    """Log which words no model is measured on; of many words the first ones."""
+    if words:
+        more = ", ..." if len(words) > _MOST_WORDS else ""
+        logger.warning(
+            "%d words of the queries are left out, as not all models have them: %s%s",
+            *(len(words), ", ".join(words[:_MOST_WORDS]), more),
+        )
+
+
+def hiding(
+    model: WordEmbeddingModel,
+    queries: Sequence[Query],
+    lost: Collection[str],
+    preprocessors: Preprocessors | None,
+) -> WordEmbeddingModel:
+    """Return a model that says that it lacks some words of queries."""
+    forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
+    words = {word for query in queries for part in _sets(query) for word in part}
+    kept = {form for word in words - set(lost) for form in variants(word, forms, prefix)}
+    if type(model) is WordEmbeddingModel:
+        forms_of_lost = {form for word in lost for form in variants(word, forms, prefix)}
+        return _WithoutWords(model, frozenset(forms_of_lost - kept))
+    # An encoder has no vocabulary.
+    return with_only(model, {form for form in kept if form in model}, queries, preprocessors)
+
+
+def _sets(query: Query) -> list[list[str]]:
+    return [*query.target_sets, *query.attribute_sets]
 
 
 def with_only(

@@ -35,6 +35,15 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
+def visible_data(value: Any, keep: str = "") -> Any:
+    """Return plain data whose texts and keys are what :func:`visible` makes of them."""
+    if isinstance(value, str):
+        return visible(value, keep)
+    if isinstance(value, dict):
+        return {visible_data(key, keep): visible_data(part, keep) for key, part in value.items()}
+    return [visible_data(part, keep) for part in value] if isinstance(value, list) else value
+
+
 def as_csv(frame: pd.DataFrame, **options: Any) -> str:
     """Return a table as CSV in which no spreadsheet takes a text for a formula.
 

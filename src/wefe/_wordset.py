@@ -189,7 +189,7 @@ class Chosen(Weights):
 
     def __init__(self, rows: npt.NDArray[np.integer[Any]], n_words: int) -> None:
         matrix = np.zeros((len(rows), n_words))
-        np.put_along_axis(matrix, rows, 1.0, axis=1)
+        matrix.ravel()[rows + n_words * np.arange(len(rows))[:, None]] = 1.0
         super().__init__(matrix)
         self._rows = rows
 

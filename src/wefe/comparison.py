@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,13 +162,15 @@ def compare_models(
     check_model(one)
     check_model(other)
     wanted = Resampling(n_bootstrap, confidence, random_state)
-    models = on_same_words([one, other], asked, params.get("preprocessors"))
+    models = on_same_words([one, other], asked, params)
     left_out = {q.query_name: no_subquery(instance) for q in asked if not instance.subqueries(q)}
-    kept: list[tuple[str, list[Evaluation], Vectors]] = []
+    kept: list[tuple[str, list[Evaluation], list[Vectors]]] = []
     for query in generate_subqueries_from_queries_list(instance, asked):
         try:
             pair = [Evaluation(instance, query, m, params, subset_defaults=False) for m in models]
-            kept.append((query.query_name, pair, _differences(pair, n_bootstrap, wanted.seed)))
+            resampled = [resampled_distances(each, n_bootstrap, wanted.seed) for each in pair]
+            _differences(*resampled)
+            kept.append((query.query_name, pair, resampled))
         except UnanswerableError as error:
             left_out[query.query_name] = str(error)
     if not kept:
@@ -177,17 +178,16 @@ def compare_models(
         raise ValueError(f"no query can be compared; the first one, {name!r}: {why.rstrip('.')}.")
     rows = [(name, *(abs(e.value - e.scale.no_bias_value) for e in pair)) for name, pair, _ in kept]
     distances = pd.DataFrame(rows, columns=["query_name", "one", "other"])
-    difference = math.fsum(distances["other"] - distances["one"]) / len(kept)
-    samples = np.mean([each for *_, each in kept], axis=0)
-    # What resampling adds to all distances is in the mean of the resamples as well.
-    noise = np.abs(samples - samples.mean())
-    margin = float(np.quantile(noise, wanted.confidence))
-    n_beyond = np.count_nonzero(noise >= abs(difference) - 1e-12)  # but for rounding
+    difference, lower, upper, p_value = paired_test(
+        distances[["one", "other"]].to_numpy(),
+        [resampled for *_, resampled in kept],
+        confidence=wanted.confidence,
+    )
     return ModelComparison(
         difference=difference,
-        lower=difference - margin,
-        upper=difference + margin,
-        p_value=float((1 + n_beyond) / (1 + n_bootstrap)),
+        lower=lower,
+        upper=upper,
+        p_value=p_value,
         n_queries=len(kept),
         n_words=len({word for _, pair, _ in kept for part in pair[0].sets for word in part.words}),
         n_bootstrap=n_bootstrap,
@@ -197,21 +197,52 @@ def compare_models(
     )
 
 
-def _differences(pair: Sequence[Evaluation], n_bootstrap: int, seed: int) -> Vectors:
+def paired_test(
+    distances: np.ndarray,
+    resampled: Sequence[Sequence[Vectors]],
+    weights: Sequence[float] | None = None,
+    confidence: float = 0.95,
+) -> tuple[float, float, float, float]:
+    """Return the mean difference of two models, the bounds of its interval, and its p-value.
+
+    Parameters
+    ----------
+    distances : array of shape (n_queries, 2)
+        From no bias, of both models.
+    resampled : sequence of pairs of arrays of shape (n_bootstrap,)
+        The same in resamples of the words, which are the same ones for all.
+    weights : sequence of float, optional
+        Of the queries; equal by default.
+    confidence : float, default=0.95
+        Of the interval.
+    """
+    difference = float(np.average(distances[:, 1] - distances[:, 0], weights=weights))
+    samples = np.average([_differences(*pair) for pair in resampled], axis=0, weights=weights)
+    # What resampling adds to all distances is in the mean of the resamples as well.
+    noise = np.abs(samples - samples.mean())
+    margin = float(np.quantile(noise, confidence))
+    n_beyond = np.count_nonzero(noise >= abs(difference) - 1e-12)  # but for rounding
+    p_value = float((1 + n_beyond) / (1 + len(samples)))
+    return difference, difference - margin, difference + margin, p_value
+
+
+def _differences(one: Vectors, other: Vectors) -> Vectors:
     """Return how much farther from no bias the second model is in each resample."""
-    for each in pair:
-        if reason := why_none(each, each.strata):
-            raise UnanswerableError(reason)
-    one, other = (_distances(each, n_bootstrap, seed) for each in pair)
-    defined = np.isfinite(other - one)
-    if (n_undefined := np.count_nonzero(~defined)) > MOST_UNDEFINED * n_bootstrap:
-        raise UnanswerableError(f"{n_undefined} of {n_bootstrap} resamples have no score")
+    differences = other - one
+    defined = np.isfinite(differences)
+    if (n_undefined := np.count_nonzero(~defined)) > MOST_UNDEFINED * len(defined):
+        raise UnanswerableError(f"{n_undefined} of {len(defined)} resamples have no score")
     # A few resamples without a score are not to spoil those of the other queries.
-    return np.where(defined, other - one, (other - one)[defined].mean())
+    return np.where(defined, differences, differences[defined].mean())
 
 
-def _distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
-    """Return the distances of resamples from no bias."""
+def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
+    """Return the distances of resamples from no bias.
+
+    Weights are those of the words, so that two models with the same words have the same resamples.
+    """
+    if reason := why_none(evaluation, evaluation.strata):
+        raise UnanswerableError(reason)
     try:
         scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed))
     except FractionalWeightsError:

@@ -48,7 +48,7 @@ COLUMNS = [
     *("model_name", "query_name", "metric"),
     *_NUMBERS,
     *("p_value_test", "p_value_method", "words_used", "words_lost", "lost_words"),
-    *("nan_reason", "interval_nan_reason", "warnings", "n_queries", "query_set"),
+    *("nan_reason", "interval_nan_reason", "interval_note", "warnings", "n_queries", "query_set"),
 ]
 
 
@@ -131,6 +131,8 @@ def measure(
           does not tell; 'lost_words': the out-of-vocabulary words;
         - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
           though one was asked for; None otherwise;
+        - 'interval_note': that an interval cannot tell bias from chance, because no bias is an end
+          of the range of the scores; None if it can, or if there is no interval;
         - 'warnings': those of the result and, with ``audit=True``, of an audit, between bars; None
           if there are none, '' after an audit;
         - 'query_set', and 'n_queries': its number of queries, before subqueries were generated.

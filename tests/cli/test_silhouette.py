@@ -28,7 +28,8 @@ def folder(tmp_path_factory, packaged_model):
     return place
 
 
-CALL = ["--query", "career.json", "--models", "unbiased.bin,biased.bin", "--runs", "4"]
+MODELS = ["--model", "unbiased.bin", "--model", "biased.bin"]
+CALL = ["--queries", "career.json", *MODELS, "--runs", "4"]
 
 
 def rows(path):
@@ -87,8 +88,8 @@ def test_started_again_it_goes_on(folder):
 
 
 def test_options_reach_the_study(folder):
-    options = ["--step", "4", "--seed", "3", "--vary", "targets", "--jobs", "2"]
-    options += ["--models", "a=demo", "--param", "weat.ddof=1"]
+    options = ["--step", "4", "--seed", "3", "--vary", "targets", "--n-jobs", "2"]
+    options += ["--model", "a=demo", "--param", "weat.ddof=1"]
     wefe(*CALL, *options, "--out", "options", folder=folder)
     table = rows(folder / "options" / "robustness.csv")
     assert [row["model"] for row in table] == ["unbiased", "biased", "a"]
@@ -105,23 +106,23 @@ def test_options_reach_the_study(folder):
 
 
 def test_without_references_there_is_no_accuracy(folder):
-    call = ["--query", "career.json", "--runs", "2", "--vary", "targets", "--out", "alone"]
+    call = ["--queries", "career.json", "--runs", "2", "--vary", "targets", "--out", "alone"]
     (folder / "alone").mkdir()
     (folder / "alone" / "accuracy.csv").write_text("of an earlier call")
-    output = wefe(*call, "--models", "demo", folder=folder).stdout
+    output = wefe(*call, "--model", "demo", folder=folder).stdout
     assert "Accuracy" not in output
     assert rows(folder / "alone" / "accuracy.csv") == []
 
 
 def test_references_can_be_named(folder):
-    call = ["--query", "career.json", "--runs", "2", "--vary", "targets", "--out", "named"]
-    call += ["--models", "low=unbiased.bin", "--models", "high=biased.bin"]
+    call = ["--queries", "career.json", "--runs", "2", "--vary", "targets", "--out", "named"]
+    call += ["--model", "low=unbiased.bin", "--model", "high=biased.bin"]
     done = wefe(*call, "--unbiased", "low", "--biased", "high", folder=folder)
     assert "high as biased, low as unbiased" in done.stdout
 
 
 def test_a_published_set_is_asked_query_by_query(folder):
-    call = ["--query", "religion", "--offline", "--models", "demo", "--runs", "2"]
+    call = ["--queries", "religion", "--offline", "--model", "demo", "--runs", "2"]
     call += ["--vary", "targets", "--metric", "ripa", "--out", "set"]
     done = wefe(*call, folder=folder)
     assert "are no pairs" in done.stderr
@@ -141,10 +142,10 @@ def test_a_query_set_does_not_change_the_scores_of_another(folder):
     targets, attributes = [["mary", "anna", "susan"], ["john", "paul", "peter"]], [["home", "job"]]
     own = Query(targets, attributes, ["Women", "Men"], ["Work"])
     (folder / "pairs.json").write_text(own.to_json())
-    call = ["--models", "demo", "--runs", "2", "--vary", "targets", "--metric", "direct-bias"]
-    call += ["--query", "pairs.json", "--offline"]
+    call = ["--model", "demo", "--runs", "2", "--vary", "targets", "--metric", "direct-bias"]
+    call += ["--queries", "pairs.json", "--offline"]
     wefe(*call, "--out", "one", folder=folder)
-    both = wefe(*call, "--query", "religion", "--out", "both", folder=folder)
+    both = wefe(*call, "--queries", "religion", "--out", "both", folder=folder)
     assert "the difference of their means is taken instead" in both.stderr
     alone, together = (curves_of(folder / name) for name in ("one", "both"))
     assert together[own.query_name] == alone[own.query_name]
@@ -182,23 +183,25 @@ def test_the_effect_size_has_two_names(folder, key):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--jobs", "0"], "--jobs must be a number of processes"),
+        (["--n-jobs", "0"], "--n-jobs must be a number of processes"),
         (["--unbiased", "a", "--biased", "c"], "--biased must be one of 'a', 'b'"),
         (["--unbiased", "c", "--biased", "a"], "--unbiased must be one of 'a', 'b'"),
         (["--unbiased", "a", "--biased", "a"], "name both, unbiased and biased"),
-        (["--models", "a=other.bin"], "two models are called 'a'"),
+        (["--model", "a=other.bin"], "two models are called 'a'"),
     ],
 )
 def test_mistakes_are_named_before_models_are_loaded(folder, change, message):
     # A model that was opened would be missed.
-    call = ["--query", "career.json", "--models", "a=lacking.bin,b=lacking2.bin"]
+    call = ["--queries", "career.json", "--model", "a=lacking.bin", "--model", "b=lacking2.bin"]
     done = wefe(*call, "--out", "early", *change, folder=folder, expect=2)
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("models", ["demo,demo", "biased.bin,./biased.bin", "a=demo,a=biased.bin"])
-def test_models_of_one_name_are_told_how_to_get_another(folder, models):
-    call = ["--query", "career.json", "--models", models, "--out", "twice"]
+@pytest.mark.parametrize(
+    ("one", "other"), [("demo", "demo"), ("biased.bin", "./biased.bin"), ("a=demo", "a=biased.bin")]
+)
+def test_models_of_one_name_are_told_how_to_get_another(folder, one, other):
+    call = ["--queries", "career.json", "--model", one, "--model", other, "--out", "twice"]
     assert "NAME=FILE" in wefe(*call, folder=folder, expect=2).stderr
 
 
@@ -206,8 +209,8 @@ def test_models_of_one_name_are_told_how_to_get_another(folder, models):
     ("change", "message"),
     [
         (["--metric", "weet"], "Did you mean 'weat'?"),
-        (["--query", "nope"], "neither a published query set"),
-        (["--models", "nope.bin"], "no file 'nope.bin'"),
+        (["--queries", "nope"], "neither a published query set"),
+        (["--model", "nope.bin"], "no file 'nope.bin'"),
         (["--biased", "biased"], "name both, unbiased and biased"),
         (["--unbiased", "unbiased", "--biased", "by"], "biased must be one of"),
         (["--param", "rnsb.x=1"], "which is not measured"),
@@ -222,5 +225,5 @@ def test_mistakes_are_named(folder, change, message):
 
 def test_help_teaches(folder):
     text = wefe("--help", folder=folder).stdout
-    assert "Example: wefe silhouette --query gender" in text
+    assert "Example: wefe silhouette --queries gender" in text
     assert "goes on" in text

@@ -369,11 +369,29 @@ def test_an_activation_that_names_code_is_refused(tiny_folder):
     with pytest.raises(ValueError, match="makes use of 'os.getcwd'"):
         load_encoder(tiny_folder, **OPTIONS)
     config.unlink()
-    with pytest.raises(ValueError, match="is damaged, or what it lists"):
+    with pytest.raises(ValueError, match="1_Dense.config.json is missing"):
         load_encoder(tiny_folder, **OPTIONS)
-    (tiny_folder / "modules.json").write_text("{]")
-    with pytest.raises(ValueError, match="is damaged"):
-        load_encoder(tiny_folder, **OPTIONS)
+    for damaged in ("{]", "[]", "{}", "[1]", '[{"path": 3}]'):
+        (tiny_folder / "modules.json").write_text(damaged)
+        with pytest.raises(ValueError, match=r"modules\.json is damaged"):
+            load_encoder(tiny_folder, **OPTIONS)
+
+
+@pytest.mark.parametrize("damaged", ["{]", "{}", "[1]", '[{"path": 3}]'])
+def test_a_damaged_list_of_parts_that_is_fetched_is_named(tmp_path, monkeypatch, damaged):
+    class Repository:
+        names = ("modules.json", "config.json")
+
+        def __init__(self, *_):
+            pass
+
+        def fetch(self, name):
+            (tmp_path / name).write_text(damaged)
+            return tmp_path / name
+
+    monkeypatch.setattr("wefe.models.formats._hub.Repository", Repository)
+    with pytest.raises(ValueError, match=r"modules\.json is damaged"):
+        load_encoder("org/name", **OPTIONS)
 
 
 def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):

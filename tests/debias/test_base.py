@@ -499,13 +499,13 @@ def test_lengths_at_the_ends_of_float32_and_no_direction(caplog):
     assert "1 vectors stay" in caplog.text
 
 
-def test_mapped_models_stay_mapped_and_their_files_as_they_are(tmp_path):
+def test_results_of_mapped_models_are_in_memory_and_their_files_as_they_are(tmp_path):
     path = tmp_path / "m.safetensors"
     random_model().save(path)
     bits = path.read_bytes()
     model = load(path)
     result = Doubling().fit(model).transform(model, ["w1"])
-    assert (model.held, result.held) == ("mapped", "mapped")
+    assert (model.held, result.held) == ("mapped", "memory")
     assert changed_words(model, result) == {"w1"}
     assert Doubling().fit(model).transform(model, copy=False) is model
     np.testing.assert_array_equal(model.vectors, 2 * random_model().vectors)

@@ -149,15 +149,6 @@ def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model)
     assert page.indirect_bias.empty or page.indirect_bias.isna().all()
 
 
-def test_the_share_of_frequent_words_is_that_in_the_original(toy_model):
-    directions = bias_directions(toy_model, PAIRS)
-    flat = WordEmbeddingModel((list(toy_model), directions.without(toy_model.vectors)), "flat")
-    page = word_page(flat, "nurse", PAIRS, k=4, original=toy_model)
-    along = directions.cosines(toy_model.vectors)[:, 0]
-    assert page.vocabulary_shares["she"] == pytest.approx((along > 0).mean())
-    assert page.vocabulary_shares["she"] != 0.5
-
-
 def test_no_word_is_of_two_groups(packaged_model):
     table = cluster_map(packaged_model, "religion", n_words=900, method="pca")
     assert table["word"].is_unique

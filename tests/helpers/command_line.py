@@ -14,10 +14,16 @@ from wefe.cli import main
 from wefe.datasets import _download
 
 
-def wefe(*arguments, expect=0, folder=None, environment=None):
-    """Run a command in `folder`, check its exit code, and return it with what it printed."""
+def wefe(*arguments, expect=0, folder=None, environment=None, terminal=None):
+    """Run a command in `folder`, check its exit code, and return it with what it printed.
+
+    `terminal` is the width of a terminal without colours; by default output goes into a pipe.
+    """
     arguments = ["wefe", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2))
+    if terminal is not None:
+        environment = {**(environment or {}), "COLUMNS": str(terminal), "TERM": "dumb"}
+        out.isatty = lambda: True
     root, log = logging.getLogger(), logging.getLogger("wefe")
     terminate = signal.getsignal(signal.SIGTERM)
     code = 0

@@ -267,6 +267,30 @@ def test_saddlepoint_p_values_are_near_the_count(n_x, n_y, alternative, shift):
         assert quick.p_value == pytest.approx(np.mean(exact.p_value_bounds), rel=0.03)
 
 
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_auto_counts_where_a_first_look_may_not_be_enough(paired, alternative):
+    generator, counted = np.random.default_rng(0), []
+    for n in (5, 9, 14, 18):
+        for shift in (0.0, 0.2, 0.5, 1.0, 2.0):
+            x, y = generator.normal(size=n) + shift, generator.normal(size=n)
+            auto, exact = (
+                flip_test(x - y, alternative, method, 99, 0)
+                if paired
+                else permutation_test(x, y, alternative=alternative, method=method)
+                for method in ("auto", "exact")
+            )
+            counted.append(auto.method == "exact")
+            if counted[-1]:
+                assert auto == exact
+            else:
+                assert (auto.method, auto.n_splits) == ("saddlepoint", 0)
+                assert auto.p_value == pytest.approx(exact.p_value, rel=0.1)
+                assert not 0.03 <= exact.p_value <= 0.09
+                assert exact.p_value * exact.n_splits > 900
+    assert 0 < sum(counted) < len(counted)
+
+
 @pytest.mark.parametrize(
     ("x", "y"),
     [

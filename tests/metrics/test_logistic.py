@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from wefe.metrics import _logistic
-from wefe.metrics._logistic import fit_cases, sigmoid
+from wefe.metrics._logistic import fit_cases
 
 
 def data(n_rows=80, dim=12, norm=1.0, seed=0):
@@ -35,7 +36,7 @@ def optimum(x, signs, counts):
 
     w = np.zeros(z.shape[1])
     for _ in range(100):
-        miss = sigmoid(-z @ w)
+        miss = expit(-z @ w)
         gradient = w - (counts * miss) @ z
         hessian = np.eye(len(w)) + (z.T * (counts * miss * (1 - miss))) @ z
         step = np.linalg.solve(hessian, gradient)
@@ -59,7 +60,7 @@ def assert_optimal(x, signs, counts, atol=1e-7):
     """Gradients vanish, and their Newton steps, which are the distance from the optimum."""
     z = np.column_stack([x, np.ones(len(x))]) * signs[:, None]
     for w, row in zip(fit(x, signs, counts), counts, strict=True):
-        miss = sigmoid(-z @ w)
+        miss = expit(-z @ w)
         gradient = w - (row * miss) @ z
         hessian = np.eye(len(w)) + (z.T * (row * miss * (1 - miss))) @ z
         assert np.linalg.norm(gradient) < 2e-7
@@ -102,13 +103,13 @@ def test_a_single_fit_agrees_with_newton_with_scipy_and_with_liblinear():
     found = minimize(
         lambda w: w @ w / 2 + np.logaddexp(0, -z @ w).sum(),
         np.zeros(z.shape[1]),
-        jac=lambda w: w - sigmoid(-z @ w) @ z,
+        jac=lambda w: w - expit(-z @ w) @ z,
         method="BFGS",
         options={"gtol": 1e-7},
     )
     np.testing.assert_allclose(w, found.x, atol=1e-6)
     model = LogisticRegression(solver="liblinear", tol=1e-12, max_iter=10_000).fit(x, signs)
-    np.testing.assert_allclose(sigmoid(x @ w[:-1] + w[-1]), model.predict_proba(x)[:, 1], atol=1e-7)
+    np.testing.assert_allclose(expit(x @ w[:-1] + w[-1]), model.predict_proba(x)[:, 1], atol=1e-7)
 
 
 @pytest.mark.parametrize("norm", [0.05, 1.0, 20.0, 1000.0])

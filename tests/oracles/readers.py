@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-HEADER = re.compile(r"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
+HEADER = re.compile(r"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*", re.ASCII)
 COUNTED = re.compile(r"\S+[ \t][0-9]+")
 
 

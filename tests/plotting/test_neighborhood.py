@@ -1,5 +1,6 @@
 """Figures of the neighbours of words: the map, and the shares of groups."""
 
+import itertools
 import math
 
 import numpy as np
@@ -19,6 +20,7 @@ def hood(n=12, **columns):
             "y": rng.normal(size=n),
             "cosine": np.linspace(1, 0.3, n),
             "projection": rng.uniform(-0.3, 0.2, n),
+            "group": "female",
             "indirect_bias": [0.0, *rng.uniform(-0.2, 0.3, n - 1)],
             "is_center": [True, *[False] * (n - 1)],
         }
@@ -53,11 +55,11 @@ def test_tables_that_cannot_be_plotted_are_refused_with_the_columns_wanted():
 def test_points_have_their_place_their_colour_and_their_values():
     table = hood()
     figure = plot_neighborhood(table, word="nurse", groups=("female", "male"))
-    neighbours, centre = figure.data
+    neighbours, _, _, centre = figure.data
     others = table[~table["is_center"]]
     assert neighbours.x == tuple(others["x"])
     assert neighbours.y == tuple(others["y"])
-    assert neighbours.marker.color == tuple(others["projection"])
+    assert (neighbours.name, neighbours.marker.color) == ("female", PALETTE[0])
     assert centre.marker.symbol == "star"
     assert centre.text == ("<b>nurse</b>",)
     row = others.iloc[0]
@@ -67,20 +69,6 @@ def test_points_have_their_place_their_colour_and_their_values():
     )
     assert figure.layout.yaxis.scaleanchor == "x"
     assert not figure.layout.xaxis.showticklabels
-
-
-def test_the_scale_of_colours_is_symmetric_and_names_the_groups():
-    table = hood()
-    axis = plot_neighborhood(table, word="nurse", groups=("<f>", "m")).layout.coloraxis
-    largest = table["projection"].abs().max()
-    assert (axis.cmin, axis.cmax) == (-largest, largest)
-    assert axis.colorscale[0][1] == PALETTE[1]
-    assert axis.colorscale[-1][1] == PALETTE[0]
-    top, middle, bottom = axis.colorbar.ticktext
-    assert top == f"{largest:.2f}<br>&lt;f&gt;"
-    assert middle == "0"
-    assert bottom == f"{-largest:.2f}<br>m"
-    assert plot_neighborhood(hood(projection=0.0), word="nurse").layout.coloraxis.cmax > 0
 
 
 def test_rings_are_for_indirect_bias_above_theta():
@@ -113,29 +101,15 @@ def test_the_centre_is_named_even_in_a_crowd():
     around = [[0.01 * i, 0.01 * j] for i in range(-10, 11) for j in range(-10, 11) if i or j]
     table = hood(len(around) + 1)
     table[["x", "y"]] = [[0.0, 0.0], *around]
-    _, centre = plot_neighborhood(table, word="nurse").data
+    *_, centre = plot_neighborhood(table, word="nurse").data
     assert centre.text == ("<b>nurse</b>",)
     assert centre.marker.opacity == 1
-
-
-def test_several_maps_can_share_a_scale_of_colours():
-    figure = plot_neighborhood(hood(), word="nurse", groups=("f", "m"), largest=0.7)
-    axis = figure.layout.coloraxis
-    assert (axis.cmin, axis.cmax) == (-0.7, 0.7)
-    assert axis.colorbar.ticktext == ("0.70<br>f", "0", "-0.70<br>m")
-    assert axis.colorbar.tickvals == (0.7, 0, -0.7)
-    for wrong in (0, -0.1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="largest must be"):
-            plot_neighborhood(hood(), word="nurse", largest=wrong)
-    for wrong in ("much", True):
-        with pytest.raises(TypeError, match="largest must be a finite number; got"):
-            plot_neighborhood(hood(), word="nurse", largest=wrong)
 
 
 def test_the_eighth_group_looks_unlike_the_first():
     names = [f"group {number}" for number in range(9)]
     table = hood(18, group=[names[i % 9] for i in range(18)])
-    *of_groups, _ = plot_neighborhood(table, word="nurse", groups=names).data
+    *of_groups, _, _ = plot_neighborhood(table, word="nurse", groups=names).data
     looks = {(trace.marker.color, trace.marker.symbol) for trace in of_groups}
     assert len(looks) == 9
     assert of_groups[6].marker.symbol == "circle" != of_groups[7].marker.symbol
@@ -165,7 +139,7 @@ def test_more_groups_are_told_apart_by_their_colours():
     names = ["asian", "black", "caucasian", "other"]
     table = hood(13, group=[names[i % 4] for i in range(13)])
     figure = plot_neighborhood(table, word="nurse", groups=names)
-    *of_groups, centre = figure.data
+    *of_groups, _, centre = figure.data
     assert [(trace.name, trace.marker.color) for trace in of_groups] == list(
         zip(names, PALETTE, strict=False)
     )
@@ -175,18 +149,6 @@ def test_more_groups_are_told_apart_by_their_colours():
     *_, none, centre = plot_neighborhood(table, word="nurse").data
     assert (none.name, len(none.x)) == ("no clear direction", 1)
     assert none.marker.color not in PALETTE[:4]
-
-
-def test_more_groups_without_their_column_share_a_scale_of_colours():
-    figure = plot_neighborhood(hood(), word="nurse", groups=["a", "b", "c"])
-    assert "towards the group that is nearest" in figure.layout.title.text
-    assert [trace.name for trace in figure.data] == ["neighbours", "centre"]
-    assert not any("<br>" in text for text in figure.layout.coloraxis.colorbar.ticktext)
-
-
-def test_two_groups_keep_their_scale_where_the_frame_names_the_group():
-    figure = plot_neighborhood(hood(group="f"), word="nurse", groups=["f", "m"])
-    assert [trace.name for trace in figure.data] == ["neighbours", "centre"]
 
 
 def test_labels_are_not_written_over_each_other():
@@ -199,16 +161,55 @@ def test_labels_are_not_written_over_each_other():
             assert abs(x - other_x) > 0.1 * across or abs(y - other_y) > 0.03 * down
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_bars_of_shares_are_stacked_and_grey_without_a_clear_direction(n):
-    groups = [f"group {number}" for number in range(n)]
-    figure = plot_group_shares(shares([*groups, "no clear direction"]))
-    assert [trace.name for trace in figure.data] == [*groups, "no clear direction"]
-    assert [trace.marker.color for trace in figure.data] == [*PALETTE[:n], "#999999"]
-    assert figure.layout.barmode == "stack"
-    np.testing.assert_allclose(np.sum([trace.x for trace in figure.data], axis=0), 1)
-    assert figure.layout.yaxis.categoryarray == ("nurse", "cook")
-    assert figure.layout.yaxis.range == (1.5, -0.5)
+def with_chance(low=0.1, high=0.6):
+    return shares(("female", "male", "no clear direction")).assign(low=low, high=high)
+
+
+def bars_of(figure, group):
+    return next(trace for trace in figure.data if trace.name == group)
+
+
+def test_bars_that_chance_explains_are_grey_and_others_have_the_colour_of_their_group():
+    table = with_chance()
+    table["share"] = [0.7, 0.05, 0.25, 0.3, 0.6, 0.1]
+    figure = plot_group_shares(table, groups=("female", "male", "no clear direction"))
+    for number, group in enumerate(("female", "male")):
+        trace = bars_of(figure, group)
+        assert trace.marker.color == PALETTE[number]
+    assert bars_of(figure, "female").x[0] == 0.7
+    assert math.isnan(bars_of(figure, "female").x[1])
+    assert bars_of(figure, "male").x[0] == 0.05
+    grey = [trace for trace in figure.data if trace.name == "no more than by chance"]
+    assert {trace.marker.color for trace in grey} == {"#999999"}
+    assert [[x for x in trace.x if not math.isnan(x)] for trace in grey] == [
+        [0.3],
+        [0.6],
+        [0.25, 0.1],
+    ]
+    assert [trace.text[1] for trace in grey[:2]] == ["female 30%", "male 60%"]
+    band = bars_of(figure, "random words")
+    assert (band.base, band.x) == ((0.1, 0.1), (0.5, 0.5))
+    assert "Grey bars end within their band" in figure.layout.title.text
+
+
+def test_bars_lie_within_their_bands_and_not_on_others():
+    figure = plot_group_shares(with_chance())
+    bands = [trace for trace in figure.data if trace.name == "random words"]
+    ends = [(trace.offset, trace.offset + trace.width) for trace in bands]
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(ends))
+    for low, high in ends:
+        inside = [t for t in figure.data if low < t.offset and t.offset + t.width < high]
+        assert len(inside) == 2
+
+
+def test_rows_say_what_the_words_lean_to():
+    labels = ["female", "no clear direction"]
+    table = shares().assign(leans_to=[label for label in labels for _ in range(2)])
+    first, second = plot_group_shares(table).layout.yaxis.ticktext
+    assert first.startswith("nurse<br>")
+    assert "leans to female" in first
+    assert "no clear direction" in second
+    assert "leans to" not in second
 
 
 def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
@@ -217,23 +218,14 @@ def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
     figure = plot_group_shares(table)
     assert [note.text for note in figure.layout.annotations[:2]] == ["w2v", "glove"]
     assert len(said(figure, " no value")) == 1
-    assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
-    assert "Groups among the neighbours of 2 words" in figure.layout.title.text
+    assert all(
+        sum(bar.name == name and bar.showlegend for bar in figure.data) == 1
+        for name in ("female", "male")
+    )
+    assert "Which way the neighbours of 2 words lean" in figure.layout.title.text
     table = shares()
     table.loc[table["word"] == "cook", "share"] = math.nan
     assert len(said(plot_group_shares(table), " no value")) == 1
-
-
-def test_what_is_no_neighbour_is_not_called_so():
-    figure = plot_group_shares(shares())
-    assert figure.layout.xaxis.title.text == "Share of the neighbours"
-    table = shares(words=("nurse", "(frequent words)"), models=("a", "b"))
-    figure = plot_group_shares(table)
-    assert figure.layout.xaxis.title.text == figure.layout.xaxis2.title.text == "Share of words"
-    nurse, usual = figure.data[0].hovertext
-    assert nurse.endswith("50.0% of the neighbours")
-    assert usual.endswith("50.0% of the words")
-    assert figure.layout.title.text == "Groups among the neighbours of 1 word"
 
 
 def test_shares_that_are_none_are_refused():
@@ -247,15 +239,13 @@ def test_words_of_shares_are_escaped():
     figure = plot_group_shares(shares(("<f>", "m"), ("<b>&", "y" * 80)))
     assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;&amp;"
     assert figure.layout.yaxis.ticktext[1].endswith("…")
-    assert figure.data[0].name == "&lt;f&gt;"
-    assert figure.data[0].hovertext[0] == (
-        "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;: 50.0% of the neighbours"
-    )
+    trace = bars_of(figure, "&lt;f&gt;")
+    assert trace.hovertext[0] == "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;: 50.0% of the neighbours"
+    assert trace.text[0] == "&lt;f&gt; 50%"
 
 
 def test_both_figures_can_be_dark(drawn):
     figure = plot_neighborhood(hood(), word="nurse")
     dark = as_dark(figure)
     assert dark.data[0].marker.color == figure.data[0].marker.color
-    assert dark.layout.coloraxis.colorscale == figure.layout.coloraxis.colorscale
     drawn(as_dark(plot_group_shares(shares())))

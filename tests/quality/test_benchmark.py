@@ -1,5 +1,6 @@
 """Tests of benchmarks and their files."""
 
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,6 +12,17 @@ from wefe.quality import Benchmark, list_benchmarks, load_benchmark
 from wefe.quality import _benchmark as module
 
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="needs gensim's files")
+BIG_CATS = ("tiger", "lion", "cougar", "jaguar", "leopard", "cheetah", "wildcat", "lynx")
+
+
+@pytest.fixture
+def mirror(monkeypatch):
+    """The folder with the files that are downloaded otherwise."""
+    beside_repository = Path(__file__).parents[2].parent / "shared" / "data"
+    folder = Path(os.environ.get("WEFE_DATA_DIR", beside_repository))
+    if not (folder / "word_benchmarks").is_dir():
+        pytest.skip("no local mirror of the benchmarks (set WEFE_DATA_DIR)")
+    monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
 
 
 @pytest.fixture
@@ -24,12 +36,62 @@ def write(tmp_path):
 
 
 @needs_gensim
-@pytest.mark.parametrize("entry", list_benchmarks(), ids=lambda entry: entry["name"])
-def test_benchmarks_of_gensim_are_what_the_list_says(entry):
+@pytest.mark.parametrize("name", [entry["name"] for entry in list_benchmarks()])
+def test_benchmarks_are_what_the_list_says(name, mirror):
+    (entry,) = [entry for entry in list_benchmarks() if entry["name"] == name]
     assert entry["at_hand"]
-    benchmark = load_benchmark(entry["name"])
+    benchmark = load_benchmark(name)
     assert (benchmark.name, benchmark.kind) == (entry["name"], entry["kind"])
     assert (benchmark.n_items, benchmark.source) == (entry["n_items"], entry["source"])
+    assert all(word == word.strip() != "" for word in benchmark.words)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "score"),
+    [
+        ("men", ("sun", "sunlight"), 50.0),
+        ("simverb3500", ("take", "remove"), 6.81),
+        ("msr-analogies", ("good", "better", "rough", "rougher", "JJ_JJR"), None),
+        ("ap", ("acne", "illness"), None),
+        ("outliers-888", ("dog", *BIG_CATS, "Big_cats"), None),
+    ],
+)
+def test_items_of_downloaded_benchmarks_are_those_of_their_files(mirror, name, first, score):
+    benchmark = load_benchmark(name)
+    assert benchmark.items[16 if name == "outliers-888" else 0] == first
+    assert benchmark.scores[:1] == (() if score is None else (score,))
+
+
+@needs_gensim
+def test_the_halves_of_wordsim353_are_its_pairs(mirror):
+    whole, *halves = (load_benchmark(f"wordsim353{half}") for half in ("", "-rel", "-sim"))
+    pairs, *parts = ({*zip(each.items, each.scores, strict=True)} for each in (whole, *halves))
+    # People judged ('money', 'cash') twice.
+    assert pairs - set.union(*parts) == {(("money", "cash"), 9.08)}
+    assert set.union(*parts) < pairs
+
+
+def test_a_benchmark_that_is_nowhere_says_where_it_may_be(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path))
+    (tmp_path / "word_benchmarks/word-similarity/monolingual/en").mkdir(parents=True)
+    path = tmp_path / "word_benchmarks/word-similarity/monolingual/en/men.csv"
+    path.write_text(",word1,word2,similarity\n0,a-n,b-n,1.0\n")
+    with pytest.raises(ValueError, match=r"is not the published .*men\.csv"):
+        load_benchmark("men")
+
+
+def test_columns_that_are_named_may_stand_in_any_order(write):
+    text = ",similarity,word1,word2,relation\n0,6.81,take,remove,x\n1,,,,\n2,1e1,go,walk,y\n"
+    benchmark = load_benchmark(write(text))
+    assert benchmark.items == (("take", "remove"), ("go", "walk"))
+    assert benchmark.scores == (6.81, 10.0)
+    marked = load_benchmark(write("word1,word2,similarity\nsun-n,hot-j,1\n"))
+    assert marked.items == (("sun", "hot"),)
+    text = "category,outliers,words\ncats,\"['dog', '']\",\"['lion', 'tiger']\"\n"
+    benchmark = load_benchmark(write(text))
+    assert benchmark.kind == "outlier"
+    assert benchmark.items == (("dog", "lion", "tiger", "cats"),)
+    assert benchmark.words == {"dog", "lion", "tiger"}
 
 
 @needs_gensim
@@ -133,6 +195,10 @@ def test_categorisation_files_are_understood(write):
         ("a\tb\tnan\nc\td\t6.78\n", None, "line 1"),
         ("# nothing\n\n", None, "holds no item"),
         (": only a section\n", None, "no item of kind 'analogy'"),
+        ("word1,word2,similarity\na,b,1\na,b\n", None, "line 3: 'a,b' does not hold word1, word2"),
+        ("word1,word2,similarity\na,b,x\n", None, "line 2: 'a,b,x' does not hold"),
+        ("words,outliers,category\na,b,c\n", None, "line 2: 'a,b,c' does not hold outliers"),
+        ("a b c\n", "outlier", "line 1: 'a b c' does not name the columns outliers, words"),
         ("Word 1,Word 2,Score\n", None, "no item of kind 'similarity'"),
     ],
 )

@@ -292,13 +292,98 @@ def test_groups_that_lie_apart_have_a_purity_of_1():
 
 def test_noise_lowers_purity_and_the_seed_decides():
     model, benchmark = in_groups(n_groups=8, n_words=12, noise=1.0)
-    scores = [evaluate(model, benchmark, random_state=seed).score for seed in range(5)]
-    assert scores == [evaluate(model, benchmark, random_state=seed).score for seed in range(5)]
-    assert len(set(scores)) > 1
-    assert all(1 / 8 < score < 1 for score in scores)
+    scores = [evaluate(model, benchmark, random_state=seed) for seed in range(5)]
+    again = [evaluate(model, benchmark, random_state=seed) for seed in range(5)]
+    assert scores == again
+    purities = [score.details["purities"] for score in scores]
+    assert [score.score for score in scores] == [max(each.values()) for each in purities]
+    assert len({each["k-means"] for each in purities}) > 1
+    assert len({each["average"] for each in purities}) == 1
+    assert all(1 / 8 < score < 1 for each in purities for score in each.values())
     rng = np.random.default_rng(7)
     drawn = evaluate(model, benchmark, random_state=rng).details["random_state"]
     assert drawn == int(np.random.default_rng(7).integers(2**32))
+
+
+@pytest.mark.parametrize("method", ["ward", "average", "complete"])
+def test_agglomerative_clusters_are_those_of_merging_step_by_step(method):
+    model, benchmark = in_groups(n_groups=4, n_words=6, noise=0.5)
+    units = np.array([model[word] / np.linalg.norm(model[word]) for word, _ in benchmark.items])
+    clusters = [[number] for number in range(len(units))]
+
+    def far(one, other):
+        cosines = units[one] @ units[other].T
+        if method == "ward":
+            means = units[one].mean(axis=0) - units[other].mean(axis=0)
+            return len(one) * len(other) / (len(one) + len(other)) * (means**2).sum()
+        return 1 - (cosines.min() if method == "complete" else cosines.mean())
+
+    while len(clusters) > 4:
+        pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
+        i, j = min(pairs, key=lambda pair: far(clusters[pair[0]], clusters[pair[1]]))
+        clusters[j] += clusters.pop(i)
+    labels = [next(n for n, own in enumerate(clusters) if i in own) for i in range(len(units))]
+    expected = purity([category for _, category in benchmark.items], labels)
+    purities = evaluate(model, benchmark).details["purities"]
+    assert purities[method] == pytest.approx(expected)
+    assert expected < 1
+
+
+def compactness(model, words):
+    units = {word: model[word] / np.linalg.norm(model[word]) for word in words}
+    return np.mean([units[a] @ units[b] for a in words for b in words if a != b])
+
+
+def test_outliers_are_what_is_least_like_the_others():
+    rng = np.random.default_rng(0)
+    vectors = {f"w{number}": rng.normal(size=6) + 0.7 for number in range(12)}
+    model, words = make_model(vectors), list(vectors)
+    items = [(*rng.permutation(words)[:6].tolist(), f"group {i % 2}") for i in range(40)]
+    score = evaluate(model, Benchmark("o", "outlier", [*items, ("lost", "w1", "w2", "none")]))
+    found, positions = [], []
+    for *group, _ in items:
+        # Without the outlier, the group is most compact.
+        outlier, *others = (
+            compactness(model, [word for word in group if word != removed]) for removed in group
+        )
+        found.append(outlier > max(others))
+        positions.append(np.mean([outlier > other for other in others]))
+    assert (score.n_used, score.n_items, score.lost_words) == (40, 41, ("lost",))
+    assert 0 < np.mean(found) < 1
+    assert score.score == pytest.approx(np.mean(found))
+    assert score.details["position"] == pytest.approx(np.mean(positions))
+    assert score.details["sections"] == {
+        "group 0": {"score": np.mean(found[::2]), "n_used": 20, "n_items": 20},
+        "group 1": {"score": np.mean(found[1::2]), "n_used": 20, "n_items": 20},
+        "none": {"score": None, "n_used": 0, "n_items": 1},
+    }
+    nothing = evaluate(model, Benchmark("o", "outlier", [("lost", "w1", "w2", "none")]))
+    assert math.isnan(nothing.score)
+    assert "no outlier together with" in nothing.nan_reason
+
+
+def test_published_vectors_find_outliers_and_similar_words(shared_vectors, monkeypatch):
+    """Spearman's correlation by scipy, of cosines one by one."""
+    from pathlib import Path
+
+    from scipy.stats import spearmanr
+
+    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
+    if not (folder / "word_benchmarks").is_dir():
+        pytest.skip("needs the benchmarks beside the checkout")
+    monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
+    for name in ("men", "mturk287", "rg65", "rw", "simverb3500", "wordsim353-sim"):
+        benchmark = load_benchmark(name)
+        pairs = zip(benchmark.items, benchmark.scores, strict=True)
+        known = [(a, b, human) for (a, b), human in pairs if {a, b} <= set(shared_vectors.vocab)]
+        cosines = [
+            float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
+            for u, v in ((shared_vectors[a], shared_vectors[b]) for a, b, _ in known)
+        ]
+        score = evaluate(shared_vectors, benchmark, lowercase=False)
+        assert score.n_used == len(known) > 10
+        expected = spearmanr(cosines, [human for *_, human in known]).statistic
+        assert score.score == pytest.approx(expected, abs=1e-5)
 
 
 def test_categories_without_a_known_word_are_no_clusters():

@@ -1,14 +1,12 @@
 """Studies to report on: a rich one that was really run, and builders of odd ones."""
 
-import math
 import shutil
 
 import pytest
+from made_results import results_of
 
-from wefe import Query, load_test_model
-from wefe.metrics._base import Scale
-from wefe.study import Outcome, Plan, Study, StudyResults, Task
-from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet
+from wefe import load_test_model
+from wefe.study import Study
 
 WORDS = {
     "targets": {
@@ -169,85 +167,6 @@ def nasty(cuts):
     return run(given, folder)
 
 
-def _query(name):
-    word = name.split()[-1]
-    return Query([[f"she {word}"], [f"he {word}"]], [[f"home {word}"], [f"office {word}"]])
-
-
-def _made(scores, settings=None):
-    """Build results by hand: metric -> query set -> query -> model -> score or value.
-
-    Queries share words if the last words of their names are the same.
-    """
-    scales = {
-        "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
-        "RND": Scale("RND", (-math.inf, math.inf), 0.0),
-        "ECT": Scale("ECT", (-1.0, 1.0), 1.0),
-    }
-    sets: dict[str, list[str]] = {}
-    for of_set in scores.values():
-        for query_set, queries in of_set.items():
-            sets.setdefault(query_set, [])
-            sets[query_set] += [query for query in queries if query not in sets[query_set]]
-    queries_of = [
-        q for of_set in scores.values() for queries in of_set.values() for q in queries.values()
-    ]
-    labels = list(dict.fromkeys(label for models in queries_of for label in models))
-    planned = []
-    for label in labels:
-        base, _, mitigation = label.partition(" + ")
-        planned.append(PlannedModel(label, base, False, base, mitigation or None))
-    tasks, outcomes = [], []
-    for label in labels:
-        for metric, of_set in scores.items():
-            for query_set, queries in of_set.items():
-                for name, each in queries.items():
-                    place = {"metric": metric, "query_set": query_set, "query": name}
-                    tasks.append(Task("score", label, place, {"query": name}))
-                    value = each[label]
-                    if isinstance(value, Outcome):
-                        outcomes.append(value)
-                        continue
-                    value = value if isinstance(value, dict) else {"score": value}
-                    outcomes.append(Outcome("done", value, key=f"key{len(tasks)}", version="2.0"))
-    plan = Plan(
-        "By hand",
-        "",
-        tuple(planned),
-        tuple(
-            PlannedQuerySet(name, tuple(map(_query, queries)), float(len(queries)))
-            for name, queries in sets.items()
-        ),
-        tuple(
-            PlannedMetric(metric, metric.lower(), metric, {}, scales[metric], tuple(of_set))
-            for metric, of_set in scores.items()
-        ),
-        tuple(tasks),
-        {name: _query(name) for queries in sets.values() for name in queries},
-        {
-            "aggregation": {
-                "function": "bias_avg",
-                "missing": "queries",
-                "ties": "min",
-                "correlation": "spearman",
-            },
-            "lookup": {
-                "preprocessors": [{}],
-                "strategy": "first",
-                "normalize": False,
-                "lost_vocabulary_threshold": 0.2,
-            },
-            "intervals": {"n_bootstrap": 0, "confidence": 0.95},
-            "audit": {"scores": False, "criteria": []},
-            "mitigations": [],
-            "external": [],
-            "quality": None,
-            **(settings or {}),
-        },
-    )
-    return StudyResults(plan, tuple(outcomes))
-
-
 @pytest.fixture(scope="session")
 def chromium():
     found = shutil.which("chromium") or shutil.which("google-chrome")
@@ -259,7 +178,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def made():
     """Return the function that builds results by hand."""
-    return _made
+    return results_of
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import wefe.report
+from wefe.plotting._style import DARK
 from wefe.report import to_html, write_html
 from wefe.report._figures import figures
 from wefe.report._render import script_json
@@ -83,12 +84,12 @@ _NAN = {"score": None, "nan_reason": "lost"}
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        ({"a": 0.1}, "so nothing is ranked"),
+        ({"a": 0.1}, "so there is no ranking"),
         ({"a": Outcome(), "b": Outcome()}, "2 of 2 tasks are not computed yet"),
         ({"a": Outcome("failed", reason="no <file>")}, "no &lt;file&gt;"),
         ({"a": _NAN, "b": _NAN}, "2 of 2 scores have no value"),
-        ({f"m{i}": i / 10 for i in range(20)}, "m0</bdi> has the least bias measured"),
-        ({"a": 0.0, "b": 0.0}, "models share the first rank by 1"),
+        ({f"m{i}": i / 10 for i in range(20)}, "m0</bdi> ranks first on"),
+        ({"a": 0.0, "b": 0.0}, "models tie for first on 1 metric"),
     ],
     ids=["one model", "nothing computed", "failed", "nan", "many models", "all zero"],
 )
@@ -168,14 +169,15 @@ def test_names_are_text(nasty_html, nasty_names):
 def test_marks_that_reorder_or_take_sentences_apart_are_shown(made):
     text = to_html(made({"WEAT": {"G": {"q": {"a\u202eb": 0.1, "c\ufdd3\ufdd1d": 0.2}}}}))
     assert not set("\u202e\ufdd1\ufdd3") & set(text[: text.index("* plotly.js v")])
-    assert "a\\u202eb</bdi> has the least bias measured" in text
+    assert "a\\u202eb</bdi> ranks first on" in text
     assert "c\\ufdd3\\ufdd1d" in text
 
 
 def test_names_are_marked_in_sentences_and_metrics_explained(made):
     text = to_html(made({"WEAT": {"G": {"q": {"<i>a": 0.1, "b": 0.2}}}}))
     assert (
-        '<li><bdi class="name other">G</bdi>: <bdi class="name model">&lt;i&gt;a</bdi> has ' in text
+        '<li><bdi class="name other">G</bdi>: no model is clearly ahead: <bdi class="name model">'
+        "&lt;i&gt;a</bdi> ranks first on <abbr " in text
     )
     assert '<abbr title="WEAT: how much closer is each target set to its attribute words,' in text
     assert "<dt><bdi>WEAT</bdi></dt> <dd>WEAT – how much closer" in text
@@ -226,12 +228,6 @@ def test_how_a_mitigated_model_was_made_is_shown_as_text(made):
     assert "left out, as &lt;words&gt; are missing" in text
     # The name of the mitigation stays what the plan says.
     assert summarize(known)["models"][1]["mitigation"] == "hard"
-    assert (
-        "Note on how a + hard was made: 2 definitional sets are left out, as <words> are missing."
-        in {part["title"]: part["sentences"] for part in summarize(known)["findings"]}[
-            "What mitigation changed"
-        ]
-    )
 
 
 def test_names_are_no_markup_in_figures(nasty, nasty_names):
@@ -319,12 +315,8 @@ def test_texts_can_be_read_in_every_theme(number):
 
 
 def test_texts_of_figures_can_be_read_in_the_dark_theme():
-    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    colours = dict(re.findall(r'"(#\w{6})": "(#\w{6})"', script))
-    page = _themes()[1]["page"]
-    from wefe.plotting._style import INK
-
-    assert _contrast(colours[INK], page) >= 4.5
+    assert _contrast(DARK.layout.font.color, _themes()[1]["page"]) >= 4.5
+    assert DARK.layout.paper_bgcolor == _themes()[1]["page"]
 
 
 # In a browser
@@ -429,7 +421,8 @@ _TRY = """
 const say = (key, value) => (document.documentElement.dataset[key] = JSON.stringify(value));
 const table = document.querySelector("#rankings table");
 const button = table.tHead.querySelectorAll("button")[1];
-const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
+const rank = (row) => row.cells[1].textContent.split(" ")[0];
+const column = () => [...table.tBodies[0].rows].map(rank);
 button.click();
 say("once", [column(), button.parentElement.getAttribute("aria-sort")]);
 button.click();

@@ -22,7 +22,7 @@ def test_it_is_short_and_its_table_is_whole(which, request):
 def test_it_says_what_the_summary_says(rich):
     text = to_markdown(rich).replace("\\", "").replace("**", "")
     summary = summarize(rich)
-    assert summary["findings"][0]["sentences"][0] in text
+    assert summary["claims"][0]["text"] in text
     assert summary["caveat"] in text
     assert "| cut 64 (hard-debias, gender) |" in text
     assert "WEB (external)" in text
@@ -35,7 +35,7 @@ def test_failures_are_named(with_failure):
 def test_names_in_sentences_are_bold_also_where_they_are_cut(made):
     scores = {"WEAT": {"G": {"q": {"*a* ": 0.1, "b" * 2000: 0.2}}}}
     text = to_markdown(made(scores))
-    assert r"- **G**: **\*a\*** has the least bias measured by **WEAT**." in text
+    assert r"- **G**: no model is clearly ahead: **\*a\*** ranks first on **WEAT** " in text
     assert text.count("**") % 2 == 0
     assert "What the metrics ask: **WEAT**, how much closer" in text
 

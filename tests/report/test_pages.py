@@ -142,38 +142,45 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
 
 def test_a_word_that_leans_to_the_second_group_has_its_numbers(packaged_model):
     own = word_page(packaged_model, "captain", k=20)
-    assert own.leaning == "leans to male"
-    shares, usual = (
-        {name: f"{100 * share:.0f} %" for name, share in values.items()}
-        for values in (own.label_shares["neighbors"], own.label_shares["vocabulary"])
-    )
-    assert len({shares["female"], shares["male"], usual["male"]}) == 3
+    assert own.leans_to == "male"
+    shares = (100 * own.shares[["neighbors", "low", "high"]]).map("{:.0f} %".format)
+    assert shares["neighbors"].nunique() == 3
+    share, low, high = shares.loc["male"]
     page = _Page(page_html(own))
     cosine = f"{own.projection['male']:+.3f}"
     assert f"captain leans to male: its cosine with that direction is {cosine}" in page.text
-    said = f"Of its 20 nearest neighbours, {shares['male']} lean to male ({usual['male']} of freq"
-    assert said in page.text
+    assert f"{share} lean to male (by chance {low} to {high}" in page.text
     row = next(row for row in page.rows if row[:2] == ["captain", "minilm-words"])
     assert row[2:4] == ["male", cosine]
-    assert row[5] == shares["male"]
+    assert row[5] == f"{share}{low} to {high}"
 
 
 def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     own = word_page(packaged_model, "engineer", k=20)
-    assert own.leaning == "no clear direction"
+    assert own.leans_to == "no clear direction"
     page = _Page(page_html(own))
     assert "engineer has no clear direction: its cosine with that of female is +0.046" in page.text
     row = next(row for row in page.rows if row[:2] == ["engineer", "minilm-words"])
-    assert row[2:4] == ["no clear direction", "+0.046towards female"]
+    assert row[2:4] == ["no clear direction", "–"]
+    share, low, high = (
+        f"{100 * x:.0f} %" for x in own.shares.iloc[2][["neighbors", "low", "high"]]
+    )
+    assert row[5] == f"{share}{low} to {high}"
     labels = {row.neighbor: row.leans_to for row in own.neighbors.itertuples()}
     assert set(labels.values()) == {"female", "no clear direction"}
     shown = {row[0]: row[3] for row in page.rows if row[0] in labels and len(row) == 7}
     assert shown | {"engineer": ""} == labels | {"engineer": ""}
-    # Bars, in which those neighbours are grey.
-    bars = _drawn(page_html(own))["shares-0"]["data"]
-    assert [bar["name"] for bar in bars] == ["female", "male", "no clear direction"]
-    for bar in bars:
-        assert bar["x"] == own.label_shares.loc[bar["name"]].tolist()
+    # Bars of what chance explains are grey, and so are the points of such words.
+    drawn = _drawn(page_html(own))
+    bars = drawn["shares-0"]["data"]
+    for group, share in own.shares["neighbors"].items():
+        shown = [bar["x"] for bar in bars if bar["name"] == group]
+        assert shown == ([] if group == "no clear direction" else [[None]])
+        assert group == "no clear direction" or [share] in [bar["x"] for bar in bars]
+    points = {trace["name"]: trace for trace in drawn["map-0"]["data"]}
+    assert points["centre"]["marker"]["color"] == "#999999"
+    grey = [word for word, label in labels.items() if label == "no clear direction"]
+    assert len(points["no clear direction"]["x"]) == len(grey)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +286,8 @@ def test_a_word_that_was_neutralised_leans_to_no_group_but_its_neighbours_do(pac
     page = word_page(after, "nurse", pairs, k=3, original=before)
     text = _Page(page_html(page)).text
     assert "In after, nurse has no clear direction: its cosine with that of she is" in text
-    share = 100 * page.label_shares["neighbors"]["she"]
-    assert f"Of its 3 nearest neighbours, {share:.0f} % lean to" in text
+    share = 100 * page.shares["neighbors"]["she"]
+    assert f"Its 3 nearest neighbours: {share:.0f} % lean to she" in text
 
 
 def test_words_in_several_models_stand_together(packaged_model):
@@ -328,16 +335,6 @@ def _drawn(text):
     return {name: json.loads(data) for name, data in found}
 
 
-def test_maps_of_a_page_have_one_scale_of_colours(packaged_model):
-    pages = [word_page(packaged_model, word, k=10) for word in ("nurse", "captain")]
-    ends = [float(page.map["projection"].abs().max()) for page in pages]
-    assert ends[0] != pytest.approx(ends[1])
-    drawn = _drawn(page_html(pages))
-    for name in ("map-0", "map-1"):
-        axis = drawn[name]["layout"]["coloraxis"]
-        assert (axis["cmin"], axis["cmax"]) == pytest.approx((-max(ends), max(ends)))
-
-
 def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
     text = page_html(word_page(packaged_model, "nurse", "religion", k=10))
     drawn = _drawn(text)
@@ -349,7 +346,7 @@ def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
         plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
         assert plot_px > 50
         assert layout["margin"]["b"] > 50
-    assert "what is to be expected by chance." in _Page(text).text
+    assert "Chance explains a bar that ends within its band, so it is grey." in _Page(text).text
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):

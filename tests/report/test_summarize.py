@@ -13,10 +13,11 @@ from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
 from wefe.debias._registry import debias_method_name
 from wefe.metrics._registry import get_metric
-from wefe.report import summarize
-from wefe.report._findings import findings
+from wefe.report import summarize, to_html
+from wefe.report._claims import claims
 from wefe.report._methods import AGGREGATIONS, MITIGATIONS, TIES, WARNINGS
 from wefe.report._provenance import _range, as_toml
+from wefe.report._sentences import said
 from wefe.report._summarize import _clusters
 from wefe.study import Outcome, Study
 from wefe.study._entries import AggregationEntry
@@ -28,9 +29,13 @@ SCORES = {
 }
 
 
-def sentences(results, title):
-    found = {part["title"]: part["sentences"] for part in summarize(results)["findings"]}
-    return found.get(title, [])
+def sentences(results, *kinds):
+    """Return the sentences of some kinds of claims, or of a place."""
+    return [
+        claim["text"]
+        for claim in summarize(results)["claims"]
+        if claim["kind"] in kinds or claim["place"] in kinds
+    ]
 
 
 def test_ranks_sums_and_distances_are_those_of_the_worked_example(made):
@@ -38,53 +43,53 @@ def test_ranks_sums_and_distances_are_those_of_the_worked_example(made):
     assert summary["rankings"] == [
         {
             "name": "Gender",
-            "columns": [{"name": "WEAT", "kind": "bias"}, {"name": "ECT", "kind": "bias"}],
+            "way": "the mean distance of the scores from the value that means no bias",
+            "columns": [
+                {"name": "WEAT", "kind": "bias", "head": "distance from 0"},
+                {"name": "ECT", "kind": "bias", "head": "distance from 1"},
+            ],
             "rows": [
-                {"model": "a", "ranks": [1, 1], "sum": 2},
-                {"model": "b", "ranks": [3, 2], "sum": 5},
-                {"model": "c", "ranks": [2, 3], "sum": 5},
+                {"model": "a", "ranks": [1, 1], "scores": pytest.approx([0.1, 0.1]), "sum": 2},
+                {"model": "b", "ranks": [3, 2], "scores": pytest.approx([0.5, 0.2]), "sum": 5},
+                {"model": "c", "ranks": [2, 3], "scores": pytest.approx([0.3, 0.5]), "sum": 5},
             ],
         }
-    ]
-    (part,) = summary["aggregated"]
-    assert part["best"] == [0, 0]
-    assert [row["distances"] for row in part["rows"]] == [
-        pytest.approx([0.1, 0.1]),
-        pytest.approx([0.5, 0.2]),
-        pytest.approx([0.3, 0.5]),
     ]
     assert summary["metrics"][1]["parts"][0]["cells"][2] == [
         {"score": 0.5, "distance": 0.5, "status": "done"}
     ]
 
 
-def test_the_first_sentence_names_the_model_with_the_least_bias_measured(made):
-    assert sentences(made(SCORES), "Least bias measured") == [
-        "Gender: a has the least bias measured by WEAT and ECT.",
-        "Over both metrics (Gender), a has the lowest sum of ranks: 2, where 2 would be first by "
-        "every metric; next is b with 5.",
+def test_the_claims_name_the_model_with_the_least_bias_measured(made):
+    results = made(SCORES)
+    assert sentences(results, "first_on") == ["Gender: a ranks first on WEAT and ECT."]
+    assert sentences(results, "lowest_sum") == [
+        "a has the lowest sum of ranks over both metrics: 2, where 2 is the least possible; b "
+        "follows with 5."
     ]
 
 
-def test_the_first_sentence_changes_when_the_scores_do(made):
+def test_a_claim_changes_when_the_scores_do(made):
     other = {**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}
-    assert sentences(made(other), "Least bias measured")[0] == (
-        "Gender: a has the least bias measured by WEAT; b by ECT."
-    )
+    assert sentences(made(other), "first_on") == [
+        "Gender: a ranks first on WEAT; b ranks first on ECT."
+    ]
 
 
 def test_a_tie_is_called_one(made):
     tied = {"WEAT": {"Gender": {"q": {"a": -0.1, "b": 0.1, "c": 0.3}}}}
-    assert sentences(made(tied), "Least bias measured") == [
-        "Gender: a and b have the least bias measured by WEAT in equal measure."
+    assert sentences(made(tied), "verdict", "first_on") == [
+        "Gender: no model is clearly ahead: models tie for first on 1 metric (not tested for "
+        "significance).",
+        "Gender: a and b tie for first on WEAT.",
     ]
 
 
 def test_one_model_is_not_ranked(made):
     summary = summarize(made({"WEAT": {"Gender": {"q": {"a": 0.1}}}}))
-    assert summary["findings"][0]["sentences"] == [
-        "There is one model, a, so nothing is ranked; its scores stand below."
-    ]
+    assert summary["claims"][0]["text"] == (
+        "a is the only model with scores, so there is no ranking."
+    )
 
 
 def test_no_sentence_promises_that_a_model_is_without_bias(rich, with_failure, example):
@@ -100,11 +105,9 @@ def test_query_sets_weigh_what_they_should_in_overall_ranks(made):
     summary = summarize(made(scores))
     assert [part["name"] for part in summary["rankings"]] == ["Overall", "Gender", "Age"]
     # (2 * 0.1 + 0.9) / 3 and (2 * 0.2 + 0.1) / 3.
-    distances = [row["distances"][0] for row in summary["aggregated"][0]["rows"]]
-    assert distances == pytest.approx([1.1 / 3, 0.5 / 3])
-    assert "Overall: b has the least bias measured by WEAT." in sentences(
-        made(scores), "Least bias measured"
-    )
+    distances = {row["model"]: row["scores"][0] for row in summary["rankings"][0]["rows"]}
+    assert distances == pytest.approx({"a": 1.1 / 3, "b": 0.5 / 3})
+    assert "Overall: b ranks first on WEAT." in sentences(made(scores), "first_on")
 
 
 # How sure
@@ -139,28 +142,28 @@ def test_the_first_two_are_compared_query_by_query(made):
     results = made({"WEAT": {"Gender": queries}})
     (found,) = summarize(results)["pairs"]
     assert (found["n_nearer"], found["p_value"], found["beyond"]) == (8, 2 / 256, True)
-    assert sentences(results, "How sure this is")[0] == (
-        "In the one ranking the first model is nearer to no bias than the second beyond chance "
-        "(p < 0.05, paired over queries): WEAT, Gender (a before b in 8 of 8 queries, p = 0.008)."
-    )
-    assert sentences(results, "In short") == [
-        "Gender: a has the least bias measured by 1 of 1 metric, beyond chance."
+    assert sentences(results, "tested") == [
+        "In 1 of 1 tested ranking, the first model is significantly closer to no bias than the "
+        "second (paired over queries)."
     ]
+    verdict = summarize(results)["claims"][0]
+    assert verdict["text"] == "Gender: a ranks first on WEAT (significantly)."
+    assert verdict["evidence"] == {
+        "models": ["a", "b", "c"], "n": 8, "unit": "query", "p_value": 2 / 256
+    }  # fmt: skip
 
 
 def test_few_queries_are_not_tested(made):
     queries = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(7)}
     results = made({"WEAT": {"Gender": queries}, "RND": {"Gender": queries}})
     assert [each["p_value"] for each in summarize(results)["pairs"]] == [None, None]
-    assert sentences(results, "How sure this is")[:2] == [
-        "2 rankings have no p-value for the order of the first two models: the test needs at least "
-        "8 groups of queries that share no words. wefe.compare_models tests two models on queries "
-        "that share words.",
-        "The table “First and second” compares the first two models of each ranking.",
+    assert sentences(results, "untested", "tested") == [
+        "No ranking could be tested for significance: without intervals, the test needs at least 8 "
+        "groups of queries that share no words."
     ]
-    assert sentences(results, "In short") == [
-        "Gender: no model is clearly ahead: a has the least bias measured by 2 of 2 metrics, not "
-        "tested against chance; the lowest sum of ranks is that of a."
+    assert sentences(results, "no_leader") == [
+        "Gender: no model is clearly ahead: a ranks first on both metrics (not tested for "
+        "significance)."
     ]
 
 
@@ -169,12 +172,11 @@ def test_tested_and_untested_rankings_are_told_apart(made):
     scores = {"WEAT": {"G": many}, "RND": {"G": dict(list(many.items())[:7])}}
     mixed = {f"q{i}": {"a": 0.9 * (i % 2), "b": 0.5} for i in range(8)}
     results = made({**scores, "ECT": {"G": mixed}})
-    said = sentences(results, "How sure this is")
-    assert said[0].startswith("In 1 of 2 rankings tested (one per metric and query set) the first")
-    assert said[1] == "In the others the order of the first two may change with other queries."
-    assert said[2].startswith("1 ranking has no p-value for the order of the first two models")
-    (said,) = sentences(made({**scores, "ECT": {"G": eight(a=0.9, b=0.1)}}), "In short")
-    assert "3 of 3 metrics, beyond chance by 2 of 2 tested" in said
+    (said,) = sentences(results, "tested")
+    assert said.startswith("In 1 of 2 tested rankings, the first model is significantly closer")
+    assert said.endswith("; 1 could not be tested.")
+    (said,) = sentences(made({**scores, "ECT": {"G": eight(a=0.9, b=0.1)}}), "leader")
+    assert said == "G: a ranks first on all 3 metrics (significantly on 2 of 2 tested)."
 
 
 def test_queries_that_share_words_count_as_one(made):
@@ -252,11 +254,8 @@ def test_intervals_that_do_not_hold_their_score_are_named(made):
                             # As they are written, these are the same.
                             "r": {"a": with_interval(0.70001, 0.5, 0.7),
                                   "b": with_interval(0.5, 0.5, 0.6)}}}}  # fmt: skip
-    said = [text for text in sentences(made(scores), "How sure this is") if "hold" in text]
-    assert said == [
-        "1 of 4 intervals does not hold its own score: ECT 0.990 [0.720, 0.980] of a, q. "
-        "Resampling repeats words, which moves bounded or non-linear scores to one side; such an "
-        "interval tells how wide the spread is, not where the score lies."
+    assert sentences(made(scores), "outside") == [
+        "1 of 4 intervals does not contain its own score: ECT 0.990 [0.720, 0.980] of a, q."
     ]
 
 
@@ -267,36 +266,22 @@ def test_p_values_are_counted_per_model_and_corrected_for_their_number(made):
     scores = {"WEAT": {"Gender": {"q": {"a": cell(0.001), "b": cell(0.9)},
                                   "r": {"a": cell(0.03), "b": cell(0.04)},
                                   "s": {"a": cell(0.2), "b": cell(0.06)}}}}  # fmt: skip
-    said = [text for text in sentences(made(scores), "How sure this is") if "Scores with" in text]
-    assert said == [
-        "Scores with p < 0.05: a 2 of 3 (1 by Holm's method, for 6 tests); b 1 of 3 (0 by Holm's "
-        "method, for 6 tests). If words were sorted at random, about 5 % would be."
+    assert sentences(made(scores), "p_values") == [
+        "Scores with p < 0.05: a 2 of 3 (1 after Holm's correction for 6 tests); b 1 of 3 (0 after "
+        "Holm's correction for 6 tests)."
     ]
 
 
-def test_p_values_and_intervals_are_told_apart_where_there_are_both(made):
-    told = "A small p-value beside a wide interval is no contradiction."
-
-    def is_told(cell):
-        said = sentences(made({"WEAT": {"G": {"q": {"a": cell}}}}), "How sure this is")
-        return any(text.startswith(told) for text in said)
-
-    assert is_told(with_interval(0.4, -0.464, 1.342, 0.024))
-    assert not is_told(with_interval(0.4, -0.464, 1.342))
-    assert not is_told({"score": 0.4, "p_value": 0.024})
-
-
 def test_the_side_of_a_test_is_said_in_words(example):
-    assert not any("only leaning of" in each for each in sentences(example, "How sure this is"))
+    assert sentences(example, "one_sided") == []
     one_sided = summarize(example)
     for metric in one_sided["methods"]["metrics"]:
         if metric["label"] == "WEAT-ES":
             metric["params"]["p_value_test_type"] = "right-sided"
-    said = [text for part in findings(one_sided) for text in part["sentences"]]
-    assert (
-        "The test of WEAT-ES is right-sided: only leaning of the first targets to the first "
-        "attributes counts, so that a score below 0 has a large p-value whatever its size." in said
-    )
+    assert [said(each)["text"] for each in claims(one_sided) if each.kind == "one_sided"] == [
+        "The test of WEAT-ES is right-sided: it only looks for an association of the first targets "
+        "with the first attributes, so a score below 0 has a large p-value whatever its size."
+    ]
 
 
 # The verdict
@@ -308,9 +293,11 @@ def eight(**scores):
 
 def test_no_model_is_ahead_that_is_first_by_half_of_the_metrics(made):
     scores = {"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.2, b=0.1)}}
-    assert sentences(made(scores), "In short") == [
-        "G: no model is clearly ahead: a has the least bias measured by 1 of 2 metrics, beyond "
-        "chance; b by 1 of 2 metrics, beyond chance; the lowest sum of ranks is that of a and b."
+    assert sentences(made(scores), "verdict") == [
+        "G: no model is clearly ahead: a ranks first on 1 of 2 metrics (significantly), b on 1 "
+        "(significantly).",
+        "a and b share the lowest sum of ranks over both metrics: 3, where 2 is the least "
+        "possible.",
     ]
 
 
@@ -322,26 +309,24 @@ def test_a_model_is_ahead_by_most_metrics_and_beyond_chance(made):
         "RND": {"G": eight(a=0.1, b=0.2)},
         "ECT": {"G": mixed},
     }
-    assert sentences(made(scores), "In short") == [
-        "G: a has the least bias measured by 3 of 3 metrics, beyond chance by 2, and the lowest "
-        "sum of ranks."
+    assert sentences(made(scores), "leader") == [
+        "G: a ranks first on all 3 metrics (significantly on 2)."
     ]
 
 
 def test_being_first_by_every_metric_is_not_enough_where_it_may_be_chance(made):
-    (said,) = sentences(made(SCORES), "In short")
-    assert said == (
-        "Gender: no model is clearly ahead: a has the least bias measured by 2 of 2 metrics, "
-        "not tested against chance; the lowest sum of ranks is that of a."
-    )
+    assert sentences(made(SCORES), "leader", "no_leader") == [
+        "Gender: no model is clearly ahead: a ranks first on both metrics (not tested for "
+        "significance)."
+    ]
 
 
 def test_the_verdict_is_also_of_the_models_as_they_are(made):
     scores = {"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05})}}
-    assert sentences(made(scores), "In short") == [
-        "G: shuffled b has the least bias measured by 1 of 1 metric, beyond chance.",
-        "Of the models as they are (without mitigated ones and shuffled b, by its name a control): "
-        "a has the least bias measured by 1 of 1 metric, beyond chance.",
+    assert sentences(made(scores), "verdict") == [
+        "G: shuffled b ranks first on WEAT (significantly).",
+        "G: without mitigated models and shuffled b (a control by its name), a ranks first on WEAT "
+        "(significantly).",
     ]
 
 
@@ -356,25 +341,25 @@ def test_the_verdict_is_also_of_the_models_as_they_are(made):
 )
 def test_what_is_a_control_is_known_by_its_name(made, label, is_control):
     results = made({"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, label: 0.1})}})
-    assert len(sentences(results, "In short")) == 1 + is_control
+    assert len(sentences(results, "verdict")) == 1 + is_control
 
 
 def test_sentences_in_parts_say_the_same_and_tell_names_from_words(made):
-    (short, *_) = summarize(made(SCORES))["findings"]
-    (parts,) = short["parts"]
-    assert "".join(part["text"] for part in parts) == short["sentences"][0]
+    (first, *_) = summarize(made(SCORES))["claims"]
+    parts = first["parts"]
+    assert "".join(part["text"] for part in parts) == first["text"]
     assert {part["text"] for part in parts if part["kind"] == "model"} == {"a"}
     assert parts[0] == {"kind": "name", "text": "Gender"}
 
 
 @pytest.mark.parametrize(
     ("n_models", "said"),
-    [(2, "no correlation"), (3, "p = 0.33"), (4, "p = 0.083"), (7, "below 0.786")],
+    [(3, "p = 0.33"), (4, "p = 0.083"), (7, "below 0.786")],
 )
 def test_few_models_make_correlations_uncertain(made, n_models, said):
     models = {f"m{i}": 0.1 + i / 10 for i in range(n_models)}
     results = made({"WEAT": {"G": {"q": models}}, "RND": {"G": {"q": models}}})
-    assert said in sentences(results, "How sure this is")[-1]
+    assert said in sentences(results, "correlations")[0]
 
 
 # What disagrees
@@ -385,14 +370,14 @@ def test_rankings_that_disagree_are_named_with_their_correlation(made):
         "WEAT": {"G": {"q": {"a": 0.1, "b": 0.2, "c": 0.3}}},
         "RND": {"G": {"q": {"a": 0.3, "b": 0.2, "c": 0.1}}},
     }
-    first, second = sentences(made(scores), "What disagrees")
-    assert first == (
-        "These metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00)."
-    )
-    assert "a has rank 1 by WEAT and 3 by RND" in second
+    assert sentences(made(scores), "differ", "spread") == [
+        "Some metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00).",
+        "The metrics disagree most about a (rank 1 on WEAT, 3 on RND); c (rank 1 on RND, 3 on "
+        "WEAT).",
+    ]
     scores["RND"] = scores["WEAT"]
-    assert sentences(made(scores), "What disagrees") == [
-        "Both metrics put the models in the same order (G)."
+    assert sentences(made(scores), "differ", "spread", "same_order") == [
+        "Both metrics put the models in the same order."
     ]
 
 
@@ -407,14 +392,14 @@ def test_metrics_agree_only_where_each_ranks_the_same_two_models_or_more(made):
             {name: {"G": {"q": each}} for name, each in scores.items()},
             {"aggregation": {**aggregation, "correlation": "spearman"}},
         )
-        return [text for text in sentences(results, "What disagrees") if "same order" in text]
+        return sentences(results, "same_order")
 
     one, fewer = {**lost, "a": 0.1}, {**ranked, "c": no_value}
     for first, second in ((lost, lost), (one, one), (ranked, lost), (ranked, fewer)):
         assert said(WEAT=first, RND=second) == []
-    assert said(WEAT=fewer, RND=fewer) == ["Both metrics put the models in the same order (G)."]
+    assert said(WEAT=fewer, RND=fewer) == ["Both metrics put the models in the same order."]
     assert said(WEAT=ranked, RND=ranked, ECT=lost) == [
-        "2 of 3 metrics put the models in the same order (G); the rest rank fewer than two."
+        "2 of 3 metrics put the models in the same order; the others rank fewer than two models."
     ]
 
 
@@ -426,8 +411,10 @@ def test_external_columns_are_called_so_and_do_not_count_in_the_sum(made):
     assert [part["name"] for part in summary["rankings"]] == ["Gender"]
     assert [part["name"] for part in summary["correlations"]] == ["Gender"]
     assert summary["correlations"][0]["columns"] == ["WEAT", "ECT", "WEB"]
-    assert overall["columns"][-1] == {"name": "WEB", "kind": "external"}
-    assert overall["rows"][0] == {"model": "a", "ranks": [1, 1, 3], "sum": 2}
+    assert overall["columns"][-1] == {"name": "WEB", "kind": "external", "head": ""}
+    first = overall["rows"][0]
+    assert (first["model"], first["ranks"], first["sum"]) == ("a", [1, 1, 3], 2)
+    assert first["scores"] == pytest.approx([0.1, 0.1, 1.0])
 
 
 # What mitigation changed
@@ -443,20 +430,22 @@ def test_a_mitigated_model_is_compared_with_its_base(made):
     weat, ect = change["bias"]
     assert (weat["before"], weat["after"], weat["relative"]) == pytest.approx((0.4, 0.1, -0.75))
     assert (ect["before"], ect["after"]) == pytest.approx((0.1, 0.5))
-    assert sentences(made(scores), "What mitigation changed") == [
-        "a + hard, against a (G): less bias measured by WEAT (distance from no bias 0.400 to "
-        "0.100, -75 %); more bias measured by ECT (distance from no bias 0.100 to 0.500, +400 %)."
+    assert sentences(made(scores), "mitigated", "mitigation") == [
+        "Mitigation lowered the measured bias in 1 of 2 comparisons with the original model and "
+        "raised it in 1.",
+        "a + hard against a (G): lower distance from no bias on WEAT (0.400 to 0.100, -75 %); "
+        "higher distance from no bias on ECT (0.100 to 0.500, +400 %).",
     ]
-    assert (
-        "Of the models as they are (without mitigated ones), a has the least bias measured by WEAT "
-        "and ECT." in sentences(made(scores), "Least bias measured")
+    assert sentences(made(scores), "no_leader")[1] == (
+        "G: without mitigated models, no model is clearly ahead: a ranks first on both metrics "
+        "(not tested for significance)."
     )
 
 
 def test_mitigation_of_nothing_has_no_percentage(made):
     scores = {"WEAT": {"G": {"q": {"a": 0.0, "a + hard": 0.1}}}}
     assert summarize(made(scores))["changes"][0]["bias"][0]["relative"] is None
-    (sentence,) = sentences(made(scores), "What mitigation changed")
+    (sentence,) = sentences(made(scores), "bias_change")
     assert "0.000 to 0.100)" in sentence
 
 
@@ -471,9 +460,11 @@ def test_what_failed_and_what_is_missing_is_said(made):
     assert summary["gaps"]["failures"] == [
         {"model_name": "c", "reason": "no such file", "n_tasks": 2}
     ]
-    said = sentences(made(scores), "What is missing")
-    assert said[0].startswith("1 of 6 tasks is not computed yet. Run the study again")
-    assert said[1] == "c: 2 tasks failed (no such file)."
+    assert sentences(made(scores), "gaps") == [
+        "1 of 6 tasks is not computed yet and 2 of 6 tasks failed; run the study again to compute "
+        "what is missing.",
+        "c: 2 tasks failed (no such file).",
+    ]
 
 
 def test_a_model_that_cannot_be_opened_is_reported(with_failure):
@@ -482,8 +473,7 @@ def test_a_model_that_cannot_be_opened_is_reported(with_failure):
     assert failure["model_name"] == "broken"
     assert "line 2" in failure["reason"]
     assert any(
-        text.startswith("broken: ") and "failed" in text
-        for text in sentences(with_failure, "What is missing")
+        text.startswith("broken: ") and "failed" in text for text in sentences(with_failure, "gaps")
     )
 
 
@@ -500,10 +490,11 @@ def test_scores_without_a_value_come_with_their_reason(made):
             "reason": "'F' lost all of its words",
         }
     ]
-    assert sentences(made(scores), "What is missing") == [
-        "1 of 4 scores has no value: 1 NaN.",
-        "NaN by model: b 1 (1 by WEAT). Most often, as 'F' lost all of its words.",
-        "Aggregates over G leave out queries that not every model could answer: 1 of 2 by WEAT.",
+    assert sentences(made(scores), "without_value", "gaps") == [
+        "1 of 4 scores has no value: 1 undefined (NaN).",
+        "Undefined scores: b 1; the most frequent reason is: 'F' lost all of its words.",
+        "Aggregated scores of G leave out queries that not every model could answer: 1 of 2 for "
+        "WEAT.",
     ]
 
 
@@ -514,9 +505,10 @@ def test_scores_without_a_value_are_counted_as_the_tidy_table_has_them(made):
                                    "r": {"a": Outcome(), "b": no_value, "c": failed},
                                    "s": {"a": no_value, "b": no_value, "c": 0.1}}}})  # fmt: skip
     assert results.to_frame()["score"].isna().sum() == 7
-    said = sentences(results, "What is missing")
-    assert "7 of 9 scores have no value: 2 failed, 1 not computed yet and 4 NaN." in said
-    assert "NaN by model: b 3 (3 by WEAT); a 1 (1 by WEAT). Most often, as lost." in said
+    assert sentences(results, "without_value", "nan_by_model") == [
+        "7 of 9 scores have no value: 2 failed, 1 not computed yet and 4 undefined (NaN).",
+        "Undefined scores: b 3; a 1; the most frequent reason is: lost.",
+    ]
 
 
 def test_words_that_models_lack_are_listed_for_the_right_one_of_two_queries(rich):
@@ -551,9 +543,10 @@ def test_individual_biases_are_those_of_the_audit(rich):
 
 
 def test_warnings_are_said_in_plain_words(rich):
-    said = sentences(rich, "Warnings")
     meaning = "words of a set are biased to opposite sides, which a mean does not show"
-    assert any(text.endswith(f": {meaning} (cancelling-biases).") for text in said)
+    (said,) = sentences(rich, "warned", "not_audited")
+    assert said.endswith(f"about these scores; most often, {meaning}.")
+    assert f"<code>cancelling-biases</code>: {meaning} <" in to_html(rich)
 
 
 def test_every_kind_of_warning_has_plain_words():
@@ -568,18 +561,16 @@ def test_quality_that_did_not_change_is_called_the_same(rich):
     (change,) = summary["changes"]
     (quality,) = change["quality"]
     quality |= {"before": 0.3131, "after": 0.3132, "change": 0.0001, "relative": 0.0003}
-    said = [
-        x for part in findings(summary) for x in part["sentences"] if x.startswith("Quality of")
-    ]
-    assert said == [
-        "Quality of cut 64 (hard-debias, gender), against cut 64: about the same by alike (0.313)."
+
+    def texts():
+        return [said(each)["text"] for each in claims(summary) if each.kind == "quality_change"]
+
+    assert texts() == [
+        "cut 64 (hard-debias, gender) against cut 64: about the same quality on alike (0.313)."
     ]
     quality |= {"after": 0.25, "change": -0.0631, "relative": -0.2015}
-    said = [
-        x for part in findings(summary) for x in part["sentences"] if x.startswith("Quality of")
-    ]
-    assert said == [
-        "Quality of cut 64 (hard-debias, gender), against cut 64: lower by alike (0.313 to 0.250, "
+    assert texts() == [
+        "cut 64 (hard-debias, gender) against cut 64: lower quality on alike (0.313 to 0.250, "
         "-20 %)."
     ]
 
@@ -626,8 +617,8 @@ def test_warnings_are_counted_by_kind(rich):
     found = summarize(rich)["warnings"]
     of_scores = [
         text.partition(":")[0]
-        for _, outcome in rich.of_kind("score")
-        for text in outcome.value["warnings"] or ()
+        for _, outcome in rich.of_kind("warnings")
+        for text in outcome.value["warnings"]
     ]
     cancelling = next(each for each in found if each["kind"] == "cancelling-biases")
     assert cancelling["n"] >= of_scores.count("cancelling-biases") > 0
@@ -682,3 +673,11 @@ def test_texts_of_all_scripts_stay_as_they_are(text):
 @pytest.mark.parametrize("letter", ["\u202e", "\u2066", "\x00", "\x1b", "\ud800"])
 def test_what_is_not_seen_or_reorders_text_is_shown(letter):
     assert visible(f"a{letter}b") == f"a\\u{ord(letter):04x}b"
+
+
+def test_intervals_allow_a_test_of_the_first_two_models(rich):
+    pairs = summarize(rich)["pairs"]
+    tested = [each for each in pairs if each["p_value"] is not None]
+    assert tested
+    table = rich.compare_models(tested[0]["first"], tested[0]["second"])
+    assert tested[0]["p_value"] in table["p_value"].tolist()

@@ -194,6 +194,19 @@ def test_best_scores_are_marked_and_ties_at_the_printed_digits_with_them():
         study.best("accuracy")
 
 
+def test_a_metric_that_uses_little_of_its_range_is_not_the_most_robust():
+    # 'flat' can be told from no other word list; in a second model 'wide' uses its range.
+    values = {("flat", "m"): 0.02, ("flat", "n"): 0.09, ("wide", "m"): 0.05, ("wide", "n"): 0.6}
+    silhouettes = {
+        (metric, "b", "targets", model): made(v, model, metric)
+        for (metric, model), v in values.items()
+    }
+    study = SilhouetteStudy(silhouettes, ("flat", "wide"), ("b",), ("targets",), ("m", "n"))
+    assert (study.robustness.loc["flat"] > study.robustness.loc["wide"]).all()
+    assert study.best().to_numpy().tolist() == [[False, False], [True, True]]
+    assert "0.99   0.97*" in repr(study)
+
+
 def test_html_shows_names_as_they_are():
     name = "<i> & co"
     study = SilhouetteStudy(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -23,6 +22,7 @@ from wefe._checks import (
     found,
     nearest,
 )
+from wefe._plain import Facts, plain
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components
@@ -191,7 +191,7 @@ correlation 0.47, no outliers, no warnings>
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DirectionAudit:
+class DirectionAudit(Facts):
     """How far one direction represents defining sets: what :func:`audit_direction` returns.
 
     Arrays that are about sets have one entry per set, in the order of `sets`.
@@ -240,6 +240,13 @@ class DirectionAudit:
     correlation: Correlation = "cosine"
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
     identical: tuple[str, ...] = ()
+
+    _facts = (
+        *("model_name", "normalized", "sets", "lost", "identical", "components"),
+        *("explained_variance_ratio", "correlation", "correlations", "mean_correlation"),
+        *("min_correlation", "chance_cosine", "chance_ratio", "alternatives", "outliers"),
+        "warnings",
+    )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -679,37 +686,9 @@ class DirectionAudit:
         }
         return pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
 
-    def to_json(self) -> str:
-        """Return all results as JSON: numbers, components and warnings, not the word vectors.
-
-        Returns
-        -------
-        str
-            An object, with the rows of :meth:`to_frame` under 'sets'. NaN is null.
-        """
-        table = self.to_frame().reset_index()
-        content = {
-            "model_name": self.model_name,
-            "normalized": self.normalized,
-            "sets": [
-                {key: _plain(value) for key, value in row.items()}
-                for row in table.to_dict("records")
-            ],
-            "lost": self.lost,
-            "identical": self.identical,
-            "components": self.components.tolist(),
-            "explained_variance_ratio": self.explained_variance_ratio.tolist(),
-            "correlation": self.correlation,
-            "correlations": [[_plain(value) for value in row] for row in self._correlations],
-            "mean_correlation": _plain(self.mean_correlation),
-            "min_correlation": _plain(self.min_correlation),
-            "chance_cosine": self.chance_cosine,
-            "chance_ratio": self.chance_ratio,
-            "alternatives": {key: _plain(value) for key, value in self.alternatives.items()},
-            "outliers": self.outliers,
-            "warnings": [{"kind": each.kind, "message": each.message} for each in self.warnings],
-        }
-        return json.dumps(content, allow_nan=False)
+    def _plain(self) -> dict[str, Any]:
+        rows = self.to_frame().reset_index()
+        return super()._plain() | {"sets": plain(rows), "correlations": plain(self._correlations)}
 
     def plot(self, kind: PlotKind = "correlations") -> Figure:
         """Plot the correlations (figure 3), or what the components are made of.
@@ -795,10 +774,3 @@ def _listed(labels: Sequence[str]) -> str:
 def _range(values: Vectors) -> str:
     low, high = f"{values.min():.2f}", f"{values.max():.2f}"
     return low if low == high else f"{low} to {high}"
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON has for a value: null for NaN."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value

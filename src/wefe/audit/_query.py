@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from wefe._checks import (
     check_known,
     check_share,
 )
+from wefe._plain import Facts
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._geometry import (
@@ -149,7 +149,7 @@ class TargetComparison:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QueryAudit:
+class QueryAudit(Facts):
     """The individual biases of the target words of a query, and what they say about its score.
 
     Attributes
@@ -210,6 +210,13 @@ class QueryAudit:
     ddof: int
     significance: float
     comparison: TargetComparison | None
+
+    _facts = (
+        *("query_name", "model_name", "targets", "attributes", "biases", "positions"),
+        *("attribute_difference", "raw_attribute_difference", "epsilon", "chance_share"),
+        *("n_biased", "largest_bias", "most_biased_word", "ddof", "significance", "variance"),
+        *("means", "comparison", "warnings"),
+    )
 
     @property
     def all_biases(self) -> Vectors:
@@ -336,37 +343,6 @@ class QueryAudit:
             rows |= {name.replace("_", " "): value for name, value in compared.items()}
             rows["share of largest effect size"] = self.comparison.share_of_largest
         return pd.Series(rows, name=self.query_name, dtype=object)
-
-    def to_json(self) -> str:
-        """Return everything as JSON, warnings included; what is undefined is null.
-
-        Returns
-        -------
-        str
-            An object with the attributes and the properties of this class by name.
-        """
-        content = {
-            "query_name": self.query_name,
-            "model_name": self.model_name,
-            "targets": [asdict(use) for use in self.targets],
-            "attributes": [asdict(use) for use in self.attributes],
-            "biases": [s.tolist() for s in self.biases],
-            "positions": [_without_nan(position.tolist()) for position in self.positions],
-            "attribute_difference": self.attribute_difference,
-            "raw_attribute_difference": self.raw_attribute_difference,
-            "epsilon": self.epsilon,
-            "chance_share": self.chance_share,
-            "n_biased": self.n_biased,
-            "largest_bias": self.largest_bias,
-            "most_biased_word": self.most_biased_word,
-            "ddof": self.ddof,
-            "significance": self.significance,
-            "variance": self.variance,
-            "means": self.means,
-            "comparison": None if self.comparison is None else asdict(self.comparison),
-            "warnings": [asdict(warning) for warning in self.warnings],
-        }
-        return json.dumps(_without_nan(content), allow_nan=False)
 
     def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
         """Draw the distribution of the biases, as figures 1 and 2 of the paper do.
@@ -620,14 +596,6 @@ def _chance_share(epsilon: float, dim: int) -> float:
 
     # The squared cosine has a beta distribution; in one dimension it is 1.
     return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2)) if dim > 1 else float(epsilon < 1)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _in_short(found: TargetComparison) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, found
+from wefe._plain import Facts
 from wefe.audit import _search
 from wefe.audit._theorems import (
     Design,
@@ -41,7 +41,7 @@ _WORDS = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterexample:
+class Counterexample(Facts):
     """Vectors that show that a metric lacks a property; anyone can evaluate them again.
 
     Attributes
@@ -113,6 +113,11 @@ class Counterexample:
     extremes: tuple[float, float] | None = None
     proven: bool = True
 
+    _facts = (
+        *("property", "metric", "params", "query", "vectors", "scores", "biases", "b_0", "how"),
+        *("side", "extremes", "proven"),
+    )
+
     def models(self) -> list[WordEmbeddingModel]:
         """Return the models, made anew of the vectors.
 
@@ -177,32 +182,11 @@ class Counterexample:
                     rows.append({"model": i + 1, "set": name, "word": word, "bias": bias, **axes})
         return pd.DataFrame(rows)
 
-    def to_json(self) -> str:
-        """Return everything as JSON.
-
-        Returns
-        -------
-        str
-            An object with the attributes by name; an undefined score is null.
-        """
-        return json.dumps(self._content(), allow_nan=False)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "property": self.property,
+    def _plain(self) -> dict[str, Any]:
+        return super()._plain() | {
             "metric": type(self.metric).__name__,
-            "params": {name: _plain(value) for name, value in self.params.items()},
+            "params": {name: _as_text(value) for name, value in self.params.items()},
             "query": self.query.dict(),
-            "vectors": [
-                {word: vector.tolist() for word, vector in each.items()} for each in self.vectors
-            ],
-            "scores": [None if math.isnan(score) else score for score in self.scores],
-            "biases": list(self.biases),
-            "b_0": self.b_0,
-            "how": self.how,
-            "side": self.side,
-            "extremes": self.extremes,
-            "proven": self.proven,
         }
 
     def __str__(self) -> str:
@@ -224,7 +208,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Requirements:
+class Requirements(Facts):
     """Which requirements a metric meets, and why: one row of table 1.
 
     Verdicts are True (proven), False (proven, or a counterexample is at hand) or None (no
@@ -292,6 +276,12 @@ class Requirements:
     n_undefined: int = field(default=0)
     score_range: tuple[float, float] | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
+
+    _facts = (
+        *("metric", *_PROPERTIES, "b_0", "evidence", "counterexamples", "groups", "n_groups"),
+        *("group_size", "n_targets", "dim", "n_trials", "n_scores", "n_undefined"),
+        *("score_range", "errors"),
+    )
 
     @property
     def verdicts(self) -> dict[Property, bool | None]:
@@ -366,31 +356,6 @@ class Requirements:
                 "evidence": list(self.evidence.values()),
             }
         )
-
-    def to_json(self) -> str:
-        """Return everything as JSON, counterexamples with their vectors included.
-
-        Returns
-        -------
-        str
-            An object with the attributes by name. A verdict that is open is null. Of the theorems
-            it has what `evidence` says.
-        """
-        numbers = ("n_groups", "group_size", "n_targets", "dim", "n_trials", "n_scores")
-        content: dict[str, Any] = {
-            "metric": self.metric,
-            **{str(name): verdict for name, verdict in self.verdicts.items()},
-            "b_0": self.b_0,
-            "evidence": self.evidence,
-            "counterexamples": {
-                name: counterexample._content()
-                for name, counterexample in self.counterexamples.items()
-            },
-            "groups": self.groups,
-            **{name: getattr(self, name) for name in (*numbers, "n_undefined", "score_range")},
-            "errors": dict(self.errors),
-        }
-        return json.dumps(content, allow_nan=False)
 
     def __repr__(self) -> str:
         lines = [f"<Requirements of {self.metric}, the groups being its {self.groups[:-1]} sets"]
@@ -666,7 +631,7 @@ def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -
     label = metric.scale(probe.query, **probe.params).label
     # The scale's own label tells the effect size from the sum.
     told = {name: value for name, value in asked.items() if name != "return_effect_size"}
-    notes = [f"{name}={_plain(value)!r}" for name, value in told.items()]
+    notes = [f"{name}={_as_text(value)!r}" for name, value in told.items()]
     if probe.design.n_groups > 2:
         notes.append(f"{probe.design.n_groups} groups")
     return f"{label} ({', '.join(notes)})" if notes else label
@@ -766,5 +731,5 @@ def _built_in() -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["metric"].__name__ not in ("IndividualBias", "WEAT"))
 
 
-def _plain(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else repr(value)

@@ -7,9 +7,16 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from typing import Annotated, Any, NoReturn
 
 import typer
+
+# What the library logs of a score that is undefined.
+UNDEFINED = "%s is NaN for %s: %s"
+_LONGEST_WARNING = 600
+_LONGEST_REASON = 120
+_HINT = "--format csv has every reason. A larger part of a model has more words."
 
 
 def application() -> typer.Typer:
@@ -23,7 +30,7 @@ def application() -> typer.Typer:
     Examples
     --------
     >>> len(application().registered_commands)
-    13
+    14
     """
     from wefe.cli import (
         _audit,
@@ -38,6 +45,7 @@ def application() -> typer.Typer:
         _run,
         _silhouette,
     )
+    from wefe.cli._options import Command
 
     app = typer.Typer(
         name="wefe",
@@ -48,25 +56,27 @@ def application() -> typer.Typer:
         "large file open at once. For many models, queries and metrics: 'wefe init' writes a study "
         "file, 'wefe run' runs it, 'wefe report' makes a report of it.",
         no_args_is_help=True,
-        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    app.command("demo", short_help="Measure and rank the packaged vectors.")(_demo.demo)
-    app.command("measure", short_help="Ask published or own queries of models.")(_measure.measure)
-    app.command("init", short_help="Write a study file, to be changed.")(_run.init)
-    app.command("run", short_help="Run a study: compute what is missing.")(_run.run)
-    app.command("report", short_help="Write the report of a study.")(_run.report)
-    app.command("diff", short_help="Compare two results of a study.")(_diff.diff)
-    app.command("check", short_help="A gate for continuous integration.")(_check.check)
-    app.command("audit", short_help="Say whether scores may be believed.")(_audit.audit)
-    app.command("silhouette", short_help="Say how far metrics and words can be trusted.")(
-        _silhouette.silhouette
-    )
-    app.command("explore", short_help="Look at words and directions.")(_explore.explore)
-    app.command("debias", short_help="Mitigate the bias of a file of vectors.")(_debias.debias)
-    app.command("convert", short_help="Write vectors so that they open at once.")(_convert.convert)
-    app.command("datasets", short_help="List queries, criteria and words.")(_datasets.datasets)
+    for function, summary in (
+        (_demo.demo, "Measure and rank the packaged vectors."),
+        (_measure.measure, "Ask published or own queries of models."),
+        (_run.init, "Create a study file from a template."),
+        (_run.run, "Run a study: compute what is missing."),
+        (_run.report, "Write the report of a study."),
+        (_run.verify, "Compute a sample of results again."),
+        (_diff.diff, "Compare two results of a study."),
+        (_check.check, "Check limits, in continuous integration."),
+        (_audit.audit, "Check how reliable the scores are."),
+        (_silhouette.silhouette, "Check how much scores depend on words."),
+        (_explore.explore, "Look at words and directions."),
+        (_debias.debias, "Mitigate the bias of a file of vectors."),
+        (_convert.convert, "Write vectors so that they open at once."),
+        (_datasets.datasets, "List queries, criteria and words."),
+    ):
+        app.command(cls=Command, short_help=summary)(function)
     app.callback(invoke_without_command=True)(_top)
     return app
 
@@ -75,9 +85,11 @@ def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
     import sqlite3
 
-    _log_each_message_once()
-    # So that what is being written is removed, as with Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    log = _Log()
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
+    # So that what is being written is removed, and workers end, as with Ctrl-C.
+    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         application()()
     except (ValueError, TypeError, OSError, ImportError) as error:
@@ -98,6 +110,8 @@ def main() -> None:
             f"a results file (or cache) cannot be read or written: {error}. What was finished is "
             "kept, and the same command goes on from there."
         )
+    finally:
+        log.close()
 
 
 def _end(message: str) -> NoReturn:
@@ -144,22 +158,45 @@ def _top(
         raise typer.Exit
 
 
+class _Log(logging.StreamHandler[Any]):
+    """Log to standard error: each message once and in a line, undefined scores by model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(_Printable("%(levelname)s: %(message)s"))
+        self._seen: set[str] = set()
+        self._undefined: dict[str, dict[str, str]] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg == UNDEFINED and isinstance(record.args, tuple):
+            query, model, reason = map(str, record.args)
+            self._undefined.setdefault(model, {})[query] = reason
+        elif record.getMessage() not in self._seen:
+            self._seen.add(record.getMessage())
+            super().emit(record)
+
+    def close(self) -> None:
+        """Say, in a line for each model, what is undefined."""
+        for model, queries in self._undefined.items():
+            query, reason = next(iter(queries.items()))
+            what = f"{query} is" if len(queries) == 1 else f"{len(queries)} queries are"
+            why = textwrap.shorten(reason, _LONGEST_REASON, placeholder=" ...")
+            super().emit(_record(logging.WARNING, f"{model}: {what} NaN, as {why}"))
+        if self._undefined:
+            super().emit(_record(logging.INFO, _HINT))
+            self._undefined = {}
+        super().close()
+
+
+def _record(level: int, text: str) -> logging.LogRecord:
+    return logging.LogRecord("wefe", level, "", 0, text, None, None)
+
+
 class _Printable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         from wefe._visible import visible
 
-        return visible(super().format(record), "\n")
-
-
-def _log_each_message_once() -> None:
-    """Log to standard error; what every metric would say again is said once."""
-    seen: set[str] = set()
-
-    def is_new(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        return not (message in seen or seen.add(message))  # type: ignore[func-returns-value]
-
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Printable("%(levelname)s: %(message)s"))
-    handler.addFilter(is_new)
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+        text = super().format(record)
+        if record.levelno == logging.WARNING:
+            text = textwrap.shorten(text, _LONGEST_WARNING, placeholder=" ...")
+        return visible(text, "\n")

@@ -6,14 +6,18 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
+from xml.etree import ElementTree
 
+import pandas as pd
 import typer
 
 from wefe._visible import visible
-from wefe.cli._output import as_text
+from wefe.cli import _options as opt
+from wefe.cli._output import as_json, as_text, say
 
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults
@@ -27,26 +31,38 @@ _MOST_ANNOTATIONS = 10
 _INTERRUPTED = 130
 
 
+class GateFormat(StrEnum):
+    """How the outcome is printed."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+    github = "github"
+
+
 def check(
     study: Annotated[
         Path,
         typer.Argument(
+            metavar="STUDY",
             help="A study file, of which what is missing is run first; or a results file, of which "
-            "nothing is."
+            "nothing is.",
         ),
     ],
-    max: Annotated[  # noqa: A002 - the option is called --max
+    max: Annotated[
         list[str],
         typer.Option(
-            help="METRIC=VALUE: the largest distance from the score that means no bias. METRIC is "
-            "a name or label of the study, in any case. Repeat for several."
+            metavar="METRIC=VALUE",
+            help="The largest distance from the score that means no bias. METRIC is "
+            "a name or label of the study, in any case. Repeat for several.",
         ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    ] = [],
     max_increase: Annotated[
         str | None,
         typer.Option(
+            metavar="AMOUNT",
             help="How much farther from no bias than the baseline: 10% of the baseline's distance, "
-            "or 0.05 more. Of every metric."
+            "or 0.05 more. Of every metric.",
         ),
     ] = None,
     baseline: Annotated[
@@ -59,8 +75,7 @@ def check(
         ),
     ] = False,
     allow_new: Annotated[
-        bool,
-        typer.Option("--allow-new", help="Scores that the baseline does not have pass."),
+        bool, typer.Option("--allow-new", help="Scores that the baseline does not have pass.")
     ] = False,
     allow_gone: Annotated[
         bool,
@@ -77,25 +92,22 @@ def check(
             "others of the query set are left.",
         ),
     ] = False,
-    results: Annotated[
-        Path | None,
-        typer.Option(help="Where the results of the study file are. Default: as 'wefe run'."),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the study, where a results file holds several.")
-    ] = None,
-    n_jobs: Annotated[
-        int | None,
+    results: opt.Results = None,
+    name: opt.StudyName = None,
+    n_jobs: opt.NJobs = 1,
+    format: Annotated[
+        GateFormat | None,
         typer.Option(
-            help="Processes that run what is missing; -1 is one for each core. Default: 1."
+            help="json has all rows; junit is XML that CI servers read; github is text with an "
+            "annotation for each violation. Default: github in GitHub Actions, else text."
         ),
     ] = None,
 ) -> None:
     """Check the bias that a study measures against limits, in continuous integration.
 
     Checked is, for each metric, model and query set, the mean distance of the scores from the one
-    that means no bias; with --each every score. The limits are those of the study file ([limits]),
-    but for the metrics of --max, and --max-increase. A score that is missing or NaN fails, with its
+    that means no bias; with --each every score. The limits are those of the study file, but for the
+    metrics of --max, and --max-increase. A score that is missing or NaN fails, with its
     reason: a gate must not pass because nothing was measured.
 
     The exit code is 0 if every limit is kept, 1 if not, 2 on errors. In GitHub Actions a summary
@@ -142,8 +154,18 @@ def check(
         allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
-    _print(report)
-    _tell_github(report, os.environ)
+    is_github = os.environ.get("GITHUB_ACTIONS") == "true"
+    printed = format or (GateFormat.github if is_github else GateFormat.text)
+    if printed is GateFormat.json:
+        print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
+    elif printed is GateFormat.junit:
+        print(_as_junit(report))
+    else:
+        _print(report)
+    if printed is GateFormat.github:
+        for message in report.messages()[:_MOST_ANNOTATIONS]:
+            print(f"::error title=Bias gate::{_escaped(message)}")
+    _write_summary(report, os.environ.get("GITHUB_STEP_SUMMARY"))
     if not report.passed:
         raise typer.Exit(1)
 
@@ -169,7 +191,7 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _open(
-    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int | None
+    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int
 ) -> Study | StudyResults:
     """Return the study of a study file, or the results of a results file."""
     from wefe.study import Study, StudyResults
@@ -180,14 +202,14 @@ def _open(
         study = Study.from_file(path)
         _check_other(study.results_path if results is None else results, baseline)
         return study
-    for option, value in (("--results", results), ("--n-jobs", n_jobs)):
-        if value is not None:
+    for option, is_given in (("--results", results is not None), ("--n-jobs", n_jobs != 1)):
+        if is_given:
             raise ValueError(f"{option} is for a study file (.toml), and {path} is none.")
     _check_other(path, baseline)
     return StudyResults.from_file(path, name)
 
 
-def _run(source: Study | StudyResults, results: Path | None, n_jobs: int | None) -> StudyResults:
+def _run(source: Study | StudyResults, results: Path | None, n_jobs: int) -> StudyResults:
     """Return results, after what is missing of a study was run."""
     from wefe.study import StudyResults
 
@@ -225,7 +247,7 @@ def _open_baseline(path: Path, study: str) -> StudyResults:
 
 
 def _print(report: GateReport) -> None:
-    print(f"Bias gate {report.summary()}")
+    say(f"Bias gate {report.summary()}", "green" if report.passed else "red")
     frame = report.short()
     frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
     if not report.passed:
@@ -250,21 +272,34 @@ def _one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _tell_github(report: GateReport, environment: Mapping[str, Any]) -> None:
-    """Write the summary of the job, and an annotation for each violation."""
-    if environment.get("GITHUB_ACTIONS") == "true":
-        messages = report.messages()
-        for message in messages[:_MOST_ANNOTATIONS]:
-            print(f"::error title=Bias gate::{_escaped(message)}")
-    summary = environment.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        try:
-            # Other steps of the job write there as well.
-            with open(summary, "a", encoding="utf-8") as file:
-                file.write(report.to_markdown())
-        except OSError as error:
-            # The gate is decided, and its exit code must tell that.
-            logger.warning("the summary of the job could not be written: %s", error)
+def _as_junit(report: GateReport) -> str:
+    """Return a test suite of which each check is a test."""
+    table = report.to_frame()
+    count = {"tests": str(len(table)), "failures": str(len(report.violations))}
+    suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
+    for row in table.to_dict("records"):
+        names = (row["query_set"], row["query_name"], row["model_name"], row["limit"])
+        name = ", ".join(_one_line(part) for part in names if isinstance(part, str))
+        case = {"classname": _one_line(row["metric"]), "name": name}
+        test = ElementTree.SubElement(suite, "testcase", case)
+        if not row["passed"]:
+            ElementTree.SubElement(test, "failure", {"message": _one_line(row["reason"])})
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_one_line, report.notes))
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=False)
+
+
+def _write_summary(report: GateReport, path: str | None) -> None:
+    """Add the report to the summary of a job of GitHub Actions."""
+    if not path:
+        return
+    try:
+        # Other steps of the job write there as well.
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(report.to_markdown())
+    except OSError as error:
+        # The gate is decided, and its exit code must tell that.
+        logger.warning("the summary of the job could not be written: %s", error)
 
 
 def _escaped(text: str) -> str:

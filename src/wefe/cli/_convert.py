@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wefe.cli._options import TrustPickle
+from wefe.cli import _options as opt
 
 
 class Dtype(StrEnum):
@@ -42,7 +42,7 @@ def convert(
     skip_damaged: Annotated[
         bool, typer.Option("--skip-damaged", help="Leave out damaged lines, and count them.")
     ] = False,
-    trust_pickle: TrustPickle = False,
+    trust_pickle: opt.TrustPickle = False,
 ) -> None:
     """Write vectors in the native format, which opens in milliseconds whatever its size.
 

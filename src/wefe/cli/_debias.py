@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wefe._checks import check_known
-from wefe.cli._options import TrustPickle
+from wefe.cli import _options as opt
 from wefe.cli._output import as_text
 
 logger = logging.getLogger(__name__)
@@ -51,25 +51,24 @@ def debias(
     ignore: Annotated[
         str,
         typer.Option(
+            metavar="FILE",
             help="A file of words, one per line, that keep their vectors; 'none' for no words. "
             "Default: those to which the class rightly belongs, as the criterion lists them. "
-            "Words that are equalized change all the same, and all words in double-hard-debias."
+            "Words that are equalized change all the same, and all words in double-hard-debias.",
         ),
     ] = "",
     target: Annotated[
-        Path | None,
-        typer.Option(help="A file of words, one per line: only their vectors change."),
+        Path | None, typer.Option(help="A file of words, one per line: only their vectors change.")
     ] = None,
     param: Annotated[
         list[str],
         typer.Option(
-            help="A parameter of the method, NAME=VALUE, the value in JSON: n_words=500, "
-            'pca_args={"n_components":1}. Repeat for several.'
+            metavar="NAME=VALUE",
+            help="A parameter of the method, the value in JSON: n_words=500, "
+            'pca_args={"n_components":1}. Repeat for several.',
         ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
-    vocab_prefix: Annotated[
-        str, typer.Option(help="What stands before each word in the file: '/c/en/' for ConceptNet.")
-    ] = "",
+    ] = [],
+    vocab_prefix: opt.VocabPrefix = "",
     offline: Annotated[
         bool,
         typer.Option(
@@ -77,7 +76,7 @@ def debias(
             "are 232 words that have one by definition, in place of 1,441."
         ),
     ] = False,
-    trust_pickle: TrustPickle = False,
+    trust_pickle: opt.TrustPickle = False,
 ) -> None:
     """Mitigate the bias of a file of vectors, and write the result to another file.
 

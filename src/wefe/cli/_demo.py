@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wefe.cli._measure import AGGREGATION, open_model
+from wefe.cli._inputs import open_model
 from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ def demo(
     model: Annotated[
         str | None,
         typer.Option(
+            metavar="FILE",
             help="Your own vectors, as 'wefe measure --model' takes them: they are tested in place "
-            "of the packaged ones, and ranked beside them."
+            "of the packaged ones, and ranked beside them.",
         ),
     ] = None,
 ) -> None:
@@ -36,6 +37,7 @@ def demo(
     from wefe.aggregation import aggregate
     from wefe.datasets import load_case_study_queries, load_weat_queries
     from wefe.metrics import WEAT
+    from wefe.models import load
     from wefe.models._load import words_of
     from wefe.ranking import create_ranking
     from wefe.running import measure
@@ -46,7 +48,7 @@ def demo(
     models = _demo_models()
     if model is not None:
         words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
-        models.insert(0, open_model(model, {"words": words}))
+        models.insert(0, open_model(model, load, words=words))
     tested = models[0]
     print(
         f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} "
@@ -80,7 +82,7 @@ def demo(
         measure(name, queries, models, metric_params=lookup | own, generate_subqueries=True)
         for name, own in params.items()
     )
-    totals = aggregate(scores, AGGREGATION)
+    totals = aggregate(scores, "bias_avg")
     labels = totals["metric"].unique()
     values = totals.pivot(index="model_name", columns="metric", values="score")
     values = values.reindex(index=totals["model_name"].unique(), columns=labels)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wefe._visible import as_csv, visible
-from wefe.cli._output import as_json, as_text
+from wefe.cli import _options as opt
+from wefe.cli._output import Format, as_json, as_latex, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,37 +18,23 @@ if TYPE_CHECKING:
     from wefe.study._diff import StudyDiff
 
 
-class DiffFormat(StrEnum):
-    """How differences are printed."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-
-
 def diff(
     before: Annotated[
         Path, typer.Argument(help="A results file, or a study file that was run.", metavar="BEFORE")
     ],
-    after: Annotated[
-        Path,
-        typer.Argument(help="Another one.", metavar="AFTER"),
-    ],
-    study: Annotated[
-        str | None, typer.Option(help="Name of the study, where a results file holds several.")
-    ] = None,
+    after: Annotated[Path, typer.Argument(help="Another one.", metavar="AFTER")],
+    study: opt.StudyName = None,
     tolerance: Annotated[
         float,
         typer.Option(help="Largest difference that counts as none; 1e-6 between two machines."),
     ] = 0.0,
-    format: Annotated[  # noqa: A002 - the option is called --format
-        DiffFormat,
+    format: Annotated[
+        Format,
         typer.Option(
-            help="table and markdown show what differs. csv has all scores, the equal ones too; "
-            "json has all tables."
+            help="table, markdown and latex show what differs. csv has all scores, the equal ones "
+            "too; json has all tables."
         ),
-    ] = DiffFormat.table,
+    ] = Format.table,
 ) -> None:
     """Compare two results of a study: scores, aggregated scores, ranks, quality, audits.
 
@@ -75,14 +61,16 @@ def diff(
         for path, is_declared in zip((before, after), declared, strict=True)
     )
     found = compare(one, other, tolerance=tolerance)
-    if format is DiffFormat.csv:
+    if format is Format.csv:
         print(_as_csv(found.to_frame()), end="")
-    elif format is DiffFormat.json:
+    elif format is Format.json:
         tables = ("scores", "aggregated", "ranks", "quality", "audits", "settings")
         names = (*tables, "only_before", "only_after")
         print(as_json({name: getattr(found, name) for name in names}))
-    elif format is DiffFormat.markdown:
+    elif format is Format.markdown:
         print(found.to_markdown(), end="")
+    elif format is Format.latex:
+        print("\n".join(as_latex(title, frame) for title, frame, _ in found.tables()), end="")
     else:
         _print(found)
     if not found.is_empty:

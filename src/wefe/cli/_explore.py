@@ -9,7 +9,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from wefe._checks import check_share
-from wefe._visible import HIDDEN, as_csv, visible
-from wefe.cli._measure import is_there, open_model, short, split_name
-from wefe.cli._options import Lowercase, Offline, TrustPickle, VocabPrefix
-from wefe.cli._output import Format, as_text
+from wefe._visible import HIDDEN, visible
+from wefe.cli import _options as opt
+from wefe.cli._inputs import is_there, open_model, preprocessors, short, split_name
+from wefe.cli._output import Format, as_text, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,14 +74,8 @@ def explore(
             metavar="WORD",
             help="Words whose neighbourhood is looked at. Without any, the whole model is.",
         ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
-    model: Annotated[
-        list[str],
-        typer.Option(
-            help="Whatever 'wefe measure --model' takes, 'demo' included. NAME=FILE gives it a "
-            "name. Repeat for several, side by side."
-        ),
-    ] = [],  # noqa: B006
+    ] = [],
+    model: opt.Models = [],
     criterion: Annotated[
         str,
         typer.Option(
@@ -93,26 +87,29 @@ def explore(
     original: Annotated[
         str,
         typer.Option(
+            metavar="FILE",
             help="The model before mitigation: directions and indirect bias are those in it, so "
-            "that what is left of the former bias shows."
+            "that what is left of the former bias shows.",
         ),
     ] = "",
     words: Annotated[
         list[str],
         typer.Option(
+            metavar="LIST",
             help="A list whose distribution is wanted: a file with a word per line (# starts a "
             "comment line), or words with commas between them. NAME=LIST gives it a name. Repeat "
-            "for several. Default: the stereotypes that the criterion lists."
+            "for several. Default: the stereotypes that the criterion lists.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     with_: Annotated[
         list[str],
         typer.Option(
             "--with",
+            metavar="WORD",
             help="A word whose similarity with WORD is asked about: which share of it is bias "
             "(indirect bias). Repeat for several.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     neighbors: Annotated[
         int, typer.Option("--neighbors", "-k", min=1, help="Nearest neighbours looked at.")
     ] = 100,
@@ -130,10 +127,10 @@ def explore(
             "most files begin with frequent words.",
         ),
     ] = 50_000,
-    map: Annotated[  # noqa: A002 - the option is called --map
+    map: Annotated[
         Map,
         typer.Option(
-            help="How the neighbourhood is drawn: pca, t-sne, or umap (needs wefe[umap])."
+            help="How the neighbourhood is drawn: pca, t-sne, or umap (needs the extra 'umap')."
         ),
     ] = Map.pca,
     analogies: Annotated[
@@ -147,9 +144,10 @@ def explore(
     statistic: Annotated[
         str,
         typer.Option(
+            metavar="FILE",
             help="Compare the bias of words with a number of the world: a CSV file with the "
             "columns word and value, where a column called like a group is compared with the bias "
-            "towards it; or 'census', the share of women in occupations (a download)."
+            "towards it; or 'census', the share of women in occupations (a download).",
         ),
     ] = "",
     seed: Annotated[
@@ -161,19 +159,19 @@ def explore(
             help="Write everything with figures to this HTML file, too, which needs no network."
         ),
     ] = None,
-    format: Annotated[  # noqa: A002 - the option is called --format
+    format: Annotated[
         Format,
         typer.Option(
-            help="csv has the neighbours of words, else the words of --words, the analogies, the "
-            "words of --statistic or the extreme words; json has everything. Only json keeps all "
-            "texts as they are: csv has an apostrophe before one that a spreadsheet would take for "
-            "a formula, as it begins with =, +, - or @."
+            help="csv, markdown and latex have one table: the neighbours of words, else the words "
+            "of --words, the analogies, the words of --statistic or the extreme words; json has "
+            "everything. Only json keeps all texts as they are: csv has an apostrophe before one "
+            "that a spreadsheet would take for a formula, as it begins with =, +, - or @."
         ),
     ] = Format.table,
-    lowercase: Lowercase = True,
-    vocab_prefix: VocabPrefix = "",
-    offline: Offline = False,
-    trust_pickle: TrustPickle = False,
+    lowercase: opt.Lowercase = True,
+    vocab_prefix: opt.VocabPrefix = "",
+    offline: opt.Offline = False,
+    trust_pickle: opt.TrustPickle = False,
 ) -> None:
     """Look at words and directions: where a bias sits, not only how large it is.
 
@@ -217,7 +215,6 @@ def explore(
             )
         check_writable(out)
     options = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-    preprocessors: list[dict[str, Any]] = [{}, {"lowercase": True}] if lowercase else [{}]
     found = _explore(
         list(dict.fromkeys(word)),
         list(dict.fromkeys(model)),
@@ -234,14 +231,15 @@ def explore(
         n_analogies=analogies,
         statistic=numbers,
         seed=seed,
-        preprocessors=preprocessors,
+        preprocessors=preprocessors(lowercase),
     )
-    if format is Format.csv:
-        print(as_csv(_as_table(found, lists)), end="")
+    if format is Format.table:
+        _print(found)
     elif format is Format.json:
         _print_json(found, lists)
     else:
-        _print(found)
+        table = _as_table(found, lists)
+        write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
         from wefe.report import write_page
 
@@ -320,15 +318,16 @@ def _explore(
         model_page,
         word_page,
     )
+    from wefe.models import load
     from wefe.running import unique_labels
 
     # The same sets as in Python, where a name stands for words that ship with the package.
     known = load_criterion(criterion, offline=True)
-    opened = [open_model(text, options) for text in models]
+    opened = [open_model(text, load, **options) for text in models]
     labels = unique_labels([visible(model.name) for model in opened], "models")
     for each, label in zip(opened, labels, strict=True):
         each.name = label
-    before = open_model(original, options) if original else None
+    before = open_model(original, load, **options) if original else None
     if before is not None:
         before.name = visible(before.name)
     for each in opened:
@@ -620,12 +619,12 @@ def _print(found: Sequence[_Explored]) -> None:
     parts: list[str] = []
     pages = [one.page for one in found if one.page is not None]
     if len(pages) == 1:
-        parts.append(str(_visible_model_page(pages[0])))
+        parts.append(str(pages[0]))
     elif pages:
         parts += _side_by_side(pages)
     for page in (page for one in found for page in one.words):
         table = page.neighbors.head(_SHOWN).drop(columns="biased")
-        parts += [str(_visible_word_page(page)), as_text(table)]
+        parts += [str(page), as_text(table)]
         if len(page.neighbors) > _SHOWN:
             parts[-1] += f"\n... {len(page.neighbors) - _SHOWN:,} more in --format csv and --out"
     for one in found:
@@ -640,45 +639,6 @@ def _print(found: Sequence[_Explored]) -> None:
             f"{first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
         )
     print("\n\n".join(parts))
-
-
-# A name that holds a line end would forge lines; what is shown has names that hold none.
-
-
-def _visible_word_page(page: WordPage) -> WordPage:
-    return replace(
-        page,
-        word=visible(page.word),
-        model_name=visible(page.model_name),
-        directions=_visible_directions(page.directions),
-        projection=page.projection.rename(index=visible),
-        label_shares=page.label_shares.rename(index=visible),
-        indirect_bias=page.indirect_bias.rename(index=visible),
-    )
-
-
-def _visible_model_page(page: ModelPage) -> ModelPage:
-    return replace(
-        page,
-        model_name=visible(page.model_name),
-        directions=_visible_directions(page.directions),
-        distribution=_visible_table(page.distribution),
-        extremes=_visible_table(page.extremes),
-    )
-
-
-def _visible_directions(directions: BiasDirections) -> BiasDirections:
-    return replace(
-        directions,
-        name=visible(directions.name),
-        groups=tuple(map(visible, directions.groups)),
-        model_name=visible(directions.model_name),
-    )
-
-
-def _visible_table(table: pd.DataFrame) -> pd.DataFrame:
-    texts = [name for name in ("model", "set", "group", "word") if name in table]
-    return table.assign(**{name: table[name].map(visible) for name in texts})
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
@@ -756,7 +716,7 @@ def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFra
 
 
 def _print_json(found: Sequence[_Explored], lists: Mapping[str, Sequence[str]]) -> None:
-    from wefe.explore._projections import records
+    from wefe._plain import plain
 
     models = []
     for one in found:
@@ -764,11 +724,11 @@ def _print_json(found: Sequence[_Explored], lists: Mapping[str, Sequence[str]]) 
         if one.page is not None:
             content = one.page.to_dict()
             if lists:
-                content["projections"] = records(_of_lists(one.page, lists))
+                content["projections"] = plain(_of_lists(one.page, lists))
         elif any(each.words for each in found):
             content["words"] = [page.to_dict() for page in one.words]
         if one.analogies is not None:
-            content["analogies"] = records(one.analogies)
+            content["analogies"] = plain(one.analogies)
         if one.correlation is not None:
             content["statistic"] = one.correlation.to_dict()
         models.append(content)

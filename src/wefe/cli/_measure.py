@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import logging
+import itertools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import pandas as pd
 import typer
 
-from wefe._checks import check_choice
-from wefe._visible import as_csv
-from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
-from wefe.cli._output import Format, as_json, as_text, number_text
-from wefe.metrics._registry import as_metric, get_metric, metric_names
+from wefe._files import check_writable
+from wefe._same_words import on_same_words
+from wefe.aggregation import aggregated
+from wefe.cli import _options as opt
+from wefe.cli._bibtex import ADJUSTED, AUDIT, INTERVALS, RANKING, write_bibtex
+from wefe.cli._inputs import check_for_encoders, end, open_models, open_queries, preprocessors
+from wefe.cli._options import check_metrics, parse_params
+from wefe.cli._output import Format, interval_text, say, write
+from wefe.metrics._registry import as_metric, get_metric
+from wefe.models._load import words_of
+from wefe.ranking import calculate_ranking_correlations, ranked
+from wefe.results import OPPOSITE
+from wefe.running import adjust_p_values
+from wefe.running import measure as measured
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from wefe.contextual import FoundContexts
     from wefe.datasets._opened import OpenedQueries
     from wefe.models import WordEmbeddingModel
     from wefe.query import Query
-
-logger = logging.getLogger(__name__)
 
 AGGREGATION: Literal["bias_avg"] = "bias_avg"
 
@@ -37,92 +42,34 @@ _METHODS = {
     "approximate": "random splits",
     "saddlepoint": "approximated",
 }
-_SHOWN = ["query", "model", "score", "interval", "null", "p_value", "p_value_holm", "p_value_bh"]
-_SHOWN += ["words_used", "words_lost"]
-_SHOWN += ["note", "nan_reason", "interval_nan_reason"]
+# The important ones first: the others have no room in a narrow terminal.
+_SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "null", "p_value_bh"]
+_SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
+# Models that stand side by side, even if there are fewer rows.
+_MOST_ABREAST = 3
 
 
-class Side(StrEnum):
-    """Which splits count in permutation tests."""
+class Missing(StrEnum):
+    """What a ranking leaves out where a model lacks words."""
 
-    two = "two-sided"
-    right = "right-sided"
-    left = "left-sided"
-
-
-class Subwords(StrEnum):
-    """The vector of a word that the vocabulary lacks."""
-
-    mean = "mean"
-    first = "first"
-    refuse = "refuse"
-
-
-class Pooling(StrEnum):
-    """How the vectors of an encoder's tokens become one."""
-
-    auto = "auto"
-    mean = "mean"
-    first = "first"
-    cls = "cls"
-    sentence = "sentence"
+    queries = "queries"
+    models = "models"
 
 
 def measure(
-    queries: Annotated[
-        list[str],
-        typer.Option(
-            help="A published query set ('wefe datasets' lists them) or a JSON file of queries, "
-            "as Query.dict() writes them. Repeat for several."
-        ),
-    ],
-    model: Annotated[
-        list[str],
-        typer.Option(
-            help="A file of vectors in any format (GloVe or word2vec, packed or not, fastText, "
-            "gensim, safetensors, npy, parquet, CSV), a folder with a tokenizer, 'org/name' on "
-            "Hugging Face, a name of gensim-data, or 'demo' for the packaged vectors. NAME=FILE "
-            "gives it a name. Repeat to compare models."
-        ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
-    encoder: Annotated[
-        list[str],
-        typer.Option(
-            help="A contextual or sentence encoder, beside models or in their place: a folder that "
-            "transformers or sentence-transformers saved, or 'org/name' on Hugging Face (needs "
-            "wefe[transformers]). NAME=FOLDER gives it a name. Repeat for several."
-        ),
-    ] = [],  # noqa: B006
-    metric: Annotated[
-        list[str],
-        typer.Option(
-            help=f"One of {', '.join(metric_names())}. weat-es is the effect size of weat; sc-weat "
-            "has p-values per word (see --format json); eqt, gipe, pmn and proximity-bias look at "
-            "the whole vocabulary; seat and ceat measure encoders only. Repeat for several. A "
-            "query that is too large for a metric is replaced by its subqueries."
-        ),
-    ] = ["weat-es"],  # noqa: B006
-    format: Annotated[  # noqa: A002 - the option is called --format
+    queries: opt.Queries,
+    model: opt.Models = [],
+    encoder: opt.Encoders = [],
+    metric: opt.Metrics = ["weat-es"],
+    format: Annotated[
         Format,
         typer.Option(
             help="csv (scores only) and json keep all digits and full texts. Only json has the "
             "effect size and p-value of every word of sc-weat, under 'words'."
         ),
     ] = Format.table,
-    p_value_test: Annotated[
-        Side,
-        typer.Option(
-            help="Which splits count in permutation tests: two-sided asks whether there is a bias, "
-            "right-sided whether the first targets lean to the first attributes."
-        ),
-    ] = Side.two,
-    param: Annotated[
-        list[str],
-        typer.Option(
-            help="A parameter of a metric, METRIC.NAME=VALUE, the value in JSON: "
-            "rnsb.n_iterations=100, weat-es.ddof=1. Repeat for several."
-        ),
-    ] = [],  # noqa: B006
+    p_value_test: opt.SideOption = opt.Side.two,
+    param: opt.Params = [],
     bootstrap: Annotated[
         int,
         typer.Option(
@@ -139,43 +86,25 @@ def measure(
             "direction, large effects of tiny biases. 'wefe audit' has the details.",
         ),
     ] = False,
-    lowercase: Lowercase = True,
+    lowercase: opt.Lowercase = True,
     normalize: Annotated[bool, typer.Option(help="Scale vectors to unit length first.")] = False,
     lost_vocabulary_threshold: Annotated[
         float, typer.Option(help="A query that loses a larger share of a set's words is NaN.")
     ] = 0.2,
-    vocab_prefix: VocabPrefix = "",
-    offline: OfflineQueries = False,
+    vocab_prefix: opt.VocabPrefix = "",
+    offline: opt.Offline = False,
     subwords: Annotated[
-        Subwords | None,
+        opt.Subwords | None,
         typer.Option(
             help="The vector of a word that the vocabulary lacks, where a model knows subwords: "
             "their mean, the first of them, or none (refuse). Default: mean for model2vec, else "
-            "refuse.",
+            "refuse."
         ),
     ] = None,
-    trust_pickle: TrustPickle = False,
-    layer: Annotated[
-        int,
-        typer.Option(
-            help="Layer of encoders: 0 is the output of the embedding layer, -1 the last."
-        ),
-    ] = -1,
-    pooling: Annotated[
-        Pooling,
-        typer.Option(
-            help="How the vectors of an encoder's tokens become one: the mean over the word's own, "
-            "its first, the token that stands for the text (cls), or the mean over the sentence. "
-            "auto: what a sentence encoder itself does, mean for others."
-        ),
-    ] = Pooling.auto,
-    template: Annotated[
-        list[str],
-        typer.Option(
-            help="A sentence with a gap in which encoders see the words, 'This is {}.'; the mean "
-            "over several. By default words stand alone. (seat has its own.)"
-        ),
-    ] = [],  # noqa: B006
+    trust_pickle: opt.TrustPickle = False,
+    layer: opt.Layer = -1,
+    pooling: opt.PoolingOption = opt.Pooling.auto,
+    template: opt.Templates = [],
     contexts: Annotated[
         Path | None,
         typer.Option(help="For ceat: a text file with a sentence per line, to find the words in."),
@@ -188,6 +117,13 @@ def measure(
             "on the words that all of them have.",
         ),
     ] = False,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="What the ranking leaves out where a model lacks the words of a query: the query, "
+            "for all models, or the model."
+        ),
+    ] = Missing.queries,
     compare: Annotated[
         bool,
         typer.Option(
@@ -196,7 +132,12 @@ def measure(
             "difference with an interval and a p-value. Needs two queries or more.",
         ),
     ] = False,
-    n_jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
+    bibtex: Annotated[
+        Path | None,
+        typer.Option(help="Write the references of what was run to this file, for BibTeX."),
+    ] = None,
+    figures: opt.Figures = None,
+    n_jobs: opt.NJobs = 1,
 ) -> None:
     """Measure models with published or own queries.
 
@@ -221,201 +162,251 @@ def measure(
 
     Example: wefe measure --encoder google-bert/bert-base-uncased --queries weat --metric seat
     """
-    import pandas as pd
+    names = check_metrics(metric)
+    if figures is not None:
+        from wefe.plotting._static import check_matplotlib
 
-    from wefe._same_words import on_same_words
-    from wefe.aggregation import aggregate
-    from wefe.datasets._opened import open_query_set
-    from wefe.models._load import words_of
-    from wefe.ranking import create_ranking
-    from wefe.running import adjust_p_values
-    from wefe.running import measure as measured
-
-    names = _check_metrics(metric)
-    if not model and not encoder:
-        raise ValueError("say what to measure: --model or --encoder, for example --model demo.")
-    check_for_encoders(encoder, layer, pooling, template)
-    if contexts is not None and "ceat" not in names:
-        raise ValueError("--contexts is for --metric ceat, which is not asked for.")
+        check_matplotlib()
+    check_for_encoders(model, encoder, layer, pooling, template)
+    _check_fit(names, model, encoder, contexts, compare)
     if not model and (subwords or trust_pickle or vocab_prefix):
         raise ValueError(
             "--subwords, --trust-pickle and --vocab-prefix are for --model; --encoder has no use "
             "for them."
         )
-    if compare and len(model) + len(encoder) != 2:
-        found = len(model) + len(encoder)
-        raise ValueError(f"--compare is for two models; --model and --encoder name {found}.")
-    of_texts = [name for name in names if name in ("seat", "ceat")]
-    if of_texts and model:
-        raise ValueError(
-            f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
-            "its own."
-        )
-    if "ceat" in names and contexts is None:
-        raise ValueError(
-            "ceat finds the words in sentences: --contexts FILE, one sentence per line."
-        )
-    own_params = _parse_params(param, names)
-    lookup: dict[str, Any] = {"normalize": normalize}
-    if lowercase:
-        lookup["preprocessors"] = [{}, {"lowercase": True}]
-    query_sets = []
-    for set_name in dict.fromkeys(queries):
-        query_sets.append(open_query_set(set_name, offline, "--queries"))
-        offline = offline or query_sets[-1].offline
-    # A query knows its words, so of a file that must be parsed only those are.
-    words = None
-    if not any(get_metric(name).needs_vocabulary for name in names):
-        words = words_of(
-            [query for asked in query_sets for query in asked.queries],
-            vocab_prefix or None,
-            lookup.get("preprocessors", [{}]),
-        )
-    options: dict[str, Any] = {
-        "vocab_prefix": vocab_prefix or None,
-        "words": words,
-        "subwords": subwords.value if subwords else None,
-        "trust_pickle": trust_pickle,
-    }
-    models = [open_model(text, options) for text in model]
-    models += open_encoders(encoder, layer, pooling, template)
-    if contexts is not None and "ceat" in names:
-        own_params.setdefault("ceat", {})["contexts"] = _find_contexts(query_sets, contexts)
-    if len(models) > 1 and not own_words and not of_texts:
-        every = [query for asked in query_sets for query in asked.queries]
-        models = on_same_words(models, every, lookup.get("preprocessors"))
-    rows, of_words, comparisons = [], [], []
+    own_params = parse_params(param, names)
+    if bibtex is not None:
+        check_writable(bibtex)
+    query_sets = open_queries(queries, offline)
+    every = [query for asked in query_sets for query in asked.queries]
+    lookup: dict[str, Any] = {"normalize": normalize, "preprocessors": preprocessors(lowercase)}
+    needs_all = any(get_metric(name).needs_vocabulary for name in names)
+    models, failures = open_models(
+        *(model, encoder, layer, pooling, template),
+        vocab_prefix=vocab_prefix or None,
+        # A query knows its words, so of a file that must be parsed only those are.
+        words=None if needs_all else words_of(every, vocab_prefix or None, lookup["preprocessors"]),
+        subwords=subwords.value if subwords else None,
+        trust_pickle=trust_pickle,
+    )
+    if contexts is not None:
+        own_params.setdefault("ceat", {})["contexts"] = _find_contexts(every, contexts)
+    threshold = {"lost_vocabulary_threshold": lost_vocabulary_threshold}
+    if len(models) > 1 and not own_words and not any(map(_is_of_texts, names)):
+        models = on_same_words(models, every, lookup | threshold)
+    compare = compare and len(models) == 2
+    parts, of_words, comparisons = [], [], []
     for asked in query_sets:
         for name in names:
             own = own_params.get(name, {})
-            if name == "sc-weat" and format is Format.json:  # which shows the p-values of words
+            shows_words = name == "sc-weat" and format is Format.json
+            if shows_words:  # with their p-values
                 own = {"calculate_p_value": True, **own}
             asking = as_metric(name)
-            defaults = asking.report_params(own, 0, p_value_test.value)
-            defaults |= asking.params_for_unpaired(own, asked.name, asked.paired)
-            params = {**lookup, **defaults, **own}
+            params = lookup | asking.report_params(own, 0, p_value_test.value)
+            params |= asking.params_for_unpaired(own, asked.name, asked.paired) | own
             scores = measured(
-                name,
-                asked.queries,
-                models,
-                queries_set_name=asked.name,
-                lost_vocabulary_threshold=lost_vocabulary_threshold,
-                metric_params=params,
+                *(name, asked.queries, models, asked.name, lost_vocabulary_threshold, params),
                 generate_subqueries=True,
                 n_jobs=n_jobs,
                 n_bootstrap=bootstrap,
                 confidence=confidence,
                 audit=audit,
             )
-            rows.append(scores)
+            parts.append(scores)
             if compare:
                 # Nobody asks for the p-values of resamples.
-                how = {**params, **own, "lost_vocabulary_threshold": lost_vocabulary_threshold}
+                how = params | threshold
                 how |= {"calculate_p_value": False} if "calculate_p_value" in how else {}
                 which = {"metric": scores["metric"].iloc[0], "queries": asked.name}
                 resamples = bootstrap or 1000, confidence
                 comparisons.append(which | _compared(name, asked.queries, models, how, *resamples))
-            if name == "sc-weat" and format is Format.json:
-                params = {"lost_vocabulary_threshold": lost_vocabulary_threshold, **params}
-                of_words.append(_words_of_sc_weat(scores, asked.queries, models, params))
-    scores = adjust_p_values(pd.concat(rows, ignore_index=True))
-    totals = aggregate(scores, AGGREGATION)
+            if shows_words:
+                of_words.append(
+                    _words_of_sc_weat(scores, asked.queries, models, threshold | params)
+                )
+    scores = adjust_p_values(pd.concat(parts, ignore_index=True))
+    totals = _totals(scores, missing)
     # As tables are printed, a query set is what was asked for as --queries.
-    tidy = scores.rename(columns={"query_set": "queries"})
-    if format is Format.csv:
-        print(as_csv(tidy), end="")
-    elif format is Format.json:
-        tables = {"results": tidy}
-        if len(models) > 1:
-            tables["ranking"] = create_ranking(totals, method="min").reset_index()
-        if comparisons:
-            tables["comparison"] = pd.DataFrame(comparisons)
-        if of_words:
-            tables["words"] = pd.concat(of_words, ignore_index=True)
-        print(as_json(tables))
-    else:
-        _print_tables(tidy, totals, bootstrap, confidence)
-        if comparisons:
-            _print_comparisons(pd.DataFrame(comparisons), confidence)
-    if tidy["score"].isna().all():
+    tidy = pd.concat([scores, *_failed(scores, failures)], ignore_index=True)
+    tidy = tidy.rename(columns={"query_set": "queries"})
+    data = {"results": tidy}
+    ranking = ranked(totals, "min")
+    if len(models) > 1:
+        data["ranking"] = ranking.reset_index()
+    if comparisons:
+        data["comparison"] = pd.DataFrame(comparisons)
+    if of_words:
+        data["words"] = pd.concat(of_words, ignore_index=True)
+    shown = [*_tables_of_scores(tidy)]
+    if len(models) > 1:
+        shown += _tables_of_models(tidy, totals, ranking)
+    if comparisons:
+        shown.append(_table_of_comparisons(data["comparison"]))
+    write(format, shown, data)
+    if format is Format.table:
+        _print_notes(tidy, bootstrap, confidence, bool(comparisons))
+        _print_verdict(ranking)
+    if figures is not None:
+        from wefe.plotting import write_figures
+
+        files = write_figures(
+            figures,
+            scores=scores,
+            ranking=ranking if len(models) > 1 else None,
+            correlations=calculate_ranking_correlations(ranking) if len(models) > 2 else None,
+            **_of_words(query_sets, models, names, lookup, own_params),
+        )
+        print(f"{len(files)} figures: {figures}", file=sys.stderr)
+    if bibtex is not None:
+        done = [INTERVALS] if bootstrap else []
+        done += [AUDIT] if audit else []
+        done += [ADJUSTED] if scores["p_value"].notna().sum() > 1 else []
+        done += [RANKING] if len(models) > 1 else []
+        write_bibtex(bibtex, names, (asked.name for asked in query_sets), done)
+    if scores["score"].isna().all():
         print(
-            "no query could be answered; the reasons stand above. Where too many words are lost, "
-            "take a larger part of the model, or allow more with --lost-vocabulary-threshold.",
+            "no query could be answered. Where too many words are lost, take a larger part of the "
+            "model, or allow more with --lost-vocabulary-threshold.",
             file=sys.stderr,
         )
         raise typer.Exit(1)
+    end(failures)
 
 
-def _print_tables(
-    tidy: pd.DataFrame, totals: pd.DataFrame, n_bootstrap: int, confidence: float
+def _is_of_texts(metric: str) -> bool:
+    return bool(get_metric(metric).encodes_texts)
+
+
+def _check_fit(
+    names: list[str], model: list[str], encoder: list[str], contexts: Path | None, compare: bool
 ) -> None:
-    import pandas as pd
+    """Refuse options that do not go together."""
+    n = len(model) + len(encoder)
+    if compare and n != 2:
+        raise ValueError(f"--compare is for two models; --model and --encoder name {n}.")
+    if contexts is not None and "ceat" not in names:
+        raise ValueError("--contexts is for --metric ceat, which is not asked for.")
+    if contexts is None and "ceat" in names:
+        raise ValueError(
+            "ceat finds the words in sentences: --contexts FILE, one sentence per line."
+        )
+    of_texts = [name for name in names if _is_of_texts(name)]
+    if of_texts and model:
+        raise ValueError(
+            f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
+            "its own."
+        )
 
-    from wefe.ranking import create_ranking
-    from wefe.results import OPPOSITE
 
-    shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
-    shown["interval"] = [
-        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
-        for low, high in zip(tidy["score_lower"], tidy["score_upper"], strict=True)
+def _totals(scores: pd.DataFrame, missing: Missing) -> pd.DataFrame:
+    """Return one number per model, metric and query set; NaN for models that are left out."""
+    parts = []
+    for _, part in scores.groupby(["query_set", "metric"], sort=False):
+        # A query that nobody can answer is no reason to leave out all models.
+        answered = part["score"].notna().groupby(part["query_name"]).transform("any")
+        lacking = part["model_name"][answered & part["score"].isna()]
+        without = set(lacking) if missing is Missing.models else set()
+        parts.append(aggregated(part, AGGREGATION, without)[0])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _failed(scores: pd.DataFrame, failures: Mapping[str, str]) -> list[pd.DataFrame]:
+    """Return rows for the models that could not be opened: each says why."""
+    first = scores[scores["model_name"] == scores["model_name"].iloc[0]]
+    asked = first[["query_set", "metric", "query_name", "n_queries", "no_bias_value"]]
+    return [
+        asked.assign(model_name=name, nan_reason=f"not opened: {reason}")
+        for name, reason in failures.items()
     ]
+
+
+def _tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield a table for each metric and query set; the models of one query stand together."""
+    shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
+    shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])
+    shown["null"] = interval_text(tidy["null_lower"], tidy["null_upper"])
     if tidy["p_value"].notna().sum() < 2:
         shown[["p_value_holm", "p_value_bh"]] = None
-    shown["null"] = [
-        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
-        for low, high in zip(tidy["null_lower"], tidy["null_upper"], strict=True)
-    ]
     shown["note"] = [
         OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
     ]
-    # The models of one query stand together; groups keep the order in which they were asked.
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
-        table = group.drop(columns=["queries", "metric", "no_bias_value"])
         # A categorical sorts in the order in which its categories came.
-        asked = pd.Categorical(table["query"], categories=table["query"].unique())
-        table = table.iloc[asked.codes.argsort(kind="stable")].copy()
+        asked = pd.Categorical(group["query"], categories=group["query"].unique())
+        table = group.iloc[asked.codes.argsort(kind="stable")].copy()
         # A query stands before its first model only.
         table.loc[table["query"].duplicated(), "query"] = ""
         no_bias = group["no_bias_value"].iloc[0]
-        print(f"{metric}, {name} (no bias: {no_bias:g})")
-        print(as_text(table[_SHOWN].dropna(axis="columns", how="all")), end="\n\n")
-    if (tidy["p_value"].notna() & tidy["p_value_method"].isna()).any():
+        title = f"{metric}, {name} (no bias: {no_bias:g})"
+        yield title, table[_SHOWN].dropna(axis="columns", how="all")
+
+
+def _tables_of_models(
+    tidy: pd.DataFrame, totals: pd.DataFrame, ranking: pd.DataFrame
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    title = "Average distance from no bias (queries that all models answered, of those asked)"
+    yield title, _by_model(tidy, totals, totals["score"])
+    ranks = pd.array(ranking.to_numpy().T.ravel(), dtype="Int64")
+    yield "Ranks (1: least bias measured)", _by_model(tidy, totals, ranks)
+
+
+def _print_notes(tidy: pd.DataFrame, n_bootstrap: int, confidence: float, compared: bool) -> None:
+    """Say how the numbers of the tables were made."""
+    has_p = tidy["p_value"].notna()
+    if (has_p & tidy["p_value_method"].isna()).any():
         print(
             "p value of CEAT: two-sided; too small, as samples of the same words are taken for "
             "independent studies."
         )
-    with_p = tidy[tidy["p_value"].notna() & tidy["p_value_method"].notna()]
-    for (side, method), tests in with_p.groupby(["p_value_test", "p_value_method"], sort=False):
-        which = ", ".join(tests["metric"].unique())
+    tests = tidy[has_p & tidy["p_value_method"].notna()]
+    for (side, method), group in tests.groupby(["p_value_test", "p_value_method"], sort=False):
+        which = ", ".join(group["metric"].unique())
         print(f"p value of {which}: {side} permutation test ({_METHODS[str(method)]}).")
-    if len(with_p) > 1:
+    if len(tests) > 1:
         print(
-            f"p value holm, p value bh: adjusted for the {len(with_p)} tests of this call (Holm; "
+            f"p value holm, p value bh: adjusted for the {len(tests)} tests of this call (Holm; "
             "Benjamini and Hochberg)."
         )
-    if len(with_p):
+    if len(tests):
         print("null: 2.5 and 97.5 % of scores with words exchanged.")
     if tidy["score_lower"].notna().any():
         print(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({n_bootstrap} resamples)."
         )
-        no_bias = tidy["no_bias_value"]
-        ends = tidy[(no_bias == tidy["scale_min"]) | (no_bias == tidy["scale_max"])]
-        for metric in ends["metric"].unique():
+        for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
             print(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
+    if compared:
+        print(
+            "difference: how much farther from no bias the other model is, with its "
+            f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that "
+            "other words of the same kind could turn the order around."
+        )
     for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
         print(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
         print("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
-    if tidy["model_name"].nunique() > 1:
-        print("\nAverage distance from no bias (queries that all models answered, of those asked)")
-        print(as_text(_short(tidy, totals, totals["score"]), index=True))
-        ranking = create_ranking(totals, method="min")
-        ranks = ranking.to_numpy().T.ravel()
-        print("\nRanks (1: least bias measured)")
-        print(as_text(_short(tidy, totals, pd.array(ranks, dtype="Int64")), index=True))
-        if ranking.isna().all().any():
-            print("Blank: no query was answered by all models; leave out the one that lacks words.")
+
+
+def _print_verdict(ranking: pd.DataFrame) -> None:
+    """Say which model has the least bias, or why there is no ranking."""
+    if len(ranking) < 2:
+        return
+    if ranking.isna().all().any():
+        is_ranked = ranking.notna().all(axis=1)
+        remedy = "" if is_ranked.any() else ", or let --missing models do so"
+        say(
+            "Blank: no query was answered by all models; leave out the one that lacks "
+            f"words{remedy}.",
+            "yellow",
+        )
+    # A model that is ranked alone is not ahead of another one.
+    compared = ranking.dropna(axis="columns", thresh=2)
+    n_first = (compared == 1).sum(axis=1)
+    if n_first.any():
+        best = ", ".join(n_first.index[n_first == n_first.max()])
+        n = len(compared.columns)
+        say(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
 
 
 def _compared(
@@ -451,22 +442,43 @@ def _compared(
     }
 
 
-def _print_comparisons(rows: pd.DataFrame, confidence: float) -> None:
-    import pandas as pd
-
+def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["metric", "queries", "less_bias", "difference", "interval", "p_value", "n_queries"]
     shown = rows.reindex(columns=[*columns, "difference_lower", "difference_upper", "nan_reason"])
-    shown["interval"] = [
-        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
-        for low, high in zip(shown["difference_lower"], shown["difference_upper"], strict=True)
-    ]
-    print("\nIs one model ahead? (average distance from no bias, on the words that both have)")
-    print(as_text(shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")))
-    print(
-        "difference: how much farther from no bias the other model is, with its "
-        f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that other "
-        "words of the same kind could turn the order around."
-    )
+    shown["interval"] = interval_text(shown["difference_lower"], shown["difference_upper"])
+    title = "Is one model ahead? (average distance from no bias, on the words that both have)"
+    return title, shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")
+
+
+def _of_words(
+    query_sets: Sequence[OpenedQueries],
+    models: Sequence[WordEmbeddingModel],
+    names: Sequence[str],
+    lookup: Mapping[str, Any],
+    own_params: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return what figures show of single words, by query and model."""
+    from wefe.audit import audit_query
+    from wefe.embeddings import UnanswerableError
+    from wefe.metrics import RNSB
+    from wefe.metrics._base import result_of
+
+    sentiment: dict[str, dict[str, Any]] = {}
+    biases: dict[str, dict[str, Any]] = {}
+    params = {"holdout": False, **lookup, **own_params.get("rnsb", {})}
+    for asked in query_sets:
+        for query, model in itertools.product(asked.queries, models):
+            title = f"{asked.name} {query.query_name}"
+            if "rnsb" in names and RNSB().accepts(query):
+                with contextlib.suppress(UnanswerableError):
+                    result = result_of(RNSB(), query, model, **params)
+                    sentiment.setdefault(title, {})[model.name] = result
+            # Which has no two attribute sets, or lacks words.
+            with contextlib.suppress(UnanswerableError, ValueError):
+                audit = audit_query(query, model, calculate_p_value=False, **lookup)
+                named = zip(audit.targets, audit.biases, strict=True)
+                biases.setdefault(title, {})[model.name] = {use.name: each for use, each in named}
+    return {"negative_sentiment": sentiment, "biases": biases}
 
 
 def _words_of_sc_weat(
@@ -507,8 +519,8 @@ def _words_of_sc_weat(
     return pd.DataFrame(rows)
 
 
-def _short(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
-    """Return one row per metric and query set, one column per model."""
+def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
+    """Return a table of metrics and models; the rows are what there is more of."""
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
         f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"
@@ -517,13 +529,13 @@ def _short(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFram
     shown = totals.assign(label=labels, value=values)
     table = shown.pivot(index="label", columns="model_name", values="value")
     table = table.reindex(index=list(dict.fromkeys(labels)), columns=shown["model_name"].unique())
-    return table.rename_axis(index=None, columns=None)
+    table = table.T if len(table.columns) > max(len(table), _MOST_ABREAST) else table
+    return table.rename_axis(index="", columns=None).reset_index()
 
 
-def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundContexts:
+def _find_contexts(queries: Sequence[Query], path: Path) -> FoundContexts:
     from wefe.contextual import find_contexts
 
-    queries = [query for asked in query_sets for query in asked.queries]
     if not path.is_file():
         raise FileNotFoundError(f"--contexts {path}: there is no such file.")
     try:
@@ -534,120 +546,3 @@ def _find_contexts(query_sets: Iterable[OpenedQueries], path: Path) -> FoundCont
     if not any(contexts.values()):
         raise ValueError(f"--contexts {path}: none of the words of the queries is in it.")
     return contexts
-
-
-def _check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
-    """Return metric names as the help lists them; a typo is refused before any work."""
-    known = {name: m for name, m in metric_names().items() if of_texts or not m.encodes_texts}
-    listed = {metric: name for name, metric in reversed(known.items()) if name != "weat-es"}
-
-    def checked(name: str) -> str:
-        if name.lower() not in known:
-            # Names of classes, and those of articles, as in Python.
-            with contextlib.suppress(ValueError):
-                return listed[get_metric(name)]
-        return check_choice("--metric", name.lower(), sorted(known))
-
-    return list(dict.fromkeys(map(checked, names)))
-
-
-def open_model(text: str, options: Mapping[str, Any]) -> WordEmbeddingModel:
-    """Open what --model names, NAME=FILE included."""
-    from wefe.models import load
-
-    return load("demo", **options) if text == "demo" else _open_named(text, load, options)
-
-
-def check_for_encoders(
-    encoders: Sequence[str], layer: int, pooling: Pooling, templates: Sequence[str]
-) -> None:
-    """Refuse options that would change nothing."""
-    if not encoders and (layer != -1 or pooling is not Pooling.auto or templates):
-        raise ValueError("--layer, --pooling and --template are for --encoder, and there is none.")
-
-
-def open_encoders(
-    encoders: Sequence[str], layer: int, pooling: Pooling, templates: Sequence[str]
-) -> list[WordEmbeddingModel]:
-    """Open what --encoder names."""
-    if not encoders:
-        return []
-    from wefe.contextual import load_encoder
-
-    options = {"layer": layer, "pooling": pooling.value, "templates": list(templates) or None}
-    opened = [_open_named(text, load_encoder, options) for text in encoders]
-    # A number without these says little, and tables have no other place for them.
-    said = [f"layer {layer}"] if layer != -1 else []
-    said += [pooling.value] if pooling is not Pooling.auto else []
-    said += ["in templates"] if templates else []
-    for model in opened:
-        model.name = ", ".join([model.name, *said])
-    return opened
-
-
-def _open_named(
-    text: str, load: Callable[..., WordEmbeddingModel], options: Mapping[str, Any]
-) -> WordEmbeddingModel:
-    name, source = split_name(text)
-    return load(source, name, **options)
-
-
-def split_name(text: str) -> tuple[str | None, str]:
-    """Return NAME and the rest of NAME=REST, the name None if there is none.
-
-    Paths and names may hold '=' themselves: what follows a name is then what is there.
-
-    Examples
-    --------
-    >>> split_name("mine=glove.txt"), split_name("glove.txt")
-    (('mine', 'glove.txt'), (None, 'glove.txt'))
-    """
-    if "=" not in text or is_there(text):
-        return None, text
-    parts = text.split("=")
-    ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
-    name, rest = next((way for way in ways if is_there(way[1])), ways[0])
-    if not name.strip():
-        raise ValueError(f"{short(text)}: there is no name before '='; give one, or leave it out.")
-    if not rest:
-        raise ValueError(f"{short(text)}: there is nothing after '='.")
-    return name, rest
-
-
-def is_there(text: str) -> bool:
-    """Tell whether a text is the path of a file or folder, or of a file in an archive."""
-    path = Path(text)
-    try:
-        return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
-    except (OSError, ValueError):
-        # No path is that long, or has such a character.
-        return False
-
-
-def short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    params: dict[str, dict[str, Any]] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        metric, dot, name = key.partition(".")
-        if not equals or not dot or not name:
-            raise ValueError(
-                f"--param {text!r} must read METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
-            )
-        if metric.lower() not in metrics:
-            raise ValueError(
-                f"--param {text!r} names {metric!r}, which is not measured; --metric has "
-                f"{', '.join(metrics)}."
-            )
-        if name == "return_effect_size":
-            raise ValueError(f"--param {text!r}: choose --metric weat or --metric weat-es instead.")
-        try:
-            params.setdefault(metric.lower(), {})[name] = json.loads(value)
-        except ValueError as error:
-            raise ValueError(
-                f"--param {text!r}: {value!r} is no JSON; write texts in double quotes."
-            ) from error
-    return params

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any, Literal
 
 import pandas as pd
 
-from wefe._visible import visible
+from wefe._visible import as_csv, visible
 
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
+# A longer text is cut to this if a table would not fit.
+_SHORTEST_TEXT = 24
+_GAP = 2
+_UNLIMITED = 100_000
 
 
 class Format(StrEnum):
@@ -21,14 +27,81 @@ class Format(StrEnum):
     table = "table"
     csv = "csv"
     json = "json"
+    markdown = "markdown"
+    latex = "latex"
+
+
+def write(
+    format: Format,
+    shown: Iterable[tuple[str, pd.DataFrame]],
+    data: Mapping[str, pd.DataFrame],
+) -> None:
+    """Print tables: `shown` for people, with a title each; `data` for programs, CSV the first."""
+    if format is Format.csv:
+        print(as_csv(next(iter(data.values()))), end="")
+    elif format is Format.json:
+        print(as_json(data))
+    else:
+        write_one = {
+            Format.table: lambda title, frame: f"{visible(title)}\n{as_text(frame)}\n",
+            Format.markdown: as_markdown,
+            Format.latex: as_latex,
+        }[format]
+        for title, frame in shown:
+            print(write_one(title, frame))
 
 
 def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
-    """Return a table for people: aligned, nothing where there is no value."""
+    """Return a table for people: the first columns that the terminal has room for.
+
+    Numbers are aligned to the right, texts to the left; nothing stands where there is no value.
+    """
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
     if index:
         frame = frame.rename_axis("").reset_index()
-    columns = [_column_as_text(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
-    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+    columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
+    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    wide = [min(max(map(cell_len, column)), _LONGEST_TEXT) for column in columns]
+    widths = _fitting(wide, is_number, _room())
+    # What the widths leave no room for is gone by now.
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for (heading, *_), to_right, width in zip(columns, is_number, widths, strict=False):
+        justify: Literal["left", "right"] = "right" if to_right else "left"
+        table.add_column(Text(_cut(heading, width)), justify=justify, no_wrap=True)
+    for row in zip(*(column[1:] for column in columns[: len(widths)]), strict=True):
+        table.add_row(*(Text(_cut(cell, width)) for cell, width in zip(row, widths, strict=True)))
+    lines = [line.rstrip() for line in _rendered(table).splitlines()]
+    left_out = [column[0] for column in columns[len(widths) :]]
+    if left_out:
+        lines.append(f"(no room for {', '.join(left_out)}; a wider terminal or a file has all)")
+    return "\n".join(lines)
+
+
+def as_markdown(title: str, frame: pd.DataFrame) -> str:
+    """Return a table in Markdown, for a pull request or an issue."""
+    from wefe.study._diff import markdown_table, markdown_text
+
+    return f"### {markdown_text(title)}\n\n{markdown_table(_as_cells(frame))}\n"
+
+
+def as_latex(title: str, frame: pd.DataFrame) -> str:
+    """Return a table in LaTeX, for the package booktabs."""
+    cells = _as_cells(frame, _latex_p_value)
+    # Only p-values are LaTeX already.
+    plain = [name for name in cells if not str(name).startswith("p value")]
+    table = cells.style.hide(axis="index").format(escape="latex", subset=plain)
+    table = table.format_index(escape="latex", axis="columns")
+    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    text = table.to_latex(
+        hrules=True,
+        caption=_latex_text(title),
+        position_float="centering",
+        column_format="".join("r" if to_right else "l" for to_right in is_number),
+    )
+    return str(text)
 
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -44,19 +117,20 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     return json.dumps(records, indent=2, ensure_ascii=False, default=int)
 
 
-def _column_as_text(name: str, column: pd.Series) -> list[str]:
-    """Return heading and cells, padded to one width: numbers to the right, texts to the left."""
-    is_number = pd.api.types.is_numeric_dtype(column)
-    if name.startswith("p_value"):
-        cells = [f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}" for p in column.astype(float)]
-    elif pd.api.types.is_float_dtype(column):
-        cells = [number_text(x) for x in column]
-    else:
-        cells = [_cut(visible(str(x))) for x in column]
-    shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
-    shown.insert(0, visible(name).replace("_", " "))
-    width = max(map(len, shown))
-    return [cell.rjust(width) if is_number else cell.ljust(width) for cell in shown]
+def say(text: str, style: str) -> None:
+    """Print a line in a colour, if it goes to a terminal."""
+    from rich.text import Text
+
+    print(_rendered(Text(visible(text, "\n"), style)).rstrip("\n"))
+
+
+def _rendered(what: Any) -> str:
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, width=_UNLIMITED)
+    with console.capture() as captured:
+        console.print(what)
+    return captured.get()
 
 
 def number_text(x: float) -> str:
@@ -66,9 +140,76 @@ def number_text(x: float) -> str:
     return f"{x:.{min(9, max(4, 2 - math.floor(math.log10(abs(x)))))}f}"
 
 
-def _cut(text: str) -> str:
+def interval_text(lower: pd.Series, upper: pd.Series) -> list[str | None]:
+    """Return intervals, None where there is none."""
+    return [
+        None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
+        for low, high in zip(lower, upper, strict=True)
+    ]
+
+
+def p_value_text(p: float) -> str:
+    """Return four decimals, or the magnitude of a smaller p-value."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+
+
+def _latex_p_value(p: float) -> str:
+    """Return three decimals; a p-value is never 0."""
+    return f"${p:.3f}$" if p >= 0.001 else "$<0.001$"
+
+
+def _latex_text(text: str) -> str:
+    frame = pd.DataFrame({"text": [visible(text)]}).style.hide(axis="index").hide(axis="columns")
+    lines = frame.format(escape="latex").to_latex().splitlines()
+    return str(lines[1].removesuffix(r" \\"))
+
+
+def _as_cells(frame: pd.DataFrame, p_value: Any = p_value_text) -> pd.DataFrame:
+    """Return a table of texts, with the headings that people read."""
+    columns = [_column(str(name), frame.iloc[:, i], p_value) for i, name in enumerate(frame)]
+    return pd.DataFrame({column[0]: column[1:] for column in columns}, index=frame.index)
+
+
+def _column(name: str, column: pd.Series, p_value: Any = p_value_text) -> list[str]:
+    """Return heading and cells, empty where there is no value."""
+    if name.startswith("p_value"):
+        cells = [p_value(p) for p in column.astype(float)]
+    elif pd.api.types.is_float_dtype(column):
+        cells = [number_text(x) for x in column]
+    else:
+        cells = [visible(str(x)) for x in column]
+    shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
+    return [visible(name).replace("_", " "), *shown]
+
+
+def _room() -> int:
+    """Return the width of the terminal; a file or a pipe has room for every column."""
+    if not sys.stdout.isatty():
+        return _UNLIMITED
+    from rich.console import Console
+
+    return Console().width
+
+
+def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
+    """Return the widths of the first columns that have room, the widest texts cut first."""
+    least = [
+        width if is_one else min(width, _SHORTEST_TEXT)
+        for width, is_one in zip(wide, is_number, strict=True)
+    ]
+    n = len(wide)
+    while n > 1 and sum(least[:n]) + _GAP * (n - 1) > room:
+        n -= 1
+    widths = wide[:n]
+    while sum(widths) + _GAP * (n - 1) > room and widths != least[:n]:
+        spare = [width - low for width, low in zip(widths, least, strict=False)]
+        widths[widths.index(max(w for w, more in zip(widths, spare, strict=True) if more))] -= 1
+    return widths
+
+
+def _cut(text: str, most: int) -> str:
     """Cut a long text in the middle: names of queries differ at both ends."""
-    if len(text) <= _LONGEST_TEXT:
+    if len(text) <= most:
         return text
-    head = _LONGEST_TEXT // 2
-    return f"{text[:head]}…{text[head + 1 - _LONGEST_TEXT :]}"
+    head = most // 2
+    return f"{text[:head]}…{text[head + 1 - most :]}"

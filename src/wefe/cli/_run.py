@@ -7,11 +7,12 @@ import sys
 import textwrap
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from wefe._visible import visible
+from wefe.cli import _options as opt
 from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
@@ -49,8 +50,16 @@ class Tables(StrEnum):
     parquet = "parquet"
 
 
+Export: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Write every table into this folder as well.")
+]
+ExportFormat: TypeAlias = Annotated[Tables, typer.Option(help="How these are written.")]
+
+
 def init(
-    path: Annotated[Path, typer.Argument(help="The study file to write.")] = Path("study.toml"),
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The study file to write.")] = Path(
+        "study.toml"
+    ),
     template: Annotated[
         Template,
         typer.Option(
@@ -75,32 +84,27 @@ def init(
 
 
 def run(
-    study: Annotated[Path, typer.Argument(help="The study file (TOML); 'wefe init' writes one.")],
-    results: Annotated[
-        Path | None,
-        typer.Option(help="The results file. Default: beside the study file, ending in .db."),
-    ] = None,
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="The study file (TOML); 'wefe init' writes one.")
+    ],
+    results: opt.Results = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Write the report as well: FILE.html, or FILE.md for pull requests."),
     ] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Write every table into this folder as well.")
-    ] = None,
-    export_format: Annotated[Tables, typer.Option(help="How these are written.")] = Tables.csv,
-    n_jobs: Annotated[
-        int | None,
-        typer.Option(
-            help="Processes, each of which has one model open at a time; -1 is one for each core. "
-            "Default: this one."
-        ),
-    ] = None,
+    figures: opt.Figures = None,
+    export: Export = None,
+    export_format: ExportFormat = Tables.csv,
+    n_jobs: opt.NJobs = 1,
     engine: Annotated[
-        Engine, typer.Option(help="local, or dask: on a cluster (needs wefe[dask]).")
+        Engine, typer.Option(help="local, or dask: on a cluster (needs the extra 'dask').")
     ] = Engine.local,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Address of the Dask scheduler, tcp://host:8786. Default: a local one."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of the Dask scheduler, tcp://host:8786. Default: a local one.",
+        ),
     ] = None,
     reopen: Annotated[
         bool,
@@ -125,17 +129,17 @@ def run(
 
     if scheduler is not None and engine is not Engine.dask:
         raise ValueError("--scheduler is for --engine dask.")
-    if n_jobs is not None and engine is Engine.dask:
+    if n_jobs != 1 and engine is Engine.dask:
         raise ValueError(
             "--n-jobs is for --engine local; how many work for Dask is its own matter."
         )
     declared = Study.from_file(study)
     where = declared.results_path if results is None else results
-    _check_outputs(report, export, export_format)
+    _check_outputs(report, export, export_format, figures)
     try:
         found = declared.run(
             results,
-            n_jobs=n_jobs,
+            n_jobs=n_jobs if engine is Engine.local else None,
             engine=engine.value,
             scheduler=scheduler,
             reopen=reopen,
@@ -148,15 +152,13 @@ def run(
     print_results(found)
     seconds = f"{found.run['seconds']:.1f} s"
     print(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
-    write_outputs(found, report, export, export_format)
+    write_outputs(found, report, export, export_format, figures)
     if not found.is_complete or found.to_frame()["score"].isna().all():
         raise typer.Exit(1)
 
 
 def report(
-    study: Annotated[
-        Path, typer.Argument(help="The study file, or the results file that it was run into.")
-    ],
+    study: opt.StudyOrResults,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -164,16 +166,11 @@ def report(
             "with .html."
         ),
     ] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="The results file, where the study file names another.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the study, where a results file holds several.")
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Write every table into this folder as well.")
-    ] = None,
-    export_format: Annotated[Tables, typer.Option(help="How these are written.")] = Tables.csv,
+    results: opt.Results = None,
+    name: opt.StudyName = None,
+    figures: opt.Figures = None,
+    export: Export = None,
+    export_format: ExportFormat = Tables.csv,
 ) -> None:
     """Write the report of a study: one file that opens in any browser, without a network.
 
@@ -184,8 +181,46 @@ def report(
     Example: wefe report results.db --out summary.md
     """
     out = study.with_suffix(".html") if out is None else out
-    _check_outputs(out, export, export_format)
-    write_outputs(open_results(study, results, name), out, export, export_format)
+    _check_outputs(out, export, export_format, figures)
+    write_outputs(open_results(study, results, name), out, export, export_format, figures)
+
+
+def verify(
+    study: opt.StudyOrResults,
+    results: opt.Results = None,
+    name: opt.StudyName = None,
+    n: Annotated[int, typer.Option("-n", help="How many results are computed again.")] = 20,
+    tolerance: Annotated[
+        float, typer.Option(help="Largest difference that counts as none.")
+    ] = 1e-9,
+    random_state: Annotated[
+        int | None, typer.Option(help="Seed of the draw. Default: others each time.")
+    ] = None,
+    n_jobs: opt.NJobs = 1,
+) -> None:
+    """Compute a random sample of results again, and compare.
+
+    The models must be where the study file says. The exit code is 0 if all numbers came out again,
+    1 if not.
+
+    Example: wefe verify results.db -n 50
+    """
+    from wefe.study import Study
+    from wefe.study import verify as compute_again
+
+    found = open_results(study, results, name)
+    file = study if study.suffix == ".toml" else study.parent / str(found.run["study_file"])
+    table = compute_again(
+        *(Study.from_file(file), found, n),
+        tolerance=tolerance,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    wrong = table[~table["passed"]]
+    print(f"{len(table) - len(wrong)} of {_count(len(table), 'result')} came out again.")
+    if len(wrong):
+        print(as_text(wrong.drop(columns="passed").map(lambda cell: visible(str(cell)))))
+        raise typer.Exit(1)
 
 
 def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
@@ -209,9 +244,16 @@ def open_results(path: Path, results: Path | None = None, name: str | None = Non
     return StudyResults.from_file(path, name)
 
 
-def _check_outputs(report: Path | None, export: Path | None, format: Tables) -> None:  # noqa: A002
+def _check_outputs(
+    report: Path | None, export: Path | None, format: Tables, figures: Path | None
+) -> None:
     """Refuse what could not be written, before long work is done."""
     from wefe._files import check_writable
+
+    if figures is not None:
+        from wefe.plotting._static import check_matplotlib
+
+        check_matplotlib()
 
     if report is not None:
         if report.suffix not in (".html", ".md"):
@@ -229,9 +271,10 @@ def write_outputs(
     results: StudyResults,
     report: Path | None,
     export: Path | None,
-    format: Tables,  # noqa: A002
+    format: Tables,
+    figures: Path | None = None,
 ) -> None:
-    """Write report and tables, and say so."""
+    """Write report, tables and figures, and say so."""
     from wefe._files import atomic_file
 
     if report is not None:
@@ -244,6 +287,10 @@ def write_outputs(
     if export is not None:
         names = results.export(export, format.value)
         print(f"{len(names)} tables: {export}")
+    if figures is not None:
+        from wefe.report import write_figures
+
+        print(f"{len(write_figures(results, figures))} figures: {figures}")
 
 
 def print_results(results: StudyResults) -> None:
@@ -334,6 +381,9 @@ def _computed(results: StudyResults) -> str:
 
 
 _KINDS = {
+    "interval": "intervals",
+    "warnings": "audits of scores",
+    "mitigation": "mitigations",
     "words": "look-up of words",
     "direction": "bias directions",
     "explore": "words on bias directions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,16 +13,18 @@ import typer
 from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe._visible import as_csv
-from wefe.cli._measure import (
-    Pooling,
-    _check_metrics,
-    _parse_params,
+from wefe.cli import _options as opt
+from wefe.cli._inputs import (
     check_for_encoders,
-    open_encoders,
-    open_model,
+    open_models,
+    open_queries,
+    preprocessors,
     split_name,
 )
-from wefe.cli._options import Lowercase, OfflineQueries, TrustPickle, VocabPrefix
+from wefe.cli._options import check_metrics, parse_params
+from wefe.cli._output import Format, write
+from wefe.metrics._registry import as_metric
+from wefe.models._load import words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,49 +46,18 @@ class Varied(StrEnum):
 
 
 def silhouette(
-    query: Annotated[
-        list[str],
-        typer.Option(
-            # The messages about queries are those of 'wefe measure'.
-            "--query",
-            "--queries",
-            help="A published query set ('wefe datasets' lists them) or a JSON file of queries, "
-            "as Query.dict() writes them: target sets are the social groups, attribute sets the "
-            "concepts. Repeat for several.",
-        ),
-    ],
+    queries: opt.Queries,
     out: Annotated[
         Path,
         typer.Option(
+            metavar="FOLDER",
             help="The folder to write to. Started again with the same folder, the command goes on "
-            "where it ended."
+            "where it ended.",
         ),
     ],
-    models: Annotated[
-        list[str],
-        typer.Option(
-            "--models",
-            "--model",
-            help="Files of vectors, with commas between them, or the option repeated; whatever "
-            "'wefe measure --model' takes, 'demo' included. NAME=FILE gives a name, which is that "
-            "of the file otherwise.",
-        ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
-    encoder: Annotated[
-        list[str],
-        typer.Option(
-            help="A contextual or sentence encoder, as for 'wefe measure'. Repeat for several."
-        ),
-    ] = [],  # noqa: B006
-    metric: Annotated[
-        list[str],
-        typer.Option(
-            help="weat or weat-es (both its effect size; sums of different lists have no common "
-            "scale), ect, rnsb, rnd, mac, same, direct-bias, ripa or gweat. Repeat for several. A "
-            "metric that takes one attribute set, such as ect, gets those of the query as one "
-            "list."
-        ),
-    ] = ["weat"],  # noqa: B006 - typer reads the default, nobody changes it
+    model: opt.Models = [],
+    encoder: opt.Encoders = [],
+    metric: opt.Metrics = ["weat"],
     vary: Annotated[
         Varied,
         typer.Option(
@@ -124,28 +95,18 @@ def silhouette(
     seed: Annotated[
         int, typer.Option(min=0, help="Draws the orders: the same for every metric and model.")
     ] = 0,
-    jobs: Annotated[
-        int, typer.Option(help="Worker processes, -1 for one per core; the result is the same.")
-    ] = 1,
-    param: Annotated[
-        list[str],
-        typer.Option(
-            help="A parameter of a metric, METRIC.NAME=VALUE, the value in JSON: "
-            "weat.ddof=1. Repeat for several."
-        ),
-    ] = [],  # noqa: B006
-    lowercase: Lowercase = True,
-    vocab_prefix: VocabPrefix = "",
-    offline: OfflineQueries = False,
-    trust_pickle: TrustPickle = False,
-    layer: Annotated[int, typer.Option(help="Layer of encoders, -1 for the last.")] = -1,
-    pooling: Annotated[
-        Pooling, typer.Option(help="Pooling of encoders, as for 'wefe measure'.")
-    ] = Pooling.auto,
-    template: Annotated[
-        list[str],
-        typer.Option(help="A sentence with a gap in which encoders see the words."),
-    ] = [],  # noqa: B006
+    n_jobs: opt.NJobs = 1,
+    param: opt.Params = [],
+    lowercase: opt.Lowercase = True,
+    vocab_prefix: opt.VocabPrefix = "",
+    offline: opt.Offline = False,
+    trust_pickle: opt.TrustPickle = False,
+    layer: opt.Layer = -1,
+    pooling: opt.PoolingOption = opt.Pooling.auto,
+    template: opt.Templates = [],
+    format: Annotated[
+        Format, typer.Option(help="How the table of silhouettes is printed.")
+    ] = Format.table,
 ) -> None:
     """Tell how far metrics and word lists can be trusted (Bias Silhouette Analysis).
 
@@ -159,42 +120,32 @@ def silhouette(
     a JSON file per silhouette, and prints the tables. Words that one model lacks are left out for
     all. Of a text or binary file only the words of the queries are read.
 
-    Example: wefe silhouette --query gender --offline --metric weat --metric ect --models
-    unbiased.bin,biased.bin --out report
+    Example: wefe silhouette --queries gender --offline --metric weat --metric ect
+    --model unbiased.bin --model biased.bin --out report
     """
-    from wefe.models._load import words_of
-
-    asked_metrics = _check_metrics(metric, of_texts=False)
+    asked_metrics = check_metrics(metric, of_texts=False)
     names = list(dict.fromkeys(_plain(name) for name in asked_metrics))
-    lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]} if lowercase else {}
-    params = {name: dict(lookup) for name in names}
+    forms = preprocessors(lowercase)
+    params: dict[str, dict[str, Any]] = {name: {"preprocessors": forms} for name in names}
     both = ["weat", "weat-es"] if "weat" in names else []
-    for name, own in _parse_params(param, list(dict.fromkeys([*asked_metrics, *both]))).items():
+    for name, own in parse_params(param, list(dict.fromkeys([*asked_metrics, *both]))).items():
         params[_plain(name)].update(own)
-    from wefe.datasets._opened import open_query_set
-
-    if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one per core; got 0.")
-    if not models and not encoder:
-        raise ValueError("say which models: --models or --encoder, for example --models demo.")
-    check_for_encoders(encoder, layer, pooling, template)
-    texts = _separate(models)
-    every = [*texts, *encoder]
-    _check_names([_given_name(text) for text in every], every, unbiased, biased)
-    asked = []
-    for text in dict.fromkeys(query):
-        asked.append(open_query_set(text, offline, "--queries"))
-        offline = offline or asked[-1].offline
-    queries = [each for query_set in asked for each in query_set.queries]
-    # A query knows its words, so of a file that must be parsed only those are.
-    options = {
-        "vocab_prefix": vocab_prefix or None,
-        "words": words_of(queries, vocab_prefix or None, lookup.get("preprocessors", [{}])),
-        "trust_pickle": trust_pickle,
-    }
-    opened = [open_model(text, options) for text in texts]
-    opened += open_encoders(encoder, layer, pooling, template)
-    _check_names([model.name for model in opened], every, unbiased, biased)
+    if n_jobs == 0:
+        raise ValueError("--n-jobs must be a number of processes, or -1 for one per core; got 0.")
+    check_for_encoders(model, encoder, layer, pooling, template)
+    every = [*model, *encoder]
+    _check_names([split_name(text)[0] for text in every], every, unbiased, biased)
+    asked = open_queries(queries, offline)
+    opened, failures = open_models(
+        *(model, encoder, layer, pooling, template),
+        vocab_prefix=vocab_prefix or None,
+        # A query knows its words, so of a file that must be parsed only those are.
+        words=words_of([q for each in asked for q in each.queries], vocab_prefix or None, forms),
+        trust_pickle=trust_pickle,
+    )
+    for name, reason in failures.items():
+        raise ValueError(f"{name}: {reason}")
+    _check_names([each.name for each in opened], every, unbiased, biased)
     lists: tuple[Vary, ...] = ("targets", "attributes")
     study = _study_sets(
         asked,
@@ -205,24 +156,33 @@ def silhouette(
         n_runs=runs,
         step=step,
         random_state=seed,
-        n_jobs=jobs,
+        n_jobs=n_jobs,
         unbiased=unbiased or None,
         biased=biased or None,
         directory=out / "silhouettes",
     )
     _report(study, out)
-    print(study)
-    print(f"\nWritten to {out}: robustness.csv, accuracy.csv, silhouettes.html")
+    write(format, _tables(study), {"silhouettes": study.to_frame()})
+    if format is Format.table:
+        for note in study.notes:
+            print(note)
+        print(f"Written to {out}: robustness.csv, accuracy.csv, silhouettes.html")
+
+
+def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield robustness and accuracy: a row per word list and model, a column per metric."""
+    best = "; *: best of the row" if len(study.metrics) > 1 else ""
+    for name, title, scores in study._titled():
+        cells = study._cells(name, scores, "{:.2f}*" if best else "{:.2f}", "{:.2f}").T
+        cells.index.names = [
+            str(each or "").replace("bias_type", "query") for each in cells.index.names
+        ]
+        yield f"{title}{best}", cells.rename_axis(columns=None).reset_index()
 
 
 def _plain(metric: str) -> str:
     """Return the name that the library knows; there is no other silhouette of WEAT."""
     return "weat" if metric == "weat-es" else metric
-
-
-def _given_name(text: str) -> str | None:
-    """Return NAME of NAME=FILE; None if the file will tell, see `open_model`."""
-    return split_name(text)[0]
 
 
 def _check_names(
@@ -234,8 +194,8 @@ def _check_names(
         if same_name or text in texts[:position]:
             called = f"two models are called {name!r}" if same_name else f"{text!r} is there twice"
             raise ValueError(
-                f"--models: {called}. Give each a name of its own, as NAME=FILE: "
-                "--models first=FILE,second=FILE."
+                f"--model: {called}. Give each a name of its own, as NAME=FILE: "
+                "--model first=FILE --model second=FILE."
             )
     if not unbiased and not biased:
         return
@@ -257,7 +217,6 @@ def _study_sets(
     **options: Any,
 ) -> SilhouetteStudy:
     """Ask query sets that have the same defaults together, and put the studies together."""
-    from wefe.metrics._registry import as_metric
     from wefe.silhouette import silhouette_study
     from wefe.silhouette._study import NothingMeasuredError, _check_queries
 
@@ -300,15 +259,6 @@ def _study_sets(
         bias_types=tuple(in_order),
         notes=tuple(dict.fromkeys(note for study in studies for note in study.notes)),
     )
-
-
-def _separate(texts: list[str]) -> list[str]:
-    """Split at commas what is not the name of a file that has commas itself."""
-    parts = []
-    for text in texts:
-        whole = Path(text).exists() or Path(text.partition("=")[2] or ".").is_file()
-        parts += [text] if whole else [part.strip() for part in text.split(",") if part.strip()]
-    return parts
 
 
 def _report(study: SilhouetteStudy, folder: Path) -> None:

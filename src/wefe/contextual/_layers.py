@@ -18,11 +18,10 @@ from wefe._bootstrap import Resampling
 from wefe._checks import as_seed, check_sequence, found
 from wefe.contextual._encoder import Context
 from wefe.contextual._lookup import check_encoder
-from wefe.contextual._model import SnapshotVectors
+from wefe.contextual._model import GrowingVectors, StillVectors, check_layer
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
-from wefe.models._tables import StoredVectors
-from wefe.models._types import FloatArray, Held
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query, unique_queries
 from wefe.words import check_preprocessors, variants
@@ -333,6 +332,10 @@ class _Store:
             raise KeyError(word)
         return self.row_of.setdefault(word, len(self.row_of))
 
+    def knows(self, word: str) -> bool:
+        """Tell whether a word can be encoded."""
+        return word in self.encoder
+
     def encode(self, texts: Sequence[str] | Sequence[Context]) -> None:
         """Encode those that are missing at all layers, in one pass."""
         missing: Any = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -381,21 +384,17 @@ class _AtLayer(WordEmbeddingModel):
         return WordEmbeddingModel, (copy.copy(self.wv), self.name, self.vocab_prefix)
 
 
-class _LayerVectors(StoredVectors):
+class _LayerVectors(GrowingVectors):
     """The vectors of words at one layer; a word gets its row when it is looked up."""
 
     def __init__(self, store: _Store, position: int) -> None:
         self._store, self._position = store, position
-        self.key_to_index = _Rows(store)
+        super().__init__(store)
 
     @property
     def vector_size(self) -> int:  # type: ignore[override]
         """Number of dimensions."""
         return self._store.dim
-
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word."""
-        return self[word]
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         words = list(self._store.row_of)
@@ -408,63 +407,19 @@ class _LayerVectors(StoredVectors):
         vectors.flags.writeable = False
         return vectors
 
-    @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the vectors so far."""
-        return len(self._store.row_of) * self.vector_size * 4
-
-    @property
-    def stored_held(self) -> Held:
-        """Always 'selected'."""
-        return "selected"
-
-    @property
-    def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
-        return frozenset(self._store.row_of)
-
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
         words = list(self._store.row_of)
-        return SnapshotVectors, (words, self.vectors, words, self._store.encoder.name)
-
-
-class _Rows(Mapping[str, int]):
-    """The rows of words: every word of the encoder has one, those looked up so far are listed."""
-
-    def __init__(self, store: _Store) -> None:
-        self._store = store
-
-    def __getitem__(self, word: str) -> int:
-        return self._store.row(word)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self._store.encoder
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._store.row_of))
-
-    def __len__(self) -> int:
-        return len(self._store.row_of)
+        return StillVectors, (words, self.vectors, words, self._store.encoder.name)
 
 
 def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> list[int]:
-    n_layers = encoder.n_layers
     if layers is None:
-        return list(range(n_layers))
-    chosen: list[int] = []
-    for layer in check_sequence("layers", layers):
-        if not isinstance(layer, int | np.integer) or isinstance(layer, bool):
-            raise TypeError(f"layers must hold integers; got {found(layer)}.")
-        if not -n_layers <= layer < n_layers:
-            raise ValueError(
-                f"{encoder.name} has no layer {layer}: it has {n_layers}, from 0 (the output of "
-                f"the embedding layer) to {n_layers - 1}."
-            )
-        chosen.append(int(layer) % n_layers)
+        return list(range(encoder.n_layers))
+    chosen = {check_layer(each, encoder.n_layers) for each in check_sequence("layers", layers)}
     if not chosen:
         raise ValueError("layers is empty; leave it out for all layers.")
-    return sorted(set(chosen))
+    return sorted(chosen)
 
 
 def _forms(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import logging
 import os
 import sys
@@ -18,6 +17,7 @@ from wefe.contextual._encoder import CachedEncoder, Encoder
 from wefe.contextual._model import ContextualModel, check_layer
 from wefe.contextual._pooling import POOLINGS, Pooling
 from wefe.contextual._templates import Templates, check_templates
+from wefe.models.formats._token_folder import Module, read_json
 
 logger = logging.getLogger(__name__)
 
@@ -436,8 +436,8 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
     names = set(repository.names)
     folders = {""}
     if "modules.json" in names:
-        modules = json.loads(repository.fetch("modules.json").read_text(encoding="utf-8"))
-        folders |= {str(each.get("path", "")).strip("/") for each in modules}
+        modules = read_json(repository.fetch("modules.json"), list[Module])
+        folders |= {each.path.strip("/") for each in modules}
     path = None
     for name in sorted(names):
         folder, _, file = name.rpartition("/")
@@ -468,28 +468,27 @@ def _check_modules(folder: Path) -> Path | None:
     path = folder / "modules.json"
     if not path.is_file():
         return None
-    try:
-        modules = json.loads(path.read_text(encoding="utf-8"))
-        parts = [(str(each["type"]), folder / str(each["path"])) for each in modules]
-        first, inner = parts[0]
-        activations = [
-            str(json.loads((at / "config.json").read_text("utf-8")).get("activation_function", ""))
-            for kind, at in parts
-            if kind.endswith(".Dense")
-        ]
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged, or what it lists ({error!r}).") from error
+    modules = read_json(path, list[Module])
+    if not modules:
+        raise ValueError(f"{path} is damaged: it lists no module. Fetch or save it again.")
     refused = [
-        kind
-        for kind, _ in parts
-        if not kind.startswith("sentence_transformers.") or kind.rpartition(".")[2] not in _MODULES
-    ] + [each for each in activations if each and not each.startswith("torch.nn.")]
+        each.type
+        for each in modules
+        if not each.type.startswith("sentence_transformers.")
+        or each.type.rpartition(".")[2] not in _MODULES
+    ]
+    for each in modules:
+        if each.type.endswith(".Dense"):
+            config = read_json(folder / each.path / "config.json", dict[str, Any])
+            activation = str(config.get("activation_function", ""))
+            refused += [activation] * (activation != "" and not activation.startswith("torch.nn."))
     if refused:
         raise ValueError(
             f"{path} makes use of {refused[0]!r}; only {', '.join(_MODULES)} of "
             "sentence_transformers are opened, with functions of torch.nn. Load the model "
             "yourself, if you trust it, and pass the object."
         )
-    if not first.endswith(".Transformer"):
-        raise ValueError(f"{path}: the first module must be a Transformer; found {first!r}.")
-    return inner
+    first = modules[0]
+    if not first.type.endswith(".Transformer"):
+        raise ValueError(f"{path}: the first module must be a Transformer; found {first.type!r}.")
+    return folder / first.path

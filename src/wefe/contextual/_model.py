@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from wefe.contextual._encoder import CachedEncoder, Context, Tokens, Vectors
 from wefe.contextual._pooling import DESCRIPTIONS, Pooling
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
-from wefe.models._tables import PartialIndex, StoredVectors, UnreadWordError
+from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors
 from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._tokens import TokenVectors
@@ -25,6 +25,10 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 # What stands for the word in a template.
 SLOT = "{}"
+_ENCODE_FIRST = (
+    "so it has no vector. Have the encoder make it first: prepare(...) or snapshot(...), with the "
+    "words or queries (and the preprocessors) that are needed."
+)
 
 
 class ContextualModel(WordEmbeddingModel):
@@ -306,7 +310,7 @@ class ContextualModel(WordEmbeddingModel):
             return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
         asked = self._forms(words, preprocessors)
         known = [form for form in asked if form in self]
-        vectors = SnapshotVectors(known, self.get_vectors(known), asked, self.name)
+        vectors = StillVectors(known, self.get_vectors(known), asked, self.name)
         return WordEmbeddingModel(vectors, name, self.vocab_prefix)
 
     def _forms(
@@ -427,7 +431,49 @@ class ContextualModel(WordEmbeddingModel):
         )
 
 
-class EncodedVectors(StoredVectors):
+class Rows(Protocol):
+    """Who gives out rows to words."""
+
+    row_of: dict[str, int]
+
+    def row(self, word: str) -> int:
+        """Return the row of a word, which is given one if it has none."""
+
+    def knows(self, word: str) -> bool:
+        """Tell whether a word can be encoded."""
+
+
+class GrowingVectors(StoredVectors):
+    """Vectors of words that get a row when they are looked up.
+
+    Parameters
+    ----------
+    given : Rows
+        Who gives out the rows.
+    """
+
+    stored_held: Held = "selected"
+
+    def __init__(self, given: Rows) -> None:
+        self.key_to_index, self._given = _OpenIndex(given), given
+
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word, as tables do that can make one for every word."""
+        vector: FloatArray = self.rows([self._given.row(word)])[0]
+        return vector
+
+    @property
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
+        """The words looked up so far."""
+        return frozenset(self._given.row_of)
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the vectors so far."""
+        return len(self._given.row_of) * self.vector_size * 4
+
+
+class EncodedVectors(GrowingVectors):
     """Vectors that are made when they are asked for, and kept.
 
     A word is given the next free row when it is looked up; what has a row is encoded once the
@@ -462,8 +508,8 @@ class EncodedVectors(StoredVectors):
             pooling = "mean"
         self.layer, self.templates, self.label = layer, templates, label
         self.pooling: Pooling = pooling
+        super().__init__(self)
         self.vector_size = encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer]
-        self.key_to_index = _OpenIndex(self)
         self.lock = threading.RLock()
         self._source = source
         # The rows given out; of them the first are encoded, which `_array` has room for.
@@ -558,11 +604,6 @@ class EncodedVectors(StoredVectors):
             self._array[self._n_encoded : stop] = vectors
             self._n_encoded = stop
 
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, as tables do that can make one for every word."""
-        vector: FloatArray = self.rows([self.row(word)])[0]
-        return vector
-
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         self._fill()
         return self._array[rows]
@@ -576,122 +617,63 @@ class EncodedVectors(StoredVectors):
         view.flags.writeable = False
         return view
 
-    @property
-    def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
-        return frozenset(self.row_of)
-
-    @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the vectors so far."""
-        return self._n_encoded * self.vector_size * 4
-
-    @property
-    def stored_held(self) -> Held:
-        """Always 'selected'."""
-        return "selected"
-
-    def still(self) -> SnapshotVectors:
+    def still(self) -> StillVectors:
         """Return the words so far, and their vectors, as a table of their own."""
-        with self.lock:
-            vectors, words = self.vectors, list(self.row_of)
-            lost = [word for word, reason in self._reasons.items() if reason is not None]
-        return SnapshotVectors(words, vectors, [*words, *lost], self.label)
+        make, content = self.__reduce__()
+        table: StillVectors = make(*content)
+        return table
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
-        still = self.still()
-        return SnapshotVectors, (
-            list(still.key_to_index),
-            still.vectors,
-            still.requested,
-            self.label,
-        )
+        with self.lock:
+            vectors, words = np.array(self.vectors), list(self.row_of)
+            lost = [word for word, reason in self._reasons.items() if reason is not None]
+        return StillVectors, (words, vectors, [*words, *lost], self.label)
 
 
 class _OpenIndex(Mapping[str, int]):
     """The rows of words; one that has none is given it."""
 
-    def __init__(self, table: EncodedVectors) -> None:
-        self._table = table
+    def __init__(self, given: Rows) -> None:
+        self._given = given
 
     def __getitem__(self, word: str) -> int:
         if not isinstance(word, str):
             raise KeyError(word)
-        return self._table.row(str(word))
+        return self._given.row(str(word))
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._table.knows(str(word))
+        return isinstance(word, str) and self._given.knows(str(word))
 
     def get(self, word: str, default: Any = None) -> Any:
         """Return the row of a word that was looked up before; it gives out none.
 
         Who asks in this way has counted the rows, to change the vectors of some of them.
         """
-        return self._table.row_of.get(word, default)
+        return self._given.row_of.get(word, default)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._table.row_of))
+        return iter(list(self._given.row_of))
 
     def __len__(self) -> int:
-        return len(self._table.row_of)
+        return len(self._given.row_of)
 
 
-class SnapshotVectors(StoredVectors):
-    """The vectors of some words of an encoder; looking up another word is an `UnreadWordError`.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words.
-    vectors : ndarray of shape (n_words, dim), float32
-        Their vectors.
-    asked : iterable of str
-        The words, and those which the encoder cannot represent.
-    label : str
-        Name of the encoder.
-    """
+class StillVectors(ArrayVectors):
+    """The vectors of some words of an encoder: all that there are."""
 
     def __init__(
-        self, words: Sequence[str], vectors: FloatArray, asked: Iterable[str], label: str
+        self, words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
     ) -> None:
-        self.requested = frozenset(asked)
-        index = dict(zip(words, range(len(words)), strict=True))
-        self.key_to_index = _SnapshotIndex(index, self.requested, label)
-        self.vector_size = int(vectors.shape[1])
-        self._encoded = vectors
-
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        return self._encoded[rows]
+        super().__init__(words, vectors)
+        self.requested = frozenset(requested)
+        label = f"the static copy of {name}"
+        self.key_to_index = PartialIndex(self.key_to_index, self.requested, label, _ENCODE_FIRST)
 
     @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the vectors."""
-        return int(self._encoded.nbytes)
-
-    @property
-    def stored_held(self) -> Held:
+    def held(self) -> Held:
         """Always 'memory'."""
         return "memory"
-
-
-class _SnapshotIndex(PartialIndex):
-    """The rows of the words encoded; whether another word could be is not known here."""
-
-    def _check(self, word: object) -> None:
-        if (
-            not dict.__contains__(self, word)
-            and isinstance(word, str)
-            and word not in self.requested
-        ):
-            raise UnreadWordError(
-                f"{shortened(word)} was not encoded when this static copy of {self.label} was "
-                "made. Have the encoder do it first: prepare(...) or snapshot(...), with the words "
-                "or queries (and the preprocessors) that are needed."
-            )
-
-    def __reduce__(self) -> Any:
-        return _SnapshotIndex, (dict(self), self.requested, self.label)
 
 
 def _words_of(entry: Query | Criterion) -> Iterator[str]:

@@ -1,11 +1,10 @@
 """Tables of what there is: datasets and query sets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wefe.datasets import _bingliu, _debiaswe, _eds, _gn_glove
 from wefe.datasets._download import FILES, at_hand
-from wefe.datasets._languages import LANGUAGES
 from wefe.datasets._queries import QUERY_SETS, list_queries_left_out, references_to_fetch
 from wefe.datasets._shipped import read_shipped
 
@@ -15,59 +14,13 @@ class _Dataset:
     function: str
     what: str
     word_sets: int
-    files: tuple[str, ...] = ()
+    files: Sequence[str] = ()
     citation: str = ""
     url: str = ""
 
 
 # The citation of a dataset that ships, in whole or in part, stands in its JSON file.
-_DATASETS = {
-    "weat": _Dataset("load_weat", "Targets and attributes of the ten WEAT tests", 32),
-    "rnsb": _Dataset("load_rnsb_identity_terms", "Identity terms: national origins, religions", 2),
-    "bingliu": _Dataset(
-        "load_bingliu",
-        "Opinion lexicon: 2,006 positive and 4,783 negative words",
-        2,
-        _bingliu.FILES,
-        "Minqing Hu and Bing Liu. Mining and Summarizing Customer Reviews. KDD 2004, pages "
-        "168-177.",
-        "https://www.cs.uic.edu/~liub/FBS/sentiment-analysis.html",
-    ),
-    "eds": _Dataset(
-        "fetch_eds",
-        "Gender terms, surnames, adjectives, religions; occupations from census tables (download)",
-        21,
-        _eds.FILES,
-    ),
-    "debiaswe": _Dataset(
-        "fetch_debiaswe",
-        "Gender pairs and seed words; all gender-specific words and professions (download)",
-        8,
-        _debiaswe.FILES,
-    ),
-    "debias_multiclass": _Dataset(
-        "fetch_debias_multiclass",
-        "Definitional sets and stereotypes of gender, ethnicity and religion",
-        25,
-    ),
-    "gn_glove": _Dataset(
-        "fetch_gn_glove",
-        "Paired gender words and the 440 SemBias questions",
-        4,
-        _gn_glove.FILES,
-        "Jieyu Zhao, Yichao Zhou, Zeyu Li, Wei Wang and Kai-Wei Chang. Learning Gender-Neutral "
-        "Word Embeddings. EMNLP 2018, pages 4847-4853.",
-        "https://github.com/uclanlp/gn_glove",
-    ),
-    "languages": _Dataset(
-        "list_languages",
-        "Gender words and occupations in seven languages",
-        len(LANGUAGES),
-        citation="The wefe developers, after the English word sets of Caliskan, Bryson and "
-        "Narayanan (Science 2017) and Garg, Schiebinger, Jurafsky and Zou (PNAS 2018).",
-        url="https://doi.org/10.1126/science.aal4230",
-    ),
-}
+_DATASETS = {name: _Dataset(**row) for name, row in read_shipped("catalogue/datasets").items()}
 
 
 def list_datasets() -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from wefe.datasets._shipped import shipped_word_sets
 
 GENDER_SPECIFIC = "debiaswe/gender_specific_full.json"
 PROFESSIONS = "debiaswe/professions.json"
-FILES = (GENDER_SPECIFIC, PROFESSIONS)
 
 
 def fetch_debiaswe(*, offline: bool = False) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 A file is looked for in the folder named by ``WEFE_DATA_DIR``, then in the cache, then at its
 address. The addresses lie on branches that may move, so what is pinned is the content: a file whose
-sha256 differs from the one below is refused, wherever it comes from. Folder and cache have the same
-layout, so a copy of one machine's cache can be the ``WEFE_DATA_DIR`` of another.
+sha256 differs from the one in ``data/catalogue/files.json`` is refused, wherever it comes from.
+Folder and cache have the same layout, so a copy of one machine's cache can be the
+``WEFE_DATA_DIR`` of another.
 """
 
 import hashlib
@@ -12,10 +13,13 @@ import logging
 import math
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from wefe.datasets._shipped import read_shipped
 
 logger = logging.getLogger(__name__)
 
@@ -63,59 +67,8 @@ class RemoteFile:
     size: int
 
 
-_GITHUB = "https://raw.githubusercontent.com"
-_LEXICON = f"{_GITHUB}/dccuchile/wefe/master/wefe/datasets/data"
-_DEBIASWE = f"{_GITHUB}/tolga-b/debiaswe/master/data"
-_EDS = f"{_GITHUB}/nikhgarg/EmbeddingDynamicStereotypes/master/data"
-_GN_GLOVE = f"{_GITHUB}/uclanlp/gn_glove/master"
-
-FILES = {
-    "bingliu/negative-words.txt": RemoteFile(
-        f"{_LEXICON}/negative-words.txt",
-        "9d02f9384eac6ccc9c1ff74f7b6bfbd03ebf4d31f0c46ef637c008170f9af368",
-        50842,
-    ),
-    "bingliu/positive-words.txt": RemoteFile(
-        f"{_LEXICON}/positive-words.txt",
-        "4e4ae30dd8ac3462d3ebca81c1ac903d8c9193cbfd86621a1c1ac23b92a90ed9",
-        22393,
-    ),
-    "debiaswe/gender_specific_full.json": RemoteFile(
-        f"{_DEBIASWE}/gender_specific_full.json",
-        "300068da1885e9dc8bf2235d987fd0cf5d0b08a6877a0a639ee0060a989bac1f",
-        19668,
-    ),
-    "debiaswe/professions.json": RemoteFile(
-        f"{_DEBIASWE}/professions.json",
-        "32cc82c7761e7cfb14e37e06dc1aa9f758bc8441f79ca7288996d3fc7c24639a",
-        8143,
-    ),
-    "eds/occupation_percentages_gender_occ1950.csv": RemoteFile(
-        f"{_EDS}/occupation_percentages_gender_occ1950.csv",
-        "cc861c6bf7f0c0e3a86fe5641a64b08a6becc89bd35eebf2619aa43f62a1d5cd",
-        202521,
-    ),
-    "eds/occupation_percentages_race_occ1950.csv": RemoteFile(
-        f"{_EDS}/occupation_percentages_race_occ1950.csv",
-        "1db12c4d59aaf15ca027372244caf690c589c2f09424fda841c7028184726ca4",
-        424886,
-    ),
-    "gn_glove/SemBias": RemoteFile(
-        f"{_GN_GLOVE}/SemBias/SemBias",
-        "7235254288be2cfaa0d1fa662dff2883e4cd5cb44e03d3d343b7a802790b015d",
-        26452,
-    ),
-    "gn_glove/female_word_file.txt": RemoteFile(
-        f"{_GN_GLOVE}/wordlist/female_word_file.txt",
-        "5f0803f056de3fbc459589bce26272d3c5453112a3a625fb8ee99c0fbbed5b35",
-        1896,
-    ),
-    "gn_glove/male_word_file.txt": RemoteFile(
-        f"{_GN_GLOVE}/wordlist/male_word_file.txt",
-        "d431679ce3ef4134647e22cb5fd89e8dbee3f04636f1c7cbae5f28a369acf60f",
-        1752,
-    ),
-}
+#: Where each file is published, and what it must contain.
+FILES = {name: RemoteFile(**row) for name, row in read_shipped("catalogue/files").items()}
 
 
 def fetch_file(name: str) -> Path:
@@ -171,7 +124,7 @@ def find_file(name: str) -> Path | None:
     return path if path.is_file() and _sha256(path) == FILES[name].sha256 else None
 
 
-def at_hand(names: tuple[str, ...]) -> bool:
+def at_hand(names: Iterable[str]) -> bool:
     """Tell whether all these bulk files can be read without a download.
 
     Examples

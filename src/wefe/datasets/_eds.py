@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 GENDER_TABLE = "eds/occupation_percentages_gender_occ1950.csv"
 ETHNICITY_TABLE = "eds/occupation_percentages_race_occ1950.csv"
-FILES = (GENDER_TABLE, ETHNICITY_TABLE)
 
 CENSUS_YEARS = (*range(1850, 1881, 10), *range(1900, 2001, 10), *range(2001, 2016))
 ETHNICITIES = ("white", "black", "asian", "hispanic")

@@ -6,7 +6,6 @@ from wefe.datasets._download import fetch_file
 
 MALE, FEMALE = "gn_glove/male_word_file.txt", "gn_glove/female_word_file.txt"
 SEMBIAS = "gn_glove/SemBias"
-FILES = (MALE, FEMALE, SEMBIAS)
 
 # Every line of the file keeps this order, although only its contents show it.
 SEMBIAS_LABELS = ("definition", "none", "none", "stereotype")

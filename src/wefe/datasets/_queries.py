@@ -1,5 +1,6 @@
 """The query sets of published studies, declared as references to word sets."""
 
+import itertools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._eds import fetch_eds
 from wefe.datasets._languages import LANGUAGES, language_word_sets
 from wefe.datasets._rnsb import load_rnsb_identity_terms
+from wefe.datasets._shipped import read_shipped
 from wefe.datasets._weat import load_weat
 
 if TYPE_CHECKING:
@@ -47,92 +49,12 @@ def _recipe(targets: str, attributes: str) -> Recipe:
     return Recipe(tuple(targets.split()), tuple(attributes.split()))
 
 
-_PLEASANT = "weat/pleasant_5 weat/unpleasant_5"
-_SENTIMENT = "bingliu/positive_words bingliu/negative_words"
-
-_WEAT_TESTS = (
-    _recipe("weat/flowers weat/insects", "weat/pleasant_5 weat/unpleasant_5a"),
-    _recipe("weat/instruments weat/weapons", "weat/pleasant_5 weat/unpleasant_5a"),
-    _recipe(
-        "weat/european_american_names_5 weat/african_american_names_5",
-        "weat/pleasant_5 weat/unpleasant_5b",
-    ),
-    _recipe(
-        "weat/european_american_names_7 weat/african_american_names_7",
-        "weat/pleasant_5 weat/unpleasant_5b",
-    ),
-    _recipe(
-        "weat/european_american_names_7 weat/african_american_names_7",
-        "weat/pleasant_9 weat/unpleasant_9",
-    ),
-    _recipe("weat/male_names weat/female_names", "weat/career weat/family"),
-    _recipe("weat/math weat/arts", "weat/male_terms weat/female_terms"),
-    _recipe("weat/science weat/arts_2", "weat/male_terms_2 weat/female_terms_2"),
-    _recipe("weat/mental_disease weat/physical_disease", "weat/temporary weat/permanent"),
-    _recipe("weat/young_people_names weat/old_people_names", "weat/pleasant_9 weat/unpleasant_9"),
-)
-
-_GENDER = tuple(
-    _recipe("eds/male_terms eds/female_terms", attributes)
-    for attributes in (
-        "weat/career weat/family",
-        "weat/math weat/arts",
-        "weat/science weat/arts",
-        "eds/adjectives_intelligence eds/adjectives_appearance",
-        "eds/adjectives_intelligence eds/adjectives_sensitive",
-        _SENTIMENT,
-        "debias_multiclass/male_roles debias_multiclass/female_roles",
-    )
-)
-
-_ETHNICITY = tuple(
-    _recipe(f"eds/names_white eds/names_{group}", attributes.format(group=group))
-    for attributes in (
-        _PLEASANT,
-        "eds/occupations_white eds/occupations_{group}",
-        _SENTIMENT,
-    )
-    for group in ("black", "asian", "hispanic")
-)
-
-# Each religion with the attribute that Manzini et al. found attached to it.
-_RELIGIONS = (
-    ("christianity", "conservative", "islam", "terrorism"),
-    ("christianity", "conservative", "judaism", "greed"),
-    ("islam", "terrorism", "judaism", "greed"),
-)
-_RELIGION = tuple(
-    _recipe(
-        f"debias_multiclass/{one}_terms debias_multiclass/{other}_terms",
-        attributes or f"debias_multiclass/{stereotype} debias_multiclass/{other_stereotype}",
-    )
-    for attributes in (_PLEASANT, "", _SENTIMENT)
-    for one, stereotype, other, other_stereotype in _RELIGIONS
-)
-
-_WEAT_PAPER = "Caliskan, Bryson & Narayanan (Science 2017)"
-_WEFE_PAPER = "Badilla, Bravo-Marquez & Perez (IJCAI 2020)"
-_RNSB_PAPER = "Sweeney & Najafian (ACL 2019)"
-
-QUERY_SETS = {
-    "weat": QuerySet("The ten WEAT tests", _WEAT_PAPER, _WEAT_TESTS),
-    "gender": QuerySet("Gender queries of the WEFE case study", _WEFE_PAPER, _GENDER, True),
-    "ethnicity": QuerySet("Ethnicity queries of the WEFE case study", _WEFE_PAPER, _ETHNICITY),
-    "religion": QuerySet("Religion queries of the WEFE case study", _WEFE_PAPER, _RELIGION),
-    "case_study": QuerySet(
-        "All queries of the WEFE case study", _WEFE_PAPER, _GENDER + _ETHNICITY + _RELIGION
-    ),
-    "rnsb_national_origin": QuerySet(
-        "National origins and sentiment",
-        _RNSB_PAPER,
-        (_recipe("rnsb/national_origin_terms/*", _SENTIMENT),),
-    ),
-    "rnsb_religion": QuerySet(
-        "Religious identities and sentiment",
-        _RNSB_PAPER,
-        (_recipe("rnsb/religion_terms/*", _SENTIMENT),),
-    ),
-}
+_DATA = read_shipped("catalogue/query_sets")
+QUERY_SETS: dict[str, QuerySet] = {}
+for _name, _row in _DATA["query_sets"].items():
+    _parts = [QUERY_SETS[part].recipes for part in _row.pop("of", ())]
+    _own = itertools.starmap(_recipe, _row.pop("recipes", ()))
+    QUERY_SETS[_name] = QuerySet(recipes=(*itertools.chain(*_parts), *_own), **_row)
 QUERY_SETS |= {
     f"gender_{code}": QuerySet(
         f"Gender queries of the case study in {language}",
@@ -148,26 +70,7 @@ QUERY_SETS |= {
 CRITERIA = ("gender", "ethnicity", "religion")
 
 # Within a query set one name stands for one list. Where the key itself reads well, it is the name.
-_SET_NAMES = {
-    "weat/unpleasant_5": "Unpleasant",
-    "weat/pleasant_5": "Pleasant",
-    "weat/unpleasant_5a": "Unpleasant",
-    "weat/european_american_names_5": "European American names 5",
-    "weat/african_american_names_5": "African American names 5",
-    "weat/european_american_names_7": "European American names 7",
-    "weat/african_american_names_7": "African American names 7",
-    "eds/adjectives_appearance": "Appearance",
-    "eds/adjectives_intelligence": "Intelligence",
-    "eds/adjectives_sensitive": "Sensitive",
-    "eds/names_white": "White names",
-    "eds/names_black": "Black names",
-    "eds/names_asian": "Asian names",
-    "eds/names_hispanic": "Hispanic names",
-    "eds/occupations_white": "White occupations",
-    "eds/occupations_black": "Black occupations",
-    "eds/occupations_asian": "Asian occupations",
-    "eds/occupations_hispanic": "Hispanic occupations",
-}
+_SET_NAMES: dict[str, str] = _DATA["set_names"]
 # With the language in it, the queries of several languages have names of their own.
 _SET_NAMES |= {
     f"{code}/{sex}_terms": f"{sex.capitalize()} terms ({code})"
@@ -202,15 +105,25 @@ class _WordSets:
         return key in self._datasets[dataset]
 
     def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
-        """Return the words of each set under the set's name."""
+        """Return the words of each set under the set's name; any word, where they are not here."""
         sets: dict[str, list[str]] = {}
         for reference in references:
-            if reference not in self:
-                raise KeyError(reference)
             dataset, key, *each = reference.split("/")
-            words = self._datasets[dataset][key]
+            words = self._datasets[dataset][key] if reference in self else ["word"]
             sets |= {word: [word] for word in words} if each else {_set_name(reference): words}
         return sets
+
+    def query(self, recipe: Recipe) -> "Query":
+        """Return the query of a recipe."""
+        from wefe.query import Query
+
+        targets, attributes = map(self.named_sets, (recipe.targets, recipe.attributes))
+        return Query(
+            list(targets.values()),
+            list(attributes.values()),
+            target_sets_names=list(targets),
+            attribute_sets_names=list(attributes),
+        )
 
 
 def load_query_set(name: str, offline: bool = False) -> "list[Query]":
@@ -252,23 +165,13 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     >>> load_query_set("gender_es")[0].query_name
     'Male terms (es) and Female terms (es) wrt Career and Family'
     """
-    from wefe.query import Query
-
     recipes = _query_set(name).recipes
     word_sets = _WordSets(offline=offline)
-    queries = []
-    for recipe in recipes:
-        if all(part in word_sets for part in recipe.references):
-            targets = word_sets.named_sets(recipe.targets)
-            attributes = word_sets.named_sets(recipe.attributes)
-            queries.append(
-                Query(
-                    list(targets.values()),
-                    list(attributes.values()),
-                    target_sets_names=list(targets),
-                    attribute_sets_names=list(attributes),
-                )
-            )
+    queries = [
+        word_sets.query(recipe)
+        for recipe in recipes
+        if all(part in word_sets for part in recipe.references)
+    ]
     if len(queries) < len(recipes):
         logger.info(
             "offline: %d of %d queries of %r left out: %s",
@@ -306,11 +209,13 @@ def list_queries_left_out(name: str) -> list[str]:
     >>> list_queries_left_out("weat")
     []
     """
-    missing = set(references_to_fetch(name))
-    left_out = [
-        recipe for recipe in _query_set(name).recipes if missing.intersection(recipe.references)
+    shipped = _WordSets(offline=True)
+    # The words play no part in the name.
+    return [
+        shipped.query(recipe).query_name
+        for recipe in _query_set(name).recipes
+        if not all(part in shipped for part in recipe.references)
     ]
-    return [_query_name(recipe) for recipe in left_out]
 
 
 def references_to_fetch(name: str) -> list[str]:
@@ -401,25 +306,3 @@ def _query_set(name: str) -> QuerySet:
 def _set_name(reference: str) -> str:
     key = reference.split("/")[1]
     return _SET_NAMES.get(reference, key.replace("_", " ").capitalize())
-
-
-def _query_name(recipe: Recipe) -> str:
-    from wefe.query import Query
-
-    shipped = _WordSets(offline=True)
-
-    def names(references: tuple[str, ...]) -> list[str]:
-        sets: dict[str, list[str]] = {}
-        for part in references:
-            sets |= shipped.named_sets((part,)) if part in shipped else {_set_name(part): []}
-        return list(sets)
-
-    targets, attributes = names(recipe.targets), names(recipe.attributes)
-    # The words play no part in the name, so any will do.
-    any_words = [["word"]]
-    return Query(
-        any_words * len(targets),
-        any_words * len(attributes),
-        target_sets_names=targets,
-        attribute_sets_names=attributes,
-    ).query_name

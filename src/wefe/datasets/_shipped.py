@@ -1,4 +1,4 @@
-"""The word lists that the package carries, as JSON files that name their source."""
+"""What the package carries as JSON files: word lists that name their source, and tables."""
 
 import json
 from importlib import resources
@@ -6,17 +6,17 @@ from typing import Any
 
 
 def read_shipped(name: str) -> dict[str, Any]:
-    """Read one shipped file: its name, its source and its word sets.
+    """Read one shipped file.
 
     Parameters
     ----------
-    name : {"weat", "rnsb", "eds", "debiaswe", "debias_multiclass"}
+    name : str
         File in ``data/``, without its suffix.
 
     Returns
     -------
     dict
-        Keys `name`, `source` (`citation`, `url`, `note`) and `word_sets`.
+        Of word lists `name`, `source` (`citation`, `url`, `note`) and `word_sets`.
 
     Examples
     --------

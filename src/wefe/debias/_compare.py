@@ -374,7 +374,8 @@ def compare(
 
     models = [before, *mitigated]
     rows: list[Row] = []
-    alike = on_same_words(models, checked_queries, lookup.get("preprocessors"))
+    # What one of them cannot answer is answered by none.
+    alike = on_same_words(models, checked_queries, {**lookup, "lost_vocabulary_threshold": 1.0})
     labels = _labels(asked_metrics, options)
     for (metric, _), own, label in zip(asked_metrics, options, labels, strict=True):
         rows += bias_rows(metric, checked_queries, alike, own, n_jobs, progress, label)

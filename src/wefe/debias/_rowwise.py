@@ -96,8 +96,8 @@ class WordDebias(BaseDebias):
             class rightly belongs, such as 'actress'. None by default, so that 'she' and 'he' lose
             it too. The notes of a method say if it treats some words otherwise.
         copy : bool, default=True
-            True leaves `model` as it is, and takes memory for its vectors once more (of a mapped
-            file, for those that change). False changes the vectors of `model`, and its name.
+            True leaves `model` as it is, and takes memory for its vectors once more. False
+            changes the vectors of `model`, and its name.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class WordDebias(BaseDebias):
             model._check_writeable()
         result = model.copy() if copy else model
         rows, n_left = self._change(model, result, choice)
-        result._refresh(rows)
+        result.table.refresh(rows)
         result.name = self._name_of_mitigated(model)
         log_left(n_left)
         if model.use_subwords:

@@ -15,6 +15,7 @@ from wefe._progress import progress_bar
 from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors
 from wefe.models._passes import Rows
+from wefe.models._search import directions as unit_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -291,13 +292,13 @@ def _search(
     dim = vectors.shape[1]
     projections = np.empty(len(vectors))
     for part in chunks(len(vectors), _PAIRS):
-        projections[part] = np.einsum("ij,j->i", _units(vectors[part]), direction)
+        projections[part] = np.einsum("ij,j->i", unit_vectors(vectors[part])[0], direction)
     # x comes before y in this order, so half of the products is enough.
     order = np.argsort(-projections, kind="stable")
     projections = projections[order]
     units: Units = np.empty(vectors.shape, dtype=np.float32)
     for part in chunks(len(vectors), _PAIRS):
-        units[part] = _units(vectors[order[part]])
+        units[part] = unit_vectors(vectors[order[part]])[0]
     # That of a product of unit vectors in float32, and of the projections beside.
     error = (2 * dim + 16) * 2.0**-24
     least = np.float32(1 - threshold**2 / 2 - error)
@@ -318,7 +319,7 @@ def _search(
             possible = differences[part] + 1e-12 >= best.bar * shortest[part]
             possible &= x[part] < y[part]
             rows = np.stack([order[x[part][possible]], order[y[part][possible]]])
-            between = _units(vectors[rows[0]]) - _units(vectors[rows[1]])
+            between = unit_vectors(vectors[rows[0]])[0] - unit_vectors(vectors[rows[1]])[0]
             distances = np.sqrt(np.einsum("ij,ij->i", between, between))
             with np.errstate(invalid="ignore", divide="ignore"):
                 scores = np.einsum("ij,j->i", between, direction) / distances
@@ -333,11 +334,3 @@ def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
     for start in range(0, n, height):
         for left in range(start, n, width):
             yield slice(start, min(start + height, n)), slice(left, min(left + width, n))
-
-
-def _units(vectors: FloatArray) -> Vectors:
-    """Return unit vectors in float64, each computed by itself."""
-    wide = vectors.astype(np.float64)
-    # Scaled by a power of two, which costs no digit: what is very long must not overflow.
-    wide = np.ldexp(wide, -np.frexp(np.abs(wide).max(axis=1, initial=0))[1][:, None])
-    return np.asarray(wide / np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None])

@@ -107,6 +107,11 @@ class BiasDirections:
         return len(self.groups) == 2
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What a word may be called: the group it leans to, or 'no clear direction'."""
+        return (*self.groups, NO_CLEAR_DIRECTION)
+
+    @property
     def explained(self) -> float:
         """Share of the variance of the definitional sets that lies in the subspace."""
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
@@ -128,6 +133,27 @@ class BiasDirections:
             f"{self.model_name}. What lies along them may be chance; "
             "wefe.audit.audit_direction says more"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known of the directions as plain data, fit for JSON.
+
+        Returns
+        -------
+        dict
+            'criterion', 'groups', 'n_sets' and 'n_sets_lost' (definitional sets), 'explained',
+            'explained_variance_ratio', 'n_directions', 'reach' (by group) and 'caveat'.
+        """
+        return {
+            "criterion": self.name,
+            "groups": list(self.groups),
+            "n_sets": len(self.sets),
+            "n_sets_lost": self.n_lost,
+            "explained": self.explained,
+            "explained_variance_ratio": self.explained_variance_ratio.tolist(),
+            "n_directions": len(self.subspace),
+            "reach": dict(zip(self.groups, self.reach.tolist(), strict=True)),
+            "caveat": self.caveat(),
+        }
 
     @property
     def dim(self) -> int:
@@ -175,6 +201,7 @@ class BiasDirections:
         return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
 
 
+Places: TypeAlias = npt.NDArray[np.intp]
 #: What functions take for a criterion.
 CriterionLike: TypeAlias = (
     str
@@ -317,27 +344,40 @@ def as_criterion(criterion: Any) -> Criterion:
     )
 
 
-def leanings(
-    cosines: FloatArray, frequent: FloatArray, directions: BiasDirections
-) -> list[str | None]:
-    """Return the group that each word leans to, or 'no clear direction'; None where it is unknown.
+def chance(frequent: FloatArray, directions: BiasDirections) -> float:
+    """Return the range of chance: the strength that most of the frequent words do not exceed.
 
     Parameters
     ----------
-    cosines : ndarray of shape (n_words, n_groups)
-        Cosines of the words with the direction of each group; NaN where they are unknown.
     frequent : ndarray of shape (n_frequent_words, n_groups)
-        Those of frequent words: only what lies farther than most of them leans to a group.
+        Cosines of frequent words with the direction of each group.
     directions : BiasDirections
         The directions.
     """
+    strengths = _strength(frequent, directions)
+    usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
+    return max(ROUNDING, float(usual))
+
+
+def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Places:
+    """Return the place in `directions.labels` of each word's label; -1 where it is unknown.
+
+    Parameters
+    ----------
+    cosines : ndarray of shape (..., n_groups)
+        Cosines of the words with the direction of each group; NaN where they are unknown.
+    chance : float
+        Words of no more strength have no clear direction.
+    directions : BiasDirections
+        The directions.
+    """
+    strength = _strength(cosines, directions)
+    place = np.where(strength > chance, cosines.argmax(axis=-1), len(directions.groups))
+    return np.where(np.isnan(strength), -1, place)
+
+
+def _strength(cosines: FloatArray, directions: BiasDirections) -> Vectors:
+    """Return the share of the length of words that lies in the bias subspace."""
     # The directions span the subspace, so the cosines give the coordinates in it.
     to_subspace = np.linalg.pinv(directions.subspace @ directions.towards.T)
-    strength, usual = (np.linalg.norm(part @ to_subspace, axis=1) for part in (cosines, frequent))
-    least = ROUNDING
-    if len(usual):
-        least = max(least, np.quantile(usual, CLEAR, method="inverted_cdf"))
-    place = np.where(strength > least, cosines.argmax(axis=1), len(directions.groups))
-    place[np.isnan(strength)] = -1
-    labels = (*directions.groups, NO_CLEAR_DIRECTION, None)
-    return [labels[each] for each in place]
+    return np.asarray(np.linalg.norm(cosines @ to_subspace, axis=-1))

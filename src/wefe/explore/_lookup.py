@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from wefe._checks import found, nearest
-from wefe.embeddings import UnusableVectorError, WordSet, embed_tuples
+from wefe.embeddings import forms_found
 from wefe.metrics._geometry import Vectors
+from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors, check_preprocessors, variants
 
@@ -60,29 +61,21 @@ def look_up(
     >>> look_up(model, ["a", "A", "b", "c"], [{}, {"lowercase": True}])[2:]
     (array([[1., 0.]]), ('c',), ('b',), ('A',))
     """
-    asked = list(dict.fromkeys(words))
-    unusable: list[str] = []
-    parts: dict[str, WordSet] = {}
-    try:
-        parts = _each(model, asked, preprocessors)
-    except UnusableVectorError:
-        for word in asked:
-            try:
-                parts |= _each(model, [word], preprocessors)
-            except UnusableVectorError:
-                unusable.append(word)
-    prefix = model.vocab_prefix or ""
+    hits = forms_found(model, tuple(dict.fromkeys(words)), preprocessors, "first")
     first: dict[str, str] = {}
-    for word, part in parts.items():
-        first.setdefault(part.words[0], word)
-    kept = list(first.values())
+    for word, forms in hits.items():
+        if forms:
+            first.setdefault(forms[0], word)
+    vectors = np.asarray(model.get_vectors(list(first)), np.float64).reshape(-1, model.dim)
+    directed = directions(vectors)[1]
+    prefix = model.vocab_prefix or ""
     return Found(
-        kept,
-        [form.removeprefix(prefix) for form in first],
-        np.array([parts[word].vectors[0] for word in kept]).reshape(len(kept), model.dim),
-        tuple(word for word in asked if word not in parts and word not in unusable),
-        tuple(unusable),
-        tuple(word for word in parts if first[parts[word].words[0]] != word),
+        list(itertools.compress(first.values(), directed)),
+        [form.removeprefix(prefix) for form in itertools.compress(first, directed)],
+        vectors[directed],
+        tuple(word for word, forms in hits.items() if not forms),
+        tuple(itertools.compress(first.values(), ~directed)),
+        tuple(word for word, forms in hits.items() if forms and first[forms[0]] != word),
     )
 
 
@@ -125,16 +118,6 @@ def as_looked_up(preprocessors: Preprocessors | None) -> str:
     if preprocessors is None:
         return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
     return " in any of the forms that the preprocessors make"
-
-
-def _each(
-    model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
-) -> dict[str, WordSet]:
-    """Return the words found, each as a set of its own."""
-    parts = embed_tuples(
-        model, [(word,) for word in words], "words", preprocessors, warn_lost_sets=False
-    )
-    return {words[int(part.name[len("words[") : -1])]: part for part in parts}
 
 
 def _near(model: WordEmbeddingModel, word: str) -> str:

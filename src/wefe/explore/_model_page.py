@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wefe._plain import plain
 from wefe.explore._directions import (
-    NO_CLEAR_DIRECTION,
     BiasDirections,
     CriterionLike,
     bias_directions,
-    leanings,
+    chance,
+    places,
 )
 from wefe.explore._lookup import look_up
 from wefe.explore._projections import (
@@ -24,9 +25,9 @@ from wefe.explore._projections import (
     extreme_words,
     project,
     projections_frame,
-    records,
     word_lists,
 )
+from wefe.explore._text import as_text
 from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
@@ -49,6 +50,9 @@ class ModelPage:
         The model.
     directions : BiasDirections
         The directions.
+    chance : float
+        The share of the length of a word in the bias subspace that three quarters of the frequent
+        words do not exceed: words of no more have no clear direction.
     distribution : pandas.DataFrame
         Per set of words, and per group if there are more than two: `n`, `mean`, `std`,
         `mean_abs` (of one direction the direct bias) and quantiles of the projections. The set
@@ -83,6 +87,7 @@ class ModelPage:
 
     model_name: str
     directions: BiasDirections = field(repr=False)
+    chance: float
     distribution: pd.DataFrame = field(repr=False)
     extremes: pd.DataFrame = field(repr=False)
     projections: pd.DataFrame = field(repr=False)
@@ -99,7 +104,7 @@ class ModelPage:
         from wefe.plotting import plot_projections
 
         return plot_projections(
-            self.projections,
+            self.projections.assign(chance=self.chance),
             title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
             **sides(self.directions.groups),
         )
@@ -122,42 +127,20 @@ class ModelPage:
         Returns
         -------
         dict
-            'model', 'criterion', 'groups', 'n_sets' and 'n_sets_lost' (definitional sets),
-            'reach' (by group), 'explained_variance_ratio', 'n_words_lost', and the rows of
-            'distribution' and 'extremes'. NaN is None.
+            'model', what :meth:`BiasDirections.to_dict` has, 'chance', 'n_words_lost', and the
+            rows of 'distribution' and 'extremes'. NaN is None.
         """
         return {
             "model": self.model_name,
-            "criterion": self.directions.name,
-            "groups": list(self.directions.groups),
-            "n_sets": len(self.directions.sets),
-            "n_sets_lost": self.directions.n_lost,
-            "reach": dict(zip(self.directions.groups, self.directions.reach.tolist(), strict=True)),
-            "explained_variance_ratio": self.directions.explained_variance_ratio.tolist(),
+            **self.directions.to_dict(),
+            "chance": self.chance,
             "n_words_lost": self.n_lost,
-            "distribution": records(self.distribution),
-            "extremes": records(self.extremes),
+            "distribution": plain(self.distribution),
+            "extremes": plain(self.extremes),
         }
 
     def __str__(self) -> str:
-        directions = self.directions
-        what = "direction" if directions.is_binary else f"{len(directions.subspace)} directions"
-        lines = [
-            f"{self.model_name}: {what} of {directions.name} from {len(directions.sets)} "
-            f"definitional sets ({directions.explained:.0%} of their variance)",
-            "",
-            self.distribution.round(3).to_string(index=False),
-        ]
-        for group in directions.groups:
-            part = self.extremes[self.extremes["group"] == group]
-            words = ", ".join(
-                f"{word} {value:.2f}"
-                for word, value in zip(part["word"], part["projection"], strict=True)
-            )
-            lines += ["", f"farthest towards {group}: {words or 'none has a clear direction'}"]
-        if directions.caveat():
-            lines += ["", f"beware: {directions.caveat()}"]
-        return "\n".join(lines)
+        return as_text("model.txt.jinja", self.to_dict())
 
 
 def model_page(
@@ -222,8 +205,9 @@ def model_page(
         model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors
     )
     known = cosines[np.isfinite(cosines).all(axis=1)]
-    labels = dict(zip(frequent, leanings(cosines, known, directions), strict=True))
-    extremes = extremes[extremes["word"].map(labels) != NO_CLEAR_DIRECTION]
+    least = chance(known, directions)
+    is_clear = places(cosines, least, directions) < len(directions.groups)
+    extremes = extremes[extremes["word"].map(dict(zip(frequent, is_clear, strict=True)))]
     n_lost = 0
     if words is None:
         words, n_lost = _stereotypes(model, directions, preprocessors)
@@ -240,6 +224,7 @@ def model_page(
     return ModelPage(
         model.name,
         directions,
+        least,
         distribution_of(projections),
         extremes.reset_index(drop=True),
         projections,

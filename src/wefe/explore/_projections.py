@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -312,16 +310,3 @@ def projections_frame(
     table.insert(0, "model", label)
     table.insert(1, "set", set_name)
     return table
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as plain data, fit for JSON; NaN is None."""
-    plain: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
-    return plain
-
-
-def plain(values: Any) -> Any:
-    """Return a number or numbers fit for JSON: what is undefined is None."""
-    if isinstance(values, float):
-        return None if math.isnan(values) else values
-    return {str(name): plain(float(value)) for name, value in values.items()}

@@ -14,9 +14,9 @@ from wefe._checks import (
     as_seed,
     check_between,
     check_choice,
+    check_number,
     check_positive_int,
     check_word_set,
-    found,
 )
 from wefe._progress import progress_bar
 from wefe.explore._analogies import candidates, form_of
@@ -232,16 +232,17 @@ def learn_specific_words(
     >>> method = HardDebias().fit(model, criterion=gender)
     >>> debiased = method.transform(model, ignore=specific.words)
     """
+    from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold
     from sklearn.svm import LinearSVC
 
     if seed_words is None:
         seed_words = as_criterion(criterion).specific_words
     seeds = check_word_set("seed_words", seed_words)
-    C = _number("C", C)
+    C = check_number("C", C)
     if C <= 0:
         raise ValueError(f"C must be above 0; got {C}.")
-    threshold = _number("threshold", threshold)
+    threshold = check_number("threshold", threshold)
     if class_weight is not None:
         check_choice("class_weight", class_weight, ("balanced",))
     if check_positive_int("n_folds", n_folds) < 2:
@@ -281,7 +282,10 @@ def learn_specific_words(
     with progress_bar(n_folds + 1, "specific words", "classifier", progress) as bar:
         for train, test in parts.split(units, labels):
             decided = learned(train).decision_function(units[test]) > threshold
-            folds.append(_scores(decided, labels[test]))
+            *scores, _ = precision_recall_fscore_support(
+                labels[test], decided, average="binary", zero_division=0
+            )
+            folds.append(scores)
             bar.update()
         machine = learned(slice(None))
         bar.update()
@@ -306,19 +310,3 @@ def learn_specific_words(
         threshold,
         float(confidence_level),
     )
-
-
-def _number(name: str, value: object) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):  # type: ignore[arg-type]
-        raise ValueError(f"{name} must be a number; got {found(value)}.")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _scores(decided: Any, true: Any) -> tuple[float, float, float]:
-    """Precision, recall and F1; 0 where nothing is decided to be positive."""
-    hits = int((decided & true).sum())
-    if hits == 0:
-        return 0.0, 0.0, 0.0
-    precision, recall = hits / int(decided.sum()), hits / int(true.sum())
-    return precision, recall, 2 * precision * recall / (precision + recall)

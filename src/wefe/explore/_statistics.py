@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from statistics import NormalDist
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from wefe._bootstrap import bca_levels
 from wefe._checks import as_seed, check_between, check_choice, check_positive_int, found
+from wefe._plain import plain
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
-from wefe.explore._projections import plain, records
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._sc_weat import sc_weat_by_word
 from wefe.models._tables import chunks
@@ -176,20 +176,15 @@ class StatisticCorrelation:
             ('value', 'lower', 'upper', 'p_value' of each), 'intercept', 'confidence_level',
             'nan_reason', 'lost', 'without_number', and 'words', the rows of :meth:`to_frame`.
         """
+        names = (
+            *("n", "pearson", "spearman", "slope", "intercept", "confidence_level", "nan_reason"),
+            *("lost", "without_number"),
+        )
         return {
             "statistic": self.statistic_name,
             "bias": self.bias_name,
-            "n": self.n,
-            **{
-                name: {key: plain(value) for key, value in asdict(getattr(self, name)).items()}
-                for name in ("pearson", "spearman", "slope")
-            },
-            "intercept": plain(self.intercept),
-            "confidence_level": self.confidence_level,
-            "nan_reason": self.nan_reason,
-            "lost": list(self.lost),
-            "without_number": list(self.without_number),
-            "words": records(self.to_frame()),
+            **{name: plain(getattr(self, name)) for name in names},
+            "words": plain(self.to_frame()),
         }
 
     def band(self, n_points: int = 101) -> pd.DataFrame:
@@ -564,16 +559,8 @@ def _bca(samples: Vectors, value: float, without_each: Vectors, tail: float) -> 
     below = float((samples < value - same).mean() + (samples <= value + same).mean()) / 2
     if not 0 < below < 1:
         return math.nan, math.nan
-    influence = without_each.mean() - without_each
-    squares = float((influence**2).sum())
-    acceleration = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
-    normal = NormalDist()
-    shift = normal.inv_cdf(below)
-    levels = []
-    for level in (tail, 1 - tail):
-        moved = shift + normal.inv_cdf(level)
-        if acceleration * moved >= 1:
-            return math.nan, math.nan
-        levels.append(normal.cdf(shift + moved / (1 - acceleration * moved)))
+    levels = bca_levels(below, without_each.mean() - without_each, tail)
+    if levels is None:
+        return math.nan, math.nan
     lower, upper = np.quantile(samples, levels)
     return float(lower), float(upper)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,30 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe._checks import check_choice, check_positive_int
+from wefe._checks import as_seed, check_choice, check_positive_int
+from wefe._plain import plain
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
     NO_CLEAR_DIRECTION,
     BiasDirections,
     CriterionLike,
+    Places,
     bias_directions,
-    leanings,
+    chance,
+    places,
 )
 from wefe.explore._lookup import form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._projections import FREQUENT, bare_words, plain, records
+from wefe.explore._projections import FREQUENT, bare_words
+from wefe.explore._text import as_text
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
-from wefe.metrics._proximity import (
-    Neighborhoods,
-    neighbor_group_shares,
-    neighborhoods,
-    proximity_bias,
-)
+from wefe.metrics._proximity import Neighborhoods, neighborhoods, proximity_bias
 from wefe.models._passes import plain_rows, vocabulary_cosines
+from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
@@ -41,7 +40,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-logger = logging.getLogger(__name__)
+# The neighbours of so many random words say what chance makes. The interval of 95 % goes from the
+# fifth lowest share of 199 words to the fifth highest; fewer than 39 words have none.
+_N_RANDOM, _FEWEST_RANDOM = 199, 39
+_TAILS = (0.025, 0.975)
+# They are drawn from so many words of the nearest ranks in the vocabulary.
+_AS_FREQUENT = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +74,17 @@ class WordPage:
         directions; and `biased`, whether that is above `theta`.
     proximity_bias : float
         Share of the neighbours that are biased, in [0, 1].
-    neighbor_shares : pandas.Series
-        Share of the neighbours that are nearest to each group, however near they are to none.
-    vocabulary_shares : pandas.Series
-        That share of frequent words, in the original model, as that of the neighbours is: what to
-        expect of neighbours by chance.
-    label_shares : pandas.DataFrame
-        Share of the `neighbors`, and of those frequent words (`vocabulary`), that lean to each
-        group, and, in the last row, that have no clear direction.
+    shares : pandas.DataFrame
+        A row per group, and one for 'no clear direction'. `neighbors` is the share of the
+        neighbours that lean to the group, in [0, 1]. For the neighbours of random words of the same
+        frequency, it is `expected` on average, and from `low` to `high` in 95 of 100 cases.
+        `is_clear` says whether the neighbours lie outside this interval.
     indirect_bias : pandas.Series
         With each of the words asked about; NaN where it is undefined. Words that the model lacks
         are not in it.
     map : pandas.DataFrame
-        The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`,
-        `indirect_bias`, `is_center`, and of more than two groups `group`, as `leans_to`.
+        The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`, `group` (as
+        `leans_to`), `indirect_bias` and `is_center`.
     map_method : str
         'pca', 't-sne' or 'umap'.
     theta : float
@@ -103,14 +104,14 @@ class WordPage:
     >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
     ('female', 0.32, 0.99)
 
-    12 of its 20 nearest neighbours lean to the same group, none to the other one; 8 lie as near to
-    0 as three quarters of the frequent words do:
+    12 of its 20 nearest neighbours lean to the same group. That happens by chance: in 95 of 100
+    cases a random word of the same frequency has from 0 to 14 such neighbours.
 
-    >>> page.label_shares.round(2)
-                        neighbors  vocabulary
-    female                    0.6        0.12
-    male                      0.0        0.13
-    no clear direction        0.4        0.75
+    >>> page.shares.round(2)
+                        neighbors  expected   low  high  is_clear
+    female                    0.6      0.14  0.00  0.70     False
+    male                      0.0      0.10  0.00  0.75     False
+    no clear direction        0.4      0.76  0.05  1.00     False
     >>> page.neighbors.query("biased")["neighbor"].head(3).tolist()
     ['midwife', 'housewife', 'mary']
     """
@@ -123,9 +124,7 @@ class WordPage:
     percentile: float = field(repr=False)
     neighbors: pd.DataFrame = field(repr=False)
     proximity_bias: float
-    neighbor_shares: pd.Series[float] = field(repr=False)
-    vocabulary_shares: pd.Series[float] = field(repr=False)
-    label_shares: pd.DataFrame = field(repr=False)
+    shares: pd.DataFrame = field(repr=False)
     indirect_bias: pd.Series[float] = field(repr=False)
     map: pd.DataFrame = field(repr=False)
     map_method: str = field(repr=False)
@@ -180,67 +179,24 @@ class WordPage:
         -------
         dict
             The attributes of the page under their names, with 'model' for its name, 'criterion',
-            'leans_to' and 'n_neighbors'; of `neighbors` and `map` the rows. What is known of the
-            directions besides is left out.
+            'groups', 'reach' and 'caveat' of the directions, 'leans_to' and 'n_neighbors'; of
+            `shares`, `neighbors` and `map` the rows.
         """
+        names = (
+            *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),
+            *("proximity_bias", "indirect_bias", "neighbors", "map_method", "map"),
+        )
         return {
             "word": self.word,
             "model": self.model_name,
-            "criterion": self.directions.name,
-            "leans_to": self.leans_to,
-            "projection": plain(self.projection),
-            "direct_bias": self.direct_bias,
-            "percentile": plain(self.percentile),
+            **self.directions.to_dict(),
+            **{name: plain(getattr(self, name)) for name in names},
             "n_neighbors": len(self.neighbors),
-            "theta": self.theta,
-            "nan_reason": self.nan_reason,
-            "proximity_bias": plain(self.proximity_bias),
-            "neighbor_shares": plain(self.neighbor_shares),
-            "vocabulary_shares": plain(self.vocabulary_shares),
-            "label_shares": {of: plain(shares) for of, shares in self.label_shares.items()},
-            "indirect_bias": plain(self.indirect_bias),
-            "neighbors": records(self.neighbors),
-            "map_method": self.map_method,
-            "map": records(self.map),
+            "shares": plain(self.shares.rename_axis("group").reset_index()),
         }
 
     def __str__(self) -> str:
-        groups = ", ".join(f"{group} {value:+.3f}" for group, value in self.projection.items())
-        shares, usual = (
-            ", ".join(f"{label} {share:.0%}" for label, share in self.label_shares[of].items())
-            for of in ("neighbors", "vocabulary")
-        )
-        reach = ", ".join(f"{value:.3f}" for value in self.directions.reach)
-        lines = [
-            f"{self.word} in {self.model_name}: {self.leaning}",
-            f"  projection      {groups} (cosine; words of the groups: {reach})",
-            f"  direct bias     {self.direct_bias:.3f}, {self._compared()}",
-            f"  neighbours      {shares} of the {len(self.neighbors)} nearest",
-            f"  frequent words  {usual}",
-            f"  proximity bias  {self.proximity_bias:.2f} (share of them with an indirect bias "
-            f"above {self.theta:g})",
-        ]
-        if len(self.indirect_bias):
-            listed = ", ".join(f"{word} {beta:+.3f}" for word, beta in self.indirect_bias.items())
-            lines.append(f"  indirect bias   {listed}")
-        if self.nan_reason is not None:
-            lines.append(f"  missing         {self.nan_reason}")
-        if self.directions.caveat():
-            lines.append(f"  beware          {self.directions.caveat()}")
-        return "\n".join(lines)
-
-    @property
-    def leaning(self) -> str:
-        """Where the word leans to, in words."""
-        label = self.leans_to
-        return label if label == NO_CLEAR_DIRECTION else f"leans to {label}"
-
-    def _compared(self) -> str:
-        if math.isnan(self.percentile):
-            return "which is nothing but rounding"
-        # Rounded to all of them it would be wrong.
-        share = "more than 99%" if 0.995 <= self.percentile < 1 else f"{self.percentile:.0%}"
-        return f"that of {share} of frequent words is smaller"
+        return as_text("word.txt.jinja", self.to_dict())
 
 
 def word_page(
@@ -279,7 +235,7 @@ def word_page(
         How the neighbourhood is drawn in two dimensions; 't-sne' by scikit-learn, 'umap' by
         umap-learn (``pip install "wefe[umap]"``).
     random_state : int, default=0
-        Seed of UMAP; t-SNE starts from PCA and draws nothing.
+        Seed of the random words, and of UMAP; t-SNE starts from PCA and draws nothing.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
@@ -310,7 +266,7 @@ def word_page(
       projection      female +0.320, male -0.320 (cosine; words of the groups: 0.426, 0.313)
       direct bias     0.320, that of 99% of frequent words is smaller
       neighbours      female 60%, male 0%, no clear direction 40% of the 20 nearest
-      frequent words  female 12%, male 13%, no clear direction 75%
+      by chance       female 0-70%, male 0-75%, no clear direction 5-100% (random words as frequent)
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
       indirect bias   midwife +0.099, doctor -0.062
     >>> page.neighbors[["neighbor", "cosine", "leans_to", "indirect_bias"]].head(3).round(3)
@@ -339,8 +295,14 @@ def word_page(
     cosines = directions.cosines(vector)[0]
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
     smaller = math.nan if strength <= ROUNDING else _share_below(model, directions, strength)
-    usual = _frequent(before, directions.towards)
-    labels = leanings(around.along[0], usual, directions)
+    least = chance(_frequent(before, directions.towards), directions)
+    found = places(around.along[0], least, directions)
+    labels = [(*directions.labels, None)[place] for place in found]
+    rng = np.random.default_rng(as_seed(random_state))
+    random = _random_words(model, form, rng)
+    of_random = neighborhoods(
+        model, random, directions.subspace, directions.towards, k, original=original
+    )
     projection = _series(cosines, directions.groups)
     return WordPage(
         word=bare_words(model, [form])[0],
@@ -351,9 +313,7 @@ def word_page(
         percentile=smaller,
         neighbors=_neighbors(model, around, directions, theta, labels),
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
-        neighbor_shares=_series(neighbor_group_shares(around.along)[0], directions.groups),
-        vocabulary_shares=_series(neighbor_group_shares(usual[None])[0], directions.groups),
-        label_shares=_label_shares(labels, leanings(usual, usual, directions), directions.groups),
+        shares=_shares(found, places(of_random.along, least, directions), directions.labels),
         indirect_bias=_indirect(before, form, others, directions, preprocessors),
         map=_map(
             *(model, form, around, directions, map_method, random_state),
@@ -382,19 +342,42 @@ def _why_missing(before: WordEmbeddingModel, form: str, around: Neighborhoods) -
     return f"{before.name} has {known} of the {around.k} neighbours{few}"
 
 
-def _label_shares(
-    of_neighbors: Sequence[str | None], of_frequent: Sequence[str | None], groups: Sequence[str]
-) -> pd.DataFrame:
-    """Return the share of each label; NaN if those of most words are unknown."""
+def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator) -> list[str]:
+    """Draw words of the same frequency: their ranks are the nearest to that of the word."""
+    rows, _ = plain_rows(model)
+    if len(rows) <= _FEWEST_RANDOM:
+        rows = np.arange(len(model.vocab))
+    # A word that the model builds from subwords is rarer than all others.
+    own = model.vocab.get(form, len(model.vocab))
+    rows = rows[rows != own]
+    place = int(np.searchsorted(rows, own))
+    start = max(0, min(place - _AS_FREQUENT // 2, len(rows) - _AS_FREQUENT))
+    near = rows[start : start + _AS_FREQUENT]
+    near = near[directions_of(model.rows(near))[1]]
+    return model.table.words_at(np.sort(rng.choice(near, min(_N_RANDOM, len(near)), replace=False)))
+
+
+def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the share of each label among neighbours, and what chance makes of it."""
     import pandas as pd
 
-    names = [*groups, NO_CLEAR_DIRECTION]
-    shares = {}
-    for column, labels in (("neighbors", of_neighbors), ("vocabulary", of_frequent)):
-        known = [label for label in labels if label is not None]
-        is_enough = 2 * len(known) >= len(labels)
-        shares[column] = [known.count(x) / len(known) if is_enough else math.nan for x in names]
-    return pd.DataFrame(shares, index=names)
+    ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
+    random = random[~np.isnan(random).any(axis=1)]
+    low = high = expected = np.full(len(labels), math.nan)
+    if len(random) >= _FEWEST_RANDOM:
+        expected = random.mean(axis=0)
+        low, high = np.quantile(random, _TAILS, axis=0, method="weibull")
+    is_clear = (share < low) | (share > high)
+    columns = {"neighbors": share, "expected": expected, "low": low, "high": high}
+    return pd.DataFrame({**columns, "is_clear": is_clear}, index=list(labels))
+
+
+def _share(of_neighbors: Places, n_labels: int) -> Vectors:
+    """Return the share of each label around each word; NaN if most neighbours are unknown."""
+    counts = (of_neighbors[..., None] == np.arange(n_labels)).sum(axis=1)
+    n_known = counts.sum(axis=1, keepdims=True)
+    enough = 2 * n_known >= of_neighbors.shape[1]
+    return np.where(enough, counts / np.maximum(n_known, 1), math.nan)
 
 
 def _leaning(projection: pd.Series[float], percentile: float) -> str:
@@ -473,17 +456,15 @@ def _map(
     vectors = np.concatenate([own, model.rows(around.rows[0])])
     points = in_two_dimensions(vectors, method, random_state)
     along = np.concatenate([directions.cosines(own), around.along[0]])
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "word": bare_words(model, [form, *model.table.words_at(around.rows[0])]),
             "x": points[:, 0],
             "y": points[:, 1],
             "cosine": np.concatenate([[1.0], around.cosines[0]]),
             "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "group": labels,
             "indirect_bias": np.concatenate([[0.0], around.indirect_bias[0]]),
             "is_center": np.arange(len(vectors)) == 0,
         }
     )
-    if not directions.is_binary:
-        table["group"] = labels
-    return table

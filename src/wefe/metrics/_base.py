@@ -212,13 +212,14 @@ class BaseMetric:
         large, or at least as far from the value that means no bias. Ties count. Metrics whose
         scores lie on one side of no bias (ECT, SAME, RNSB and those of neighbours) have 'two-sided'
         as default, which asks whether there is more bias than by chance.
-    p_value_method : {'exact', 'approximate', 'saddlepoint'}, default='exact'
+    p_value_method : {'exact', 'approximate', 'saddlepoint', 'auto'}, default='exact'
         'exact' counts all splits of scores that are sums over words or pairs (WEAT, SEAT, RIPA,
         EQT, Generalized WEAT of two sets, the words of SC-WEAT), or encloses their share between
         guaranteed bounds and returns the upper one. Those of other scores are listed if there are
         up to 20,000, and a sample of them is drawn otherwise. 'approximate' draws random splits
-        and returns (r + 1)/(n + 1). 'saddlepoint' is for a first look at sums: see
-        :func:`permutation_test`. WEAT has 'approximate' as default.
+        and returns (r + 1)/(n + 1). 'saddlepoint' is for a first look at sums, and 'auto' counts
+        them where that may not be enough: see :func:`permutation_test`. WEAT has 'approximate' as
+        default.
     p_value_iterations : int, default=10000
         Number of random splits.
     p_value_verbose : bool, default=False
@@ -550,7 +551,8 @@ class BaseMetric:
     def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
         """Say why a p-value is another than the one that was asked for."""
         listed = self.null_exchange != "pairs" and type(self)._sums is BaseMetric._sums
-        if listed or self.p_value_method in (test.method, "approximate"):
+        as_asked = self.p_value_method == "approximate" or test.method in ("exact", "saddlepoint")
+        if listed or as_asked:
             return ()
         if test.method == "approximate":
             n_splits = test.n_splits

@@ -117,11 +117,10 @@ def fit_cases(
 
 
 def sigmoid(values: Vectors) -> Vectors:
-    """Logistic function, without overflow."""
-    with np.errstate(over="ignore"):
-        result = np.exp(-values)
-    result += 1
-    return np.reciprocal(result, out=result)
+    """Logistic function."""
+    from scipy.special import expit  # quicker to start without it
+
+    return np.asarray(expit(values))
 
 
 def with_intercept(vectors: Vectors) -> Vectors:

@@ -21,7 +21,7 @@ from wefe._checks import (
 from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
-Method: TypeAlias = Literal["approximate", "exact", "saddlepoint"]
+Method: TypeAlias = Literal["approximate", "exact", "saddlepoint", "auto"]
 Associations: TypeAlias = npt.NDArray[np.float64]
 
 # Statistics that differ by less than this, relative to max(1, |S|), are ties: their words are the
@@ -29,8 +29,13 @@ Associations: TypeAlias = npt.NDArray[np.float64]
 _TIE_TOLERANCE = 1e-12
 # Values held at once while drawing random splits (8 bytes each).
 _CHUNK = 2**20
+# Rows of words (4 bytes each) of random splits that are kept for the next test with that seed.
+_MOST_KEPT = 2**22
 # Pairs of which all exchanges are counted: of each half of them, 2**20 sums are held.
 _MOST_PAIRS = 40
+# A saddlepoint p-value of "auto" is not within a factor of two of this level, and of that many
+# splits as extreme at least: with fewer, it may be far from the count.
+_LEVEL, _ENOUGH = 0.05, 1000
 # Bounds that leave more open than a factor of two say less than random splits do.
 _USELESS = 0.5
 
@@ -60,7 +65,8 @@ class PermutationTest:
     alternative : {'greater', 'less', 'two-sided'}
         Side that counts as extreme.
     n_splits : int
-        Number of possible splits, or of random splits for 'approximate'.
+        Number of possible splits; of random splits for 'approximate'; 0 for 'saddlepoint', which
+        looks at none.
     null_mean : float
         Mean score over splits; of metrics only, else NaN.
     null_quantiles : tuple of float
@@ -122,11 +128,12 @@ def permutation_test(
         both sets.
     alternative : {"greater", "less", "two-sided"}, default="greater"
         Side that counts as extreme.
-    method : {"approximate", "exact", "saddlepoint"}, default="approximate"
-        ``"saddlepoint"`` takes a fraction of a millisecond for hundreds of words, some milliseconds
+    method : {"approximate", "exact", "saddlepoint", "auto"}, default="approximate"
+        ``"saddlepoint"`` takes a fraction of a millisecond for hundreds of words, two milliseconds
         for ten thousand, and is for a first look: its error is mostly below 1 % where 1,000 splits
         or more are as extreme, and can be large where fewer are, or where one word differs much
-        more than all others.
+        more than all others. ``"auto"`` starts with it, and goes on as ``"exact"`` if the p-value
+        is between 0.025 and 0.1, or fewer than 1,000 splits are as extreme.
         ``"approximate"`` draws random splits. ``"exact"`` counts all of them when there are up to
         40 words in total, few different associations, or few splits (or all but few) as extreme as
         the observed one; otherwise it encloses the share between two guaranteed bounds.
@@ -206,15 +213,15 @@ def permutation_test(
         raise ValueError("relative_gap must be below 1; use for example 0.01.")
 
     statistic = math.fsum(x) - math.fsum(y)
-    n_splits = math.comb(len(x) + len(y), len(x))
-    if method == "saddlepoint":
-        from wefe.metrics._saddlepoint import split_p_value  # quicker to start without it
+    if method in ("saddlepoint", "auto"):
+        from wefe.metrics._saddlepoint import log_comb, split_p_value  # quicker to start without it
 
         values = np.concatenate([x, y])
         step = _common_step(values, _TIE_TOLERANCE * float(np.abs(values).max()))
         p_value = split_p_value(x, y, alternative, step)
-        nan = math.nan, math.nan
-        return PermutationTest(statistic, p_value, nan, method, alternative, n_splits)
+        if method == "saddlepoint" or _is_settled(p_value, log_comb(len(values), len(x))):
+            return _approximated(statistic, p_value, alternative)
+    n_splits = math.comb(len(x) + len(y), len(x))
     # P(D_i <= D) for (x, y) is P(D_i >= D) for (y, x). A two-sided test may as well start from
     # D >= 0; then the order of the sets cannot matter.
     difference = math.fsum(x) / len(x) - math.fsum(y) / len(y)
@@ -229,7 +236,7 @@ def permutation_test(
     if alternative == "two-sided":
         low = 2 * len(x) * int(values.sum()) // len(values) - observed
 
-    if method == "exact":
+    if method in ("exact", "auto"):
         fewest, most = _count_splits(values, len(x), low, high, relative_gap)
         bounds, kind = _as_shares(fewest, most, n_splits)
         if bounds[0] >= _USELESS * bounds[1]:
@@ -258,15 +265,16 @@ def flip_test(
     tolerance = max(_TIE_TOLERANCE, 1e-14 * float(np.abs(differences).sum()))
     two_sided = alternative == "two-sided"
     goal = (abs(statistic) if two_sided else statistic) - tolerance
-    if method == "saddlepoint":
+    if method in ("saddlepoint", "auto"):
         from wefe.metrics._saddlepoint import flip_p_value
 
         p_value = flip_p_value(differences, alternative)
-        return PermutationTest(statistic, p_value, (math.nan,) * 2, method, alternative, 2**n)
+        if method == "saddlepoint" or _is_settled(p_value, n * math.log(2)):
+            return _approximated(statistic, p_value, alternative)
     # Exchanging all pairs changes the sign of the sum.
     signed = -differences if alternative == "less" else differences
     goal = -statistic - tolerance if alternative == "less" else goal
-    if method == "exact" and n <= _MOST_PAIRS:
+    if method in ("exact", "auto") and n <= _MOST_PAIRS:
         one, other = (_sums_of_signs(half) for half in np.array_split(signed, 2))
         hits = int((len(other) - np.searchsorted(np.sort(other), goal - one)).sum())
         share = min((1 + two_sided) * hits / 2**n, 1.0)
@@ -279,6 +287,17 @@ def flip_test(
     bounds = wilson(hits / n_iterations, n_iterations, level=0.99)
     p_value = (hits + 1) / (n_iterations + 1)
     return PermutationTest(statistic, p_value, bounds, "approximate", alternative, n_iterations)
+
+
+def _is_settled(p_value: float, log_splits: float) -> bool:
+    """Tell if counting all splits would hardly change what follows from a p-value."""
+    is_clear = not _LEVEL / 2 <= p_value <= 2 * _LEVEL
+    return is_clear and p_value >= _ENOUGH * math.exp(-log_splits)
+
+
+def _approximated(statistic: float, p_value: float, alternative: Alternative) -> PermutationTest:
+    nan = math.nan, math.nan
+    return PermutationTest(statistic, p_value, nan, "saddlepoint", alternative, n_splits=0)
 
 
 def _sums_of_signs(values: Associations) -> Associations:
@@ -362,8 +381,8 @@ def _count_random_splits(
     random_state: int | np.random.Generator | None,
 ) -> int:
     """Draw random splits, and count those whose first set sums to >= `high` or <= `low`."""
-    if isinstance(random_state, int) and n_iterations * len(values) <= _CHUNK:
-        # The same splits as below; tests of many words share them.
+    if isinstance(random_state, int) and n_iterations * len(values) <= _MOST_KEPT:
+        # Tests of many words share their splits.
         orders = random_orders(len(values), n_iterations, random_state)
         return _count_extreme(values[orders[:, :size]].sum(axis=1), low, high)
     generator = np.random.default_rng(random_state)

@@ -25,7 +25,7 @@ def split_p_value(x: Vectors, y: Vectors, alternative: str, step: float = 0.0) -
     """
     size, values = len(x), np.concatenate([x, y])
     values = values - values.mean()
-    ordered, log_splits = np.sort(values), _log_comb(len(values), size)
+    ordered, log_splits = np.sort(values), log_comb(len(values), size)
     tie = _rounding(values)
     design = np.column_stack([values, np.ones(len(values))])
     ends = [_largest_sum(each, size, tie, log_splits) for each in (ordered, -ordered[::-1])]
@@ -47,11 +47,12 @@ def _largest_sum(ordered: Vectors, size: int, tie: float, log_splits: float) -> 
     least = ordered[-size]
     n_tied = int(np.count_nonzero(np.abs(ordered - least) <= tie))
     n_needed = size - int(np.count_nonzero(ordered > least + tie))
-    share = math.exp(_log_comb(n_tied, n_needed) - log_splits)
+    share = math.exp(log_comb(n_tied, n_needed) - log_splits)
     return float(ordered[-size:].sum()), max(share, math.ulp(0.0))
 
 
-def _log_comb(n: int, k: int) -> float:
+def log_comb(n: int, k: int) -> float:
+    """Logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 

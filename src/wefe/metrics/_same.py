@@ -13,6 +13,7 @@ import numpy.typing as npt
 from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType
+from wefe.metrics._direction import in_span
 from wefe.metrics._geometry import ZERO_LENGTH, values_by_word
 from wefe.metrics._registry import register
 from wefe.query import Query
@@ -107,7 +108,7 @@ def same_by_word(
     (of_words,), sets = lists_of_word_sets(words=[words], groups=groups)
     if len(sets) < 2:
         raise ValueError(f"SAME needs two or more groups; got {len(sets)}.")
-    return np.asarray(SAME(combine=combine)._by_word(sets, of_words)[0])
+    return np.asarray(SAME(combine=combine)._by_word(sets, of_words.unit)[0])
 
 
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
@@ -240,10 +241,10 @@ class SAME(BaseMetric):
         bound = 1.0 if self.combine == "projection" else 1.0 + 2.0 * (n_groups - 2)
         return Scale("SAME", (0.0, bound), 0.0)
 
-    def _by_word(self, groups: Sequence[WordSet], words: WordSet) -> Vectors:
-        """Bias of each word in each case: (n_cases, n_words)."""
+    def _by_word(self, groups: Sequence[WordSet], units: Vectors) -> Vectors:
+        """Bias of each word, of these unit vectors, in each case: (n_cases, n_words)."""
         basis, lengths = _directions(groups)
-        cosines, known = np.abs(basis @ words.unit.T), np.cumsum(lengths > 0, axis=0)
+        cosines, known = np.abs(basis @ units.T), np.cumsum(lengths > 0, axis=0)
         if self.combine == "projection":
             by_word = np.minimum(np.linalg.norm(cosines, axis=0), 1.0)
         else:
@@ -252,12 +253,14 @@ class SAME(BaseMetric):
         return np.where(known[-1] > 0, by_word, math.nan)
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        # Directions of all cases lie in the span of the targets, which has few dimensions.
+        targets, basis = in_span(targets)
         (words,) = attributes
-        return words.mean(self._by_word(targets, words))
+        return words.mean(self._by_word(targets, words.unit @ basis))
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes
-        by_word = self._by_word(targets, words)[0]
+        by_word = self._by_word(targets, words.unit)[0]
         score = float(words.mean(by_word[None])[0])
         if math.isnan(score):
             return self._undefined("all target sets have the same mean")

@@ -181,7 +181,7 @@ class WEAT(BaseMetric):
         Put the effect size under 'result' instead of the statistic.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
-    p_value_method : {'approximate', 'exact', 'saddlepoint'}, default='approximate'
+    p_value_method : {'approximate', 'exact', 'saddlepoint', 'auto'}, default='approximate'
         How splits are counted; see :class:`BaseMetric`, as for the other parameters of the test.
 
     Notes

@@ -185,11 +185,3 @@ class FileArray:
         """Read as many rows as there is room for."""
         if rows.size:
             self.file.read_into(rows, self.offset + start * self._row_bytes)
-
-    def mapped(self) -> npt.NDArray[Any]:
-        """Map the array; changes stay in memory."""
-        self.file.check()
-        if self.nbytes == 0:  # no system maps nothing
-            return np.empty(self.shape, dtype=self.dtype)
-        with self.file.opened() as file:
-            return np.memmap(file, self.dtype, "c", self.offset, self.shape)

@@ -102,9 +102,8 @@ def load(
         Sources that need not be read to be opened ignore this.
     hold : {'selected', 'mapped', 'memory'}, optional
         How to hold the vectors: those of `words` only; in the file, of which the rows are read
-        that are used (changes stay in memory); or all of them in memory. By default the least
-        that does: in the file ('mapped') where the format can, else selected if there are
-        `words`, else in memory.
+        that are used; or all of them in memory. By default the least that does: in the file
+        ('mapped') where the format can, else selected if there are `words`, else in memory.
     limit : int, optional
         Only the first rows of the source; files are sorted by frequency as a rule.
     lowercase : {'first', 'mean'}, optional
@@ -350,7 +349,8 @@ def check_cut(
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
     if isinstance(counts, str | os.PathLike):
         counts = _read_counts(Path(counts))
-    counts = opened.counts if counts is None else counts
+    if counts is None and min_count is not None and opened.counts is not None:
+        counts = opened.counts()
     if min_count is not None and counts is None:
         raise ValueError(
             f"min_count needs to know how often each word occurred, and {opened.label} does not "

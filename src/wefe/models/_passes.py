@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_word_set
-from wefe.models._search import complete, directions, no_direction, search
+from wefe.models._search import complete, no_direction, search
+from wefe.models._search import directions as unit_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -110,16 +111,10 @@ def vocabulary_cosines(
         unsafe = np.flatnonzero(~((squares > tiny) & (squares < huge)))
         if unsafe.size:
             # Where squares vanish or overflow, they do not in float64 and after scaling.
-            cosines[part.start + unsafe] = _careful_cosines(block[unsafe], axes)
+            units, directed = unit_vectors(block[unsafe])
+            units[~directed] = np.nan
+            cosines[part.start + unsafe] = units @ axes.T
     return np.clip(cosines, -1, 1, out=cosines)
-
-
-def _careful_cosines(vectors: FloatArray, axes: Vectors) -> Vectors:
-    wide = vectors.astype(np.float64)
-    largest = np.abs(wide).max(axis=1, keepdims=True, initial=0)
-    good = np.isfinite(largest) & (largest > 0)
-    wide = np.divide(wide, largest, where=good, out=np.full_like(wide, np.nan))
-    return np.asarray(wide @ axes.T / np.linalg.norm(wide, axis=1, keepdims=True))
 
 
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
@@ -262,7 +257,7 @@ def neighbors_of(
     table = model.whole_table("neighbors_of")
     words = check_word_set("words", words)
     queries = model.get_vectors(words)
-    directed = directions(queries)[1]
+    directed = unit_vectors(queries)[1]
     if not directed.all():
         raise ValueError(no_direction(f"the vector of {words[directed.argmin()]!r}"))
     exclude = [[model.vocab[word]] if word in model.vocab else [] for word in words]

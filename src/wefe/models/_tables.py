@@ -340,12 +340,36 @@ class UnreadWordError(KeyError, ValueError):
         return str(self.args[0])
 
 
-class PartialIndex(dict[str, int]):
-    """The rows of the words found; a word that was never searched for is an error, not missing."""
+_OPEN_AGAIN = (
+    "so nobody knows whether the file has it. Open it for this word too (words=...), or whole "
+    "(hold='memory')."
+)
 
-    def __init__(self, index: Mapping[str, int], requested: frozenset[str], label: str) -> None:
+
+class PartialIndex(dict[str, int]):
+    """The rows of the words found; a word that was never searched for is an error, not missing.
+
+    Parameters
+    ----------
+    index : mapping from str to int
+        The words found.
+    requested : frozenset of str
+        The words searched for.
+    label : str
+        What was searched, as messages name it.
+    hint : str, optional
+        The end of the message: what to do.
+    """
+
+    def __init__(
+        self,
+        index: Mapping[str, int],
+        requested: frozenset[str],
+        label: str,
+        hint: str = _OPEN_AGAIN,
+    ) -> None:
         super().__init__(index)
-        self.requested, self.label = requested, label
+        self.requested, self.label, self.hint = requested, label, hint
 
     def _check(self, word: object) -> None:
         if (
@@ -355,8 +379,7 @@ class PartialIndex(dict[str, int]):
         ):
             raise UnreadWordError(
                 f"{word!r} was not among the {len(self.requested):,} words for which {self.label} "
-                "was opened, so nobody knows whether the file has it. Open it for this word too "
-                "(words=...), or whole (hold='memory')."
+                f"was opened, {self.hint}"
             )
 
     def __contains__(self, word: object) -> bool:
@@ -372,7 +395,7 @@ class PartialIndex(dict[str, int]):
         return super().get(word, default)
 
     def __reduce__(self) -> Any:
-        return PartialIndex, (dict(self), self.requested, self.label)
+        return PartialIndex, (dict(self), self.requested, self.label, self.hint)
 
 
 class StoredVectors(VectorTable):
@@ -382,6 +405,8 @@ class StoredVectors(VectorTable):
     the vectors of some words; `vectors` makes all of them, once, in memory.
     """
 
+    #: Where it is kept.
+    stored_held: Held = "mapped"
     vector_size: int = 0
     _all: FloatArray | None = None
 
@@ -393,11 +418,6 @@ class StoredVectors(VectorTable):
     @abstractmethod
     def stored_nbytes(self) -> int:
         """Bytes of what is kept."""
-
-    @property
-    @abstractmethod
-    def stored_held(self) -> Held:
-        """Where that is."""
 
     def rows(self, rows: RowsLike) -> FloatArray:
         """Return the vectors of some rows, of shape (len(rows), dim): a new array."""
@@ -418,7 +438,7 @@ class StoredVectors(VectorTable):
             n_words = len(self.key_to_index)
             every = np.empty((n_words, self.vector_size), dtype=self.dtype)
             for part in chunks(n_words, CHUNK_ROWS):
-                every[part] = self._make(np.arange(part.start, part.stop))
+                every[part] = self.rows(part)
             self._all = every
             logger.info(
                 "all %d vectors were made in memory (%.1f MB), as something asked for all of them",
@@ -457,10 +477,7 @@ class StoredVectors(VectorTable):
 
 
 class FileVectors(StoredVectors):
-    """Vectors in a file as rows of floating-point numbers.
-
-    The rows of a result are read into memory. `vectors` maps all of them; changes of that array
-    stay in memory, and rows are read from it once it is there.
+    """Vectors in a file as rows of floating-point numbers, which are read when they are used.
 
     Parameters
     ----------
@@ -479,55 +496,25 @@ class FileVectors(StoredVectors):
         """Type of the numbers in the file."""
         return self._array.dtype
 
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        return self._array[rows]
-
     def rows(self, rows: RowsLike) -> FloatArray:
         """Read the vectors of some rows."""
-        if self._all is None:
-            return self._array[rows]
-        if not is_mapped(self._all):
-            return self._all[rows]
-        # What is mapped changes with the file, and ends the process where the file was cut.
-        self._array.file.check()
-        found: FloatArray = np.array(self._all[rows])
-        self._array.file.check()
-        return found
+        return (self._array if self._all is None else self._all)[rows]
 
-    @property
-    def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim), mapped from the file.
-
-        Do not keep the array longer than the file stays as it is.
-        """
-        if self._all is None:
-            self._all = np.asarray(self._array.mapped())
-        elif is_mapped(self._all):
-            self._array.file.check()
-        return self._all
+    def _make(self, rows: RowsLike) -> FloatArray:
+        return self._array[rows]
 
     def load(self) -> None:
         """Read words and vectors into memory."""
-        self.key_to_index, self._all = dict(self.key_to_index.items()), self.rows(slice(None))
+        self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
     def portable(self) -> Any:
         """Return a table in memory: another file may have taken the place of this one."""
-        return self.with_vectors(self._array[:] if self._all is None else np.array(self.vectors))
-
-    @property
-    def held(self) -> Held:
-        """'mapped', or 'memory' once everything was read."""
-        return "mapped" if self._all is None or is_mapped(self._all) else "memory"
+        return self.with_vectors(np.array(self.rows(slice(None))))
 
     @property
     def stored_nbytes(self) -> int:
         """Bytes of the vectors in the file."""
         return self._array.nbytes
-
-    @property
-    def stored_held(self) -> Held:
-        """Always 'mapped'."""
-        return "mapped"
 
 
 class ForeignVectors(VectorTable):
@@ -625,9 +612,6 @@ def is_mapped(array: Any) -> bool:
     while array is not None:
         if isinstance(array, mmap.mmap):
             return True
-        if isinstance(array, np.memmap):
-            # A copy of a mapped array is of this class as well, without a map.
-            return array._mmap is not None  # type: ignore[attr-defined]
         array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
     return False
 

@@ -172,7 +172,10 @@ class WordEmbeddingModel:
 
     @property
     def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim): the array itself, not a copy."""
+        """All vectors, of shape (n_words, dim): the array itself, not a copy.
+
+        Of a file that is read where it is used, they are read into memory first, and held there.
+        """
         return self.wv.vectors  # type: ignore[no-any-return]
 
     @property
@@ -185,7 +188,7 @@ class WordEmbeddingModel:
         """Where the vectors are.
 
         'selected': in memory, and only those of the words for which the file was opened.
-        'mapped': in a file, of which the rows are read that are used; changes stay in memory.
+        'mapped': in a file, of which the rows are read that are used.
         'memory': in memory, all of them.
         """
         return self.table.held
@@ -443,7 +446,7 @@ class WordEmbeddingModel:
         Returns
         -------
         WordEmbeddingModel
-            Vectors in memory are copied. A mapped file is shared as long as nothing was changed.
+            Vectors in memory are copied. A file is read by both until one of them is changed.
 
         Examples
         --------
@@ -460,8 +463,8 @@ class WordEmbeddingModel:
     ) -> WordEmbeddingModel:
         """Return a model like this one over another array, which is taken as it is.
 
-        None keeps vectors as they are stored. Call `_refresh` when rows of the array are not those
-        of this model.
+        None keeps vectors as they are stored. Call `table.refresh` when rows of the array are
+        not those of this model.
         """
         return WordEmbeddingModel(
             self.table.with_vectors(vectors),
@@ -594,10 +597,6 @@ class WordEmbeddingModel:
     def _write(self, rows: Sequence[int] | npt.NDArray[np.intp], vectors: FloatArray) -> None:
         """Replace rows, and with them what gensim derives them from or caches of them."""
         self.vectors[rows] = vectors
-        self._refresh(rows)
-
-    def _refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:
-        """Bring up to date what gensim derives rows from or caches of them."""
         self.table.refresh(rows)
 
     def __eq__(self, other: object) -> bool:

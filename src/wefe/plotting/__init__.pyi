@@ -17,5 +17,6 @@ from ._projections import plot_projections as plot_projections
 from ._ranking import plot_ranking as plot_ranking
 from ._scores import plot_queries_results as plot_queries_results
 from ._silhouettes import plot_silhouettes as plot_silhouettes
+from ._static import write_figures as write_figures
 from ._statistic import plot_statistic as plot_statistic
 from ._style import as_dark as as_dark

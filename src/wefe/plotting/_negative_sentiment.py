@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import found
@@ -53,8 +55,8 @@ def plot_negative_sentiment(
     >>> figure.layout.annotations[0].text
     'w2v<br>RNSB = 0.19'
     """
-    named = _check_rnsb_results(results)
-    spreads = [_Spread.of(result) for result in named.values()]
+    named = check_rnsb_results(results)
+    spreads = [Spread.of(result) for result in named.values()]
     words = list(dict.fromkeys(word for spread in spreads for word in spread.shares))
     set_of = _telling_sets(spreads, words)
     scores = [f"RNSB = {spread.score:.3g}" if spread.shares else "" for spread in spreads]
@@ -93,7 +95,7 @@ def plot_negative_sentiment(
 
 def _draw(
     figure: go.Figure,
-    spread: _Spread,
+    spread: Spread,
     set_of: Mapping[str, str],
     place: Mapping[str, Any],
 ) -> None:
@@ -122,7 +124,7 @@ def _draw(
 
 
 @dataclass(frozen=True)
-class _Spread:
+class Spread:
     """The negative sentiment of one result of RNSB, word by word."""
 
     score: float
@@ -133,7 +135,7 @@ class _Spread:
     nan_reason: str
 
     @classmethod
-    def of(cls, result: Mapping[str, Any]) -> _Spread:
+    def of(cls, result: Mapping[str, Any]) -> Spread:
         shares = {word: share for word, share in result[_SPREAD].items() if not math.isnan(share)}
         # A word in two target sets counts twice, though the dictionary names it once.
         words = getattr(result, "details", {}).get("words", [("", word) for word in shares])
@@ -161,7 +163,7 @@ class _Spread:
         return "<br>".join(lines)
 
 
-def _check_rnsb_results(results: object) -> dict[str, Mapping[str, Any]]:
+def check_rnsb_results(results: object) -> dict[str, Mapping[str, Any]]:
     """Return the results by model name; refuse what is none of RNSB."""
     if isinstance(results, Mapping) and _SPREAD not in results:
         names, listed = [str(name) for name in results], list(results.values())
@@ -180,7 +182,14 @@ def _check_rnsb_results(results: object) -> dict[str, Mapping[str, Any]]:
     return dict(zip(unique_labels(names, "models"), listed, strict=True))
 
 
-def _telling_sets(spreads: Iterable[_Spread], words: Sequence[str]) -> dict[str, str]:
+def joint_shares(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the products of the shares of every two target words: figure 4 of the paper."""
+    shares = pd.Series(Spread.of(result).shares)
+    values = np.outer(shares, shares)
+    return pd.DataFrame(values, index=shares.index, columns=shares.index)
+
+
+def _telling_sets(spreads: Iterable[Spread], words: Sequence[str]) -> dict[str, str]:
     """Return the target set of each word; '' for all where sets say no more than the words."""
     set_of = {word: name for spread in spreads for word, name in spread.set_of.items()}
     n_sets = len(set(set_of.values()))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_number, check_sequence, check_share
+from wefe._checks import check_sequence, check_share
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows
 from wefe.plotting._labels import (
@@ -24,11 +24,14 @@ from wefe.plotting._labels import (
     wrap,
 )
 from wefe.plotting._projections import AWAY
-from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, point_style, write
+from wefe.plotting._style import apply_layout, bar_style, hover, point_style, tint, write
 from wefe.plotting._table import check_frame, check_groups
 
-# From the second group over grey, which is seen on light and dark paper, to the first.
-_LEANS = (PALETTE[1], "#cfcfcf", PALETTE[0])
+_NUMBERS = ["share", "low", "high"]
+# What traces are called that are no group.
+CHANCE, WITHIN = "random words", "no more than by chance"
+# In the legend they come after the groups.
+_WITHIN_RANK = 1000
 
 
 def plot_neighborhood(
@@ -40,7 +43,6 @@ def plot_neighborhood(
     method: str = "PCA",
     theta: float = 0.05,
     n_labels: int = 30,
-    largest: float | None = None,
 ) -> go.Figure:
     """Plot a map of the neighbourhood of a word.
 
@@ -48,16 +50,14 @@ def plot_neighborhood(
     ----------
     frame : DataFrame
         A row per word, the centre included: 'word', 'x', 'y', 'cosine' (with the centre),
-        'projection' (cosine with the bias direction), 'indirect_bias' (with the centre) and
-        'is_center'. Of more than two groups, 'projection' is towards the one that is nearest;
-        'group', which the frame may have, names it, or is 'no clear direction'.
+        'projection' (cosine with the bias direction), 'group' (the one that the word leans to, or
+        'no clear direction'), 'indirect_bias' (with the centre) and 'is_center'.
     word : str
         The centre.
     title : str, optional
         Without one the figure says what is shown.
     groups : sequence of str, default=()
-        Names of the group of positive and that of negative projections; or all of them, in the
-        order of their colours.
+        All groups, in the order of their colours; by default those of the frame.
     method : str, default='PCA'
         How the map was made, for the note: 'PCA', 't-SNE', 'UMAP'.
     theta : float, default=0.05
@@ -65,23 +65,19 @@ def plot_neighborhood(
     n_labels : int, default=30
         At most so many of the nearest words are named, fewer where there is no room. The centre
         always is.
-    largest : float, optional
-        Projection at both ends of the scale of colours, so that several maps can share one; by
-        default the largest in the frame. Words farther out have the colour of the end.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Two traces of points, the neighbours and the centre, coloured by their projection on a
-        scale that is symmetric about 0; or, of more than two groups, a trace per group. Where a
-        point is pointed at, its values are given.
+        A trace of points per group, a grey one for words without a clear direction, and one for the
+        centre. Where a point is pointed at, its values are given.
 
     Raises
     ------
     TypeError
-        If `frame` is no DataFrame, or `largest` no number.
+        If `frame` is no DataFrame.
     ValueError
-        If it is empty, or lacks one of the columns, or `largest` is not above 0.
+        If it is empty, or lacks one of the columns.
 
     Notes
     -----
@@ -90,29 +86,27 @@ def plot_neighborhood(
 
     Examples
     --------
-    >>> columns = ["word", "x", "y", "cosine", "projection", "indirect_bias", "is_center"]
-    >>> rows = [("nurse", 0, 0, 1.0, 0.3, 0.0, True), ("doctor", 1, 0, 0.7, -0.1, 0.2, False)]
+    >>> columns = ["word", "x", "y", "cosine", "projection", "group", "indirect_bias", "is_center"]
+    >>> rows = [
+    ...     ("nurse", 0, 0, 1.0, 0.3, "female", 0.0, True),
+    ...     ("doctor", 1, 0, 0.7, 0.0, "no clear direction", 0.2, False),
+    ... ]
     >>> figure = plot_neighborhood(
     ...     pd.DataFrame(rows, columns=columns), word="nurse", groups=("female", "male")
     ... )
-    >>> [(trace.name, trace.text) for trace in figure.data]
-    [('neighbours', ('doctor',)), ('centre', ('<b>nurse</b>',))]
+    >>> [(trace.name, trace.text) for trace in figure.data if trace.text]
+    [('no clear direction', ('doctor',)), ('centre', ('<b>nurse</b>',))]
     """
     names = [str(name) for name in check_sequence("groups", groups)]
     check_share("theta", theta)
-    end = None if largest is None else check_number("largest", largest)
-    if end is not None and end <= 0:
-        raise ValueError(f"largest must be above 0; got {end:g}.")
     table = check_frame(
         frame,
-        ("word",),
+        ("word", "group"),
         ("x", "y", "cosine", "projection", "indirect_bias", "is_center"),
-        optional=("group",),
     )
     # Groups that are not named are those of the rows.
-    seen = frame["group"].dropna().astype(str).unique().tolist() if "group" in frame else []
-    names = names or [name for name in seen if name != NO_CLEAR_DIRECTION]
-    by_group = bool(seen) and len(names) != 2
+    names = names or [name for name in table["group"].unique() if name != NO_CLEAR_DIRECTION]
+    table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
     missing = table[["x", "y", "projection"]].isna().any(axis=1)
     lost = left_out(table["word"][missing], "place or projection")
     table = table[~missing].reset_index(drop=True)
@@ -121,27 +115,14 @@ def plot_neighborhood(
     table["named"] = table.index.isin(spaced(table[["x", "y"]], order[: n_labels + 1]))
     table["size"] = np.where(centre, 22.0, 11.0)
     figure = go.Figure()
-    if by_group:
-        styles = {name: point_style(number)[:2] for number, name in enumerate(names)}
-        for name, (colour, symbol) in styles.items():
-            own = table[(table["group"] == name) & ~centre]
-            _add_points(figure, own, name, symbol, theta, color=colour)
-        none = table[~table["group"].isin(names) & ~centre]
-        if len(none):
-            _add_points(figure, none, NO_CLEAR_DIRECTION, "circle", theta, color=AWAY)
-        for group, own in table[centre].groupby("group", sort=False):
-            colour = styles.get(str(group), (AWAY,))[0]
-            _add_points(figure, own, "centre", "star", theta, color=colour)
-        figure.update_layout(showlegend=True, legend_title_text="Leans to")
-    else:
-        for own, name, symbol in (
-            (table[~centre], "neighbours", "circle"),
-            (table[centre], "centre", "star"),
-        ):
-            colours = {"color": own["projection"].tolist(), "coloraxis": "coloraxis"}
-            _add_points(figure, own, name, symbol, theta, **colours)
-        end = end or (float(table["projection"].abs().max()) if len(table) else 0.0) or 0.1
-        figure.update_layout(showlegend=False, coloraxis=_scale(end, names))
+    styles = {name: point_style(number)[:2] for number, name in enumerate(names)}
+    styles[NO_CLEAR_DIRECTION] = (AWAY, "circle")
+    for name, (colour, symbol) in styles.items():
+        own = table["group"] == name
+        _add_points(figure, table[own & ~centre], name, symbol, theta, colour)
+    for group, star in table[centre].groupby("group"):
+        _add_points(figure, star, "centre", "star", theta, styles[str(group)][0])
+    figure.update_layout(showlegend=True, legend_title_text="Leans to")
     # One scale, and no numbers, which would mean nothing.
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
@@ -150,14 +131,12 @@ def plot_neighborhood(
         "word.",
         f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.",
     ]
-    if len(names) > 2 and not by_group:
-        notes.append("Colour: projection towards the group that is nearest.")
     heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
     return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
 
 
 def _add_points(
-    figure: go.Figure, part: pd.DataFrame, name: str, symbol: str, theta: float, **colours: Any
+    figure: go.Figure, part: pd.DataFrame, name: str, symbol: str, theta: float, colour: str
 ) -> None:
     """Add points of one kind."""
     star = symbol == "star"
@@ -182,7 +161,7 @@ def _add_points(
             # The star is seen over the points of a crowd.
             "opacity": 1 if star else 0.9,
             "line": {"width": np.where(part["indirect_bias"] > theta, 2.0, least).tolist()},
-            **colours,
+            "color": colour,
         },
         text=[
             bold.format(escape(shortened(word))) if named else ""
@@ -195,36 +174,17 @@ def _add_points(
     )
 
 
-def _scale(largest: float, groups: Sequence[str]) -> dict[str, Any]:
-    """Return a scale of colours whose ends say towards which group they are."""
-    ends = [f"{largest:.2f}", f"{-largest:.2f}"]
-    for end, group in enumerate(groups if len(groups) <= 2 else ()):
-        ends[end] += f"<br>{wrap(group, 16)}"
-    return {
-        "cmin": -largest,
-        "cmax": largest,
-        "colorscale": _LEANS,
-        "colorbar": {
-            "title": {"text": "Projection", "side": "right"},
-            "thickness": 14,
-            "tickvals": [largest, 0, -largest],
-            "ticktext": [ends[0], "0", ends[1]],
-        },
-    }
-
-
 def plot_group_shares(
     frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
 ) -> go.Figure:
-    """Plot which groups the neighbours of words lean to.
+    """Plot which share of the neighbours of words leans to each group, and what chance makes of it.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per word and group: 'word', 'group', 'share' of the word's neighbours that lean to
-        the group, in [0, 1], and perhaps 'model'. What stands in parentheses in place of a word,
-        as '(frequent words)', are words to compare with, and no neighbours. In place of a group,
-        'no clear direction' is drawn in grey.
+        A row per word and group: 'word', 'group', and 'share' of the word's neighbours that lean to
+        the group, in [0, 1]. It may have 'model'; 'low' and 'high', the interval of the shares that
+        random words have; and 'leans_to', the label of the word itself.
     title : str, optional
         Without one the figure says what is shown.
     groups : sequence of str, optional
@@ -234,7 +194,8 @@ def plot_group_shares(
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per model, with a stacked bar per word in the order of the frame, the first on top.
+        A panel per model, with a bar per word and group, the first word on top. The interval of
+        random words is a band behind the bar. A bar that ends within it is grey.
 
     Raises
     ------
@@ -250,67 +211,118 @@ def plot_group_shares(
 
     Examples
     --------
-    >>> rows = [("nurse", "female", 0.75), ("nurse", "male", 0.25)]
-    >>> figure = plot_group_shares(pd.DataFrame(rows, columns=["word", "group", "share"]))
-    >>> [(trace.name, trace.x) for trace in figure.data]
-    [('female', (0.75,)), ('male', (0.25,))]
+    >>> rows = [("nurse", "female", 0.75, 0.1, 0.6), ("nurse", "male", 0.25, 0.1, 0.6)]
+    >>> table = pd.DataFrame(rows, columns=["word", "group", "share", "low", "high"])
+    >>> figure = plot_group_shares(table)
+    >>> [bar.name for bar in figure.data if bar.x[0] > 0]
+    ['random words', 'female', 'random words', 'no more than by chance']
     """
-    table = check_frame(frame, ("word", "group"), ("share",), optional=("model",))
-    if "model" not in table:
-        table["model"] = ""
+    numbers = ["share", *(name for name in ("low", "high") if name in frame)]
+    table = check_frame(frame, ("word", "group"), numbers, optional=("model", "leans_to"))
+    for name in ("model", "leans_to", "low", "high"):
+        if name not in table:
+            table[name] = math.nan if name in _NUMBERS else ""
     names = check_groups(groups, frame)
     _check_shares(table)
     words, models = (list(dict.fromkeys(table[key])) for key in ("word", "model"))
-    others = [word for word in words if word.startswith("(") and word.endswith(")")]
-    rows = Rows(words, [wrap(shortened(word)) for word in words], 1)
+    labels = [wrap(shortened(word)) for word in words]
+    if len(models) == 1:
+        said = table.groupby("word")["leans_to"].first()
+        small = '<br><span style="font-size:10px">{}</span>'
+        labels = [
+            label + small.format(_lean(said[word])) * bool(said[word])
+            for word, label in zip(words, labels, strict=True)
+        ]
+    rows = Rows(words, labels, len(names))
     panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     figure = panels.figure()
-    by_word = table.groupby(["model", "word", "group"])["share"].first()
+    cells = table.set_index(["model", "word", "group"])[_NUMBERS]
     for position, model in enumerate(models):
         place = panels.place(position)
-        cells = [[by_word.get((model, word, group), math.nan) for word in words] for group in names]
-        for number, (group, own) in enumerate(zip(names, cells, strict=True)):
-            hovers = [
-                f"{in_full(word)}<br>{wrap(group, 60)}: {share:.1%} of the "
-                + ("words" if word in others else "neighbours")
-                for word, share in zip(words, own, strict=True)
-            ]
-            style = bar_style(number)
-            if group == NO_CLEAR_DIRECTION:
-                style = {**style, "color": AWAY}
-            figure.add_bar(
-                x=own,
-                y=words,
-                orientation="h",
-                name=wrap(group, 30),
-                legendgroup=group,
-                text=[f"{share:.0%}" if share >= 0.08 else "" for share in own],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                marker=style,
-                **hover(hovers),
-                **place,
-            )
-        for row in np.flatnonzero(np.isnan(cells).all(axis=0)).tolist():
-            write(figure, 0, row, " no value", **place)
+        for number, group in enumerate(names):
+            wanted = pd.MultiIndex.from_product([[model], words, [group]])
+            own = cells.reindex(wanted).reset_index(drop=True)
+            _add_shares(figure, own, words, group, (number, rows), place)
+        here = table[(table["model"] == model) & table["share"].notna()]
+        for row, word in enumerate(words):
+            if word not in set(here["word"]):
+                write(figure, 0, row, " no value", **place)
     rows.apply(figure)
     # Panels of a row share the names of the words.
-    figure.update_xaxes(
-        range=[0, 1],
-        showgrid=False,
-        tickformat=".0%",
-        title_text="Share of words" if others else "Share of the neighbours",
-    )
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="Share of the neighbours")
     if panels.n_columns > 1:
         # The last number of a panel would run into the first one of the next.
         figure.update_xaxes(tickvals=[0.25, 0.5, 0.75])
-    figure.update_layout(barmode="stack", showlegend=True, legend_title_text="Leans to")
-    n_words = len(words) - len(others)
-    heading = title or f"Groups among the neighbours of {count(n_words, 'word')}"
+    figure.update_layout(barmode="overlay", showlegend=True, legend_title_text="Lean to")
+    heading = title or f"Which way the neighbours of {count(len(words), 'word')} lean"
     if title is None and len(models) == 1 and models[0]:
         heading += f", {models[0]}"
-    return apply_layout(figure, heading, [], panels.height, panels.title_px)
+    notes = []
+    if table["low"].notna().any():
+        notes = [
+            "Band: 95 of 100 random words that are as frequent lie within it. Grey bars end within "
+            "their band: chance explains them."
+        ]
+    return apply_layout(figure, heading, notes, panels.height, panels.title_px)
+
+
+def _lean(label: str) -> str:
+    return label if label == NO_CLEAR_DIRECTION else f"leans to {wrap(label, 24)}"
+
+
+def _add_shares(
+    figure: go.Figure,
+    own: pd.DataFrame,
+    words: Sequence[str],
+    group: str,
+    bar: tuple[int, Rows],
+    place: dict[str, Any],
+) -> None:
+    """Add the bars of one group, each before the band of random words."""
+    number, rows = bar
+    width = 0.8 / rows.n_series
+    middle = rows.centre(0, number)
+    same = {"y": list(words), "orientation": "h", **place}
+    hovers = [
+        f"{in_full(word)}<br>{wrap(group, 60)}: {share:.1%} of the neighbours"
+        + (f"<br>random words: {low:.1%} to {high:.1%}" if low == low else "")
+        for word, share, low, high in zip(words, *own.to_numpy().T, strict=True)
+    ]
+    figure.add_bar(
+        base=own["low"].tolist(),
+        x=(own["high"] - own["low"]).tolist(),
+        width=0.96 * width,
+        offset=middle - 0.48 * width,
+        name=CHANCE,
+        legendgroup=CHANCE,
+        legendrank=_WITHIN_RANK + 1,
+        marker={"color": tint(AWAY, 0.3), "line": {"width": 0}},
+        **hover(hovers),
+        **same,
+    )
+    within = own["share"].between(own["low"], own["high"])
+    style = bar_style(number)
+    for name, colour, shown in (
+        (group, style["color"], ~within),
+        (WITHIN, AWAY, within),
+    ):
+        figure.add_bar(
+            x=own["share"].where(shown).tolist(),
+            width=0.5 * width,
+            offset=middle - 0.25 * width,
+            name=wrap(name, 30),
+            legendgroup=name,
+            marker={**style, "color": colour},
+            # What is grey has no colour that says which group it is of.
+            text=[f"{wrap(shortened(group))} {share:.0%}" for share in own["share"]],
+            textposition="outside",
+            constraintext="none",
+            cliponaxis=False,
+            legendrank=_WITHIN_RANK if name == WITHIN else number + 1,
+            textfont={"size": 10},
+            **hover(hovers),
+            **same,
+        )
 
 
 def _check_shares(table: pd.DataFrame) -> None:

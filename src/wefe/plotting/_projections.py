@@ -162,7 +162,8 @@ def plot_projections(
     frame : DataFrame
         A row per word: 'model', 'set' (name of the word list), 'word', and 'projection', its
         cosine with the bias direction, in [-1, 1]. Of more than two groups also 'group', the one
-        that the projection is towards.
+        that the projection is towards. It may have 'chance': words that lie no farther from 0 have
+        no clear direction, and are grey.
     title : str, optional
         Without one the figure says what is shown.
     toward_first, toward_second : str, default=''
@@ -186,8 +187,8 @@ def plot_projections(
 
     Notes
     -----
-    Colours are those of the group on whose side of 0 a word lies, however near to it. Each
-    histogram is scaled to its highest bar. Words without a projection are left out, and named.
+    Colours are those of the group on whose side of 0 a word lies, beyond 'chance'. Each histogram
+    is scaled to its highest bar. Words without a projection are left out, and named.
 
     Examples
     --------
@@ -197,7 +198,8 @@ def plot_projections(
     >>> figure.layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
-    table = check_frame(frame, ("model", "set", "word"), ("projection",), optional=("group",))
+    numbers = ["projection", *(["chance"] if "chance" in frame else [])]
+    table = check_frame(frame, ("model", "set", "word"), numbers, optional=("group",))
     by_group = "group" in table and table["group"].nunique() > 1
     if "group" not in table:
         table["group"] = ""
@@ -228,6 +230,9 @@ def plot_projections(
     # Room for the words at both ends.
     limit = (1.45 if panels.n_columns == 1 else 1.8) * largest or 0.1
     notes = ["Tick: median. Named: the words at both ends.", *meaning]
+    if "chance" in table:
+        notes.append("Grey: no clear direction, as three quarters of the frequent words.")
+    table = table.assign(chance=table.get("chance", 0.0))
     sizes = table.groupby(["group", "model", "set"]).size()
     if sizes.max() > _MOST_POINTS:
         notes.append(f"More than {_MOST_POINTS} words: a histogram, scaled to its highest bar.")
@@ -283,11 +288,12 @@ def _draw_row(
     if part.empty:
         write(figure, 0, number, "  no projection", **place)
         return
+    chance = float(part["chance"].iloc[0])
     # Neighbours stand at different heights, the same ones at each call.
     heights = number + 0.44 * ((0.618 * np.arange(len(part))) % 1 - 0.5)
     ends = part
     if len(part) > _MOST_POINTS:
-        _draw_histogram(figure, number, part["projection"].to_numpy(), colours, place)
+        _draw_histogram(figure, number, part["projection"].to_numpy(), (*colours, chance), place)
         ends = pd.concat([part[:5], part[-5:]])
         heights = np.full(len(ends), number + 0.34)
     texts = [""] * len(ends)
@@ -304,7 +310,7 @@ def _draw_row(
         mode="markers+text",
         name=wrap(name, 30),
         marker={
-            "color": [colours[int(value < 0)] for value in ends["projection"]],
+            "color": [_colour(value, *colours, chance) for value in ends["projection"]],
             "size": 6,
             "opacity": 0.8,
         },
@@ -333,11 +339,17 @@ def _draw_row(
     )
 
 
+def _colour(value: float, first: str, second: str, chance: float) -> str:
+    if abs(value) <= chance:
+        return AWAY
+    return first if value > 0 else second
+
+
 def _draw_histogram(
     figure: go.Figure,
     number: int,
     values: npt.NDArray[np.float64],
-    colours: tuple[str, str],
+    colours: tuple[str, str, float],
     place: dict[str, Any],
 ) -> None:
     """Draw upwards how many words lie where; no bin lies on both sides of 0."""
@@ -355,7 +367,7 @@ def _draw_histogram(
         y=(-0.75 * counts / counts.max()).tolist(),
         base=number + 0.34,
         width=width,
-        marker={"color": [colours[int(middle < 0)] for middle in middles], "line": {"width": 0}},
+        marker={"color": [_colour(middle, *colours) for middle in middles], "line": {"width": 0}},
         customdata=counts.tolist(),
         **hover(hovers),
         **place,

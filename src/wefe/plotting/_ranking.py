@@ -13,7 +13,7 @@ from wefe._checks import check_bool
 from wefe.plotting._axes import Panels, Rows
 from wefe.plotting._labels import at_most, count, shorten, wrap
 from wefe.plotting._style import apply_layout, bar_style, hover, write
-from wefe.plotting._table import Numbers, check_table
+from wefe.plotting._table import Numbers, Table, check_table
 
 
 def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
@@ -45,12 +45,9 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     >>> plot_ranking(ranks).layout.yaxis.categoryarray
     ('glove', 'w2v')
     """
-    models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
-    _check_ranks(columns, ranks)
+    models, columns, ranks = best_first(ranking)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
-    order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
-    models, ranks = [models[i] for i in order], ranks[order]
     traces = [
         _bars(i, column, label, models, ranks[:, i])
         for i, (column, label) in enumerate(zip(columns, short, strict=True))
@@ -85,6 +82,14 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     title = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
     above_px = panels.title_px if facets else 0
     return apply_layout(figure, title, notes, panels.height, above_px, footnotes=lacks)
+
+
+def best_first(ranking: pd.DataFrame) -> Table:
+    """Check ranks; return them by their sum, of models that lack a rank last."""
+    models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
+    _check_ranks(columns, ranks)
+    order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
+    return Table([models[i] for i in order], columns, ranks[order])
 
 
 def _check_ranks(columns: Sequence[str], ranks: Numbers) -> None:
@@ -135,13 +140,17 @@ def _bars(position: int, column: str, label: str, models: Sequence[str], ranks: 
 def _write_sums(figure: go.Figure, columns: Sequence[str], ranks: Numbers) -> None:
     """Write beside each stack its sum, and which ranks it lacks."""
     totals, lacks = np.nansum(ranks, axis=1), np.isnan(ranks)
+    notes = []
     for row, total in enumerate(totals):
         text, hovertext = f"{total:g}", None
         lacking = [name for name, lack in zip(columns, lacks[row], strict=True) if lack]
         if lacking:
             text += f" (no rank in {len(lacking)})"
             hovertext = "<br>".join(["no rank in", *(wrap(name, 60) for name in lacking)])
-        write(figure, total, row, f"<b>{text}</b>", hovertext=hovertext)
+        place = {"x": float(total), "y": row, "xanchor": "left", "showarrow": False}
+        notes.append({**place, "text": f"<b>{text}</b>", "hovertext": hovertext})
+    # Together: plotly copies all annotations for each that is added.
+    figure.update_layout(annotations=[*figure.layout.annotations, *notes])
     # Beside the longest stack there is room for what stands there.
     longest = float(totals.max(initial=1)) * (1.4 if lacks.any() else 1.12)
     title = f"Sum of ranks over {count(len(columns), 'ranking')}"

@@ -2,41 +2,83 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import importlib.util
 import math
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wefe._checks import check_choice, found, nearest
+from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
-Kind: TypeAlias = Literal["similarity", "analogy", "categorisation"]
+Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
 # (number of the line, the line)
 _Line: TypeAlias = tuple[int, str]
 
-# Words at the start of an item of each kind; what follows them is a label.
-_N_WORDS = {"similarity": 2, "analogy": 4, "categorisation": 1}
+# Fewest and most strings of an item of each kind. The last one is a label, except of a similarity.
+_LENGTHS = {
+    "similarity": (2, 2),
+    "analogy": (5, 5),
+    "categorisation": (2, 2),
+    "outlier": (4, math.inf),
+}
+# Columns of a file of comma-separated values whose first line names them.
+_NAMED: dict[Kind, tuple[str, ...]] = {
+    "similarity": ("word1", "word2", "similarity"),
+    "analogy": ("word1", "word2", "word3", "target", "type"),
+    "categorisation": ("word", "category"),
+    "outlier": ("outliers", "words", "category"),
+}
+_MARKED = re.compile("-[njv]$")
 _LONGEST_PATH = 200
-_N_LABELS = {"similarity": 0, "analogy": 1, "categorisation": 1}
 
 
 class _Known(NamedTuple):
-    """A file that comes with gensim, as part of its tests."""
+    """A file that comes with gensim, as part of its tests, or is downloaded."""
 
-    file: str
     kind: Kind
     n_items: int
     about: str
+    file: str
 
 
+def _web(folder: str, file: str) -> str:
+    return f"word_benchmarks/{folder}/monolingual/en/{file}.csv"
+
+
+_RELATED, _ALIKE, _SORTED = "word-similarity", "word-analogy", "word-categorization"
 _KNOWN = {
-    "wordsim353": _Known("wordsim353.tsv", "similarity", 353, "WordSim-353, relatedness"),
-    "simlex999": _Known("simlex999.txt", "similarity", 999, "SimLex-999, similarity"),
-    "google-analogies": _Known("questions-words.txt", "analogy", 19_544, "Google analogies"),
+    "wordsim353": _Known("similarity", 353, "WordSim-353, relatedness", "wordsim353.tsv"),
+    "wordsim353-rel": _Known(
+        "similarity", 252, "related pairs of WordSim-353", _web(_RELATED, "wordsim353-rel")
+    ),
+    "wordsim353-sim": _Known(
+        "similarity", 203, "similar pairs of WordSim-353", _web(_RELATED, "wordsim353-sim")
+    ),
+    "men": _Known("similarity", 3000, "MEN, relatedness", _web(_RELATED, "men")),
+    "mturk287": _Known("similarity", 287, "MTurk-287, relatedness", _web(_RELATED, "mturk-287")),
+    "rg65": _Known("similarity", 65, "RG-65, similarity", _web(_RELATED, "rg-65")),
+    "rw": _Known("similarity", 2034, "Rare Words, similarity", _web(_RELATED, "rw")),
+    "simlex999": _Known("similarity", 999, "SimLex-999, similarity", "simlex999.txt"),
+    "simverb3500": _Known(
+        "similarity", 3500, "SimVerb-3500, similarity", _web(_RELATED, "simverb-3500")
+    ),
+    "google-analogies": _Known("analogy", 19_544, "Google analogies", "questions-words.txt"),
+    "msr-analogies": _Known("analogy", 8000, "MSR analogies, syntax", _web(_ALIKE, "msr")),
+    "semeval2012": _Known(
+        "analogy", 10_014, "SemEval-2012 task 2, as analogies", _web(_ALIKE, "semeval")
+    ),
+    "ap": _Known("categorisation", 402, "Almuhareb and Poesio", _web(_SORTED, "ap")),
+    "bless": _Known("categorisation", 200, "BLESS", _web(_SORTED, "bless")),
+    "battig": _Known("categorisation", 5231, "Battig and Montague", _web(_SORTED, "battig")),
+    "esslli-2c": _Known("categorisation", 45, "ESSLLI 2008, verbs", _web(_SORTED, "essli-2008")),
+    "outliers-888": _Known("outlier", 64, "8-8-8, outliers", _web("outlier-detection", "8-8-8")),
 }
 
 
@@ -48,11 +90,12 @@ class Benchmark:
     ----------
     name : str
         What heads the column of a table.
-    kind : {'similarity', 'analogy', 'categorisation'}
+    kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
         Relatedness is similarity with other pairs.
     items : tuple of tuple of str
         (word, word) of a similarity; (a, b, c, d, section) of an analogy, a is to b as c is to d;
-        (word, category) of a categorisation.
+        (word, category) of a categorisation; (outlier, word, word, ..., group) of an outlier
+        detection, the words being those of the group.
     scores : tuple of float, default=()
         The human score of each pair of a similarity, on any scale; no other kind has them.
     source : str, default=''
@@ -83,16 +126,17 @@ class Benchmark:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a string; got {found(self.name)}.")
-        check_choice("kind", self.kind, tuple(_N_WORDS))
+        check_choice("kind", self.kind, tuple(_LENGTHS))
         items = tuple(tuple(item) for item in self.items)
         scores = tuple(float(score) for score in self.scores)
-        length = _N_WORDS[self.kind] + _N_LABELS[self.kind]
+        least, most = _LENGTHS[self.kind]
         for place, item in enumerate(items):
-            if len(item) != length or not all(isinstance(part, str) for part in item):
-                kind = TypeError if len(item) == length else ValueError
+            fits = least <= len(item) <= most
+            if not fits or not all(isinstance(part, str) for part in item):
+                kind = TypeError if fits else ValueError
                 raise kind(
-                    f"items of kind {self.kind!r} have {length} strings; item {place} is "
-                    f"{found(item)}."
+                    f"items of kind {self.kind!r} have {least}{' or more' * (most > least)} "
+                    f"strings; item {place} is {found(item)}."
                 )
         if not items:
             raise ValueError("items is empty; a benchmark has one item or more.")
@@ -107,7 +151,7 @@ class Benchmark:
 
     @property
     def n_items(self) -> int:
-        """Number of pairs, questions, or words in categories."""
+        """Number of pairs, questions, words in categories, or outliers."""
         return len(self.items)
 
     @property
@@ -146,8 +190,8 @@ class Benchmark:
         )
 
     def _in_order(self) -> dict[str, None]:
-        n_words = _N_WORDS[self.kind]
-        return dict.fromkeys(word for item in self.items for word in item[:n_words])
+        end = None if self.kind == "similarity" else -1
+        return dict.fromkeys(word for item in self.items for word in item[:end])
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.name!r}: {self.kind}, {self.n_items:,} items>"
@@ -165,15 +209,16 @@ def list_benchmarks() -> list[dict[str, Any]]:
     -------
     list of dict
         Of each: 'name', 'kind', 'n_items', 'source', and 'at_hand', which tells whether its file
-        is on this machine: it comes with gensim.
+        is on this machine: it comes with gensim, or was downloaded.
 
     Examples
     --------
     >>> for benchmark in list_benchmarks():
-    ...     print(benchmark["name"], benchmark["kind"], benchmark["n_items"])
-    wordsim353 similarity 353
-    simlex999 similarity 999
-    google-analogies analogy 19544
+    ...     if benchmark["kind"] == "analogy":
+    ...         print(benchmark["name"], benchmark["n_items"])
+    google-analogies 19544
+    msr-analogies 8000
+    semeval2012 10014
     """
     return [
         {
@@ -181,7 +226,7 @@ def list_benchmarks() -> list[dict[str, Any]]:
             "kind": known.kind,
             "n_items": known.n_items,
             "source": _source(known),
-            "at_hand": (path := _gensim_file(known.file)) is not None and path.is_file(),
+            "at_hand": _is_at_hand(known.file),
         }
         for name, known in _KNOWN.items()
     ]
@@ -190,22 +235,25 @@ def list_benchmarks() -> list[dict[str, Any]]:
 def load_benchmark(
     source: str | os.PathLike[str], kind: Kind | None = None, name: str | None = None
 ) -> Benchmark:
-    r"""Read a benchmark: one of those that gensim ships, or a file of their format.
+    r"""Read a benchmark: one that is known by name, or a file.
 
     Parameters
     ----------
     source : str or path
-        'wordsim353' (relatedness), 'simlex999' (similarity), 'google-analogies', or a text file
-        in UTF-8, where empty lines and those that start with '#' do not count:
+        A name of :func:`list_benchmarks`: three of them come with gensim, the others are downloaded
+        once. Or a text file in UTF-8, where empty lines and those that start with '#' do not count:
 
         - similarity: two words and a number per line. The first line may be a header: three
           columns of which the last is no number.
         - analogy: four words per line, separated by spaces; a line ``: name`` starts a section.
-        - categorisation: a word and its category per line, without a header.
+        - categorisation: a word and its category per line, without a header;
+        - any kind: comma-separated values whose first line names the columns: word1, word2,
+          similarity; word1, word2, word3, target, type; word, category; or category, words,
+          outliers. Lines with an empty word do not count.
 
         Columns of the first and the last are separated by tabs; by commas in a line without a tab;
         by spaces in a line with neither. Between tabs or commas a column may be in double quotes.
-    kind : {'similarity', 'analogy', 'categorisation'}, optional
+    kind : {'similarity', 'analogy', 'categorisation', 'outlier'}, optional
         By default the first line tells.
     name : str, optional
         By default the name of the source, or of the file without its suffix.
@@ -219,6 +267,8 @@ def load_benchmark(
     ------
     ImportError
         If one that gensim ships is asked for, and gensim is not installed.
+    ConnectionError
+        If one is neither at hand nor to be downloaded.
     FileNotFoundError
         If there is no such file.
     TypeError
@@ -243,10 +293,10 @@ def load_benchmark(
     <Benchmark 'animals': categorisation, 3 items>
     """
     if kind is not None:
-        check_choice("kind", kind, tuple(_N_WORDS))
+        check_choice("kind", kind, tuple(_LENGTHS))
     if isinstance(source, str) and source in _KNOWN:
         known = _KNOWN[source]
-        path, default, where = _shipped(source, known), source, _source(known)
+        path, default, where = _path_of(source, known), source, _source(known)
     elif isinstance(source, str | os.PathLike):
         path = Path(os.fspath(source))
         default = path.stem
@@ -265,9 +315,13 @@ def load_benchmark(
     lines = _lines(path)
     if not lines:
         raise ValueError(f"{label} holds no item: every line is empty or starts with '#'.")
-    if kind is None:
-        kind = _guess(lines[0], label)
-    items, scores = _READERS[kind](lines, label)
+    header = _columns(lines[0][1])
+    named = next((each for each, columns in _NAMED.items() if {*columns} <= {*header}), None)
+    kind = kind or named or _guess(lines[0], label)
+    if kind == named:
+        items, scores = _named(lines, kind, label)
+    else:
+        items, scores = _READERS[kind](lines, label)
     if not items:
         raise ValueError(f"{label} holds no item of kind {kind!r}, only {lines[0][1]!r}.")
     return Benchmark(default if name is None else name, kind, tuple(items), tuple(scores), where)
@@ -283,7 +337,16 @@ def as_benchmark(benchmark: object) -> Benchmark:
 
 
 def _source(known: _Known) -> str:
-    return f"{known.about} ({known.file} of gensim's test data)"
+    is_fetched = known.file in FILES
+    where = FILES[known.file].url if is_fetched else f"{known.file} of gensim's test data"
+    return f"{known.about} ({where})"
+
+
+def _is_at_hand(file: str) -> bool:
+    if file in FILES:
+        return at_hand((file,))
+    path = _gensim_file(file)
+    return path is not None and path.is_file()
 
 
 def _gensim_file(file: str) -> Path | None:
@@ -293,7 +356,9 @@ def _gensim_file(file: str) -> Path | None:
     return Path(next(iter(folders)), "test", "test_data", file) if folders else None
 
 
-def _shipped(name: str, known: _Known) -> Path:
+def _path_of(name: str, known: _Known) -> Path:
+    if known.file in FILES:
+        return fetch_file(known.file)
     path = _gensim_file(known.file)
     if path is None:
         raise ImportError(f'{name!r} comes with gensim: pip install "wefe[gensim]"')
@@ -368,7 +433,7 @@ def _wrong(label: str, line: _Line, what: str) -> ValueError:
 _Read: TypeAlias = tuple[list[tuple[str, ...]], list[float]]
 
 
-def _similarity(lines: Iterable[_Line], label: str) -> _Read:
+def _similarity(lines: Sequence[_Line], label: str) -> _Read:
     items: list[tuple[str, ...]] = []
     scores: list[float] = []
     for place, line in enumerate(lines):
@@ -382,7 +447,7 @@ def _similarity(lines: Iterable[_Line], label: str) -> _Read:
     return items, scores
 
 
-def _analogies(lines: Iterable[_Line], label: str) -> _Read:
+def _analogies(lines: Sequence[_Line], label: str) -> _Read:
     items: list[tuple[str, ...]] = []
     section = ""
     for line in lines:
@@ -396,7 +461,7 @@ def _analogies(lines: Iterable[_Line], label: str) -> _Read:
     return items, []
 
 
-def _categories(lines: Iterable[_Line], label: str) -> _Read:
+def _categories(lines: Sequence[_Line], label: str) -> _Read:
     items: list[tuple[str, ...]] = []
     for line in lines:
         columns = _columns(line[1])
@@ -406,8 +471,39 @@ def _categories(lines: Iterable[_Line], label: str) -> _Read:
     return items, []
 
 
-_READERS: dict[Kind, Callable[[Iterable[_Line], str], _Read]] = {
+def _outliers(lines: Sequence[_Line], label: str) -> _Read:
+    raise _wrong(label, lines[0], f"does not name the columns {', '.join(_NAMED['outlier'])}")
+
+
+def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Read:
+    """Read lines of which the first one names the columns."""
+    items: list[tuple[str, ...]] = []
+    scores: list[float] = []
+    header = _columns(lines[0][1])
+    for line in lines[1:]:
+        row = dict(zip(header, _columns(line[1]), strict=False))
+        columns = [row.get(name, "") for name in _NAMED[kind]]
+        if not all(columns) and len(row) == len(header):
+            continue
+        try:
+            if kind == "outlier":
+                outliers, words = map(ast.literal_eval, columns[:2])
+                items += [(outlier, *words, columns[2]) for outlier in outliers if outlier]
+                continue
+            if kind == "similarity":
+                scores.append(float(columns.pop()))
+            items.append(tuple(columns))
+        except (ValueError, SyntaxError, TypeError):
+            raise _wrong(label, line, f"does not hold {', '.join(_NAMED[kind])}") from None
+    # MEN marks the part of speech of every word.
+    if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item):
+        items = [tuple(word[:-2] for word in item) for item in items]
+    return items, scores
+
+
+_READERS: dict[Kind, Callable[[Sequence[_Line], str], _Read]] = {
     "similarity": _similarity,
     "analogy": _analogies,
     "categorisation": _categories,
+    "outlier": _outliers,
 }

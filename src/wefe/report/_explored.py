@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from wefe.explore._directions import NO_CLEAR_DIRECTION
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 NOTHING = 5e-4
 
 
-def explored(results: StudyResults) -> Iterator[dict[str, Any]]:
-    """Return per criterion where words lie in each model.
+def explored(
+    results: StudyResults, shown: Collection[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Return per criterion where words lie in each model, or in those that are `shown`.
 
     Yields
     ------
@@ -33,7 +36,11 @@ def explored(results: StudyResults) -> Iterator[dict[str, Any]]:
     groups = _groups(results)
     for criterion in tables.models["criterion"].unique():
         models, distribution, extremes, words = (
-            table[table["criterion"] == criterion] for table in tables[:4]
+            table[
+                (table["criterion"] == criterion)
+                & (shown is None or table["model_name"].isin(list(shown)))
+            ]
+            for table in tables[:4]
         )
         yield {
             "criterion": criterion,
@@ -131,12 +138,18 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
     if first["group"] is None:
         return {**known, "why": _why({str(key): value for key, value in first.items()})}
     towards = dict(zip(rows["group"], rows["projection"], strict=True))
-    shares = dict(zip(rows["group"], rows["neighbor_share"], strict=True))
     largest = max(towards.values())
     # What would be shown as 0.000 leans nowhere.
     is_something = largest >= NOTHING
     leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
-    defined = [group for group, share in shares.items() if not math.isnan(share)]
+    shares = [
+        {"group": group, "share": share, "low": low, "high": high}
+        for group, share, low, high in zip(
+            *(rows[name] for name in ("group", "neighbor_share", "chance_low", "chance_high")),
+            strict=True,
+        )
+    ]
+    clear = [each for each in shares if each["share"] > each["high"]]
     return {
         **known,
         "leans_to": leans_to,
@@ -145,13 +158,9 @@ def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
         "projection": largest,
         # Of neighbours that are not known nothing is said but why.
         "missing": first["nan_reason"],
-        "most": max(defined, key=lambda group: shares[group]) if defined else None,
-        "shares": [
-            {"group": group, "share": share, "usual": usual}
-            for group, share, usual in zip(
-                rows["group"], rows["neighbor_share"], rows["vocabulary_share"], strict=True
-            )
-        ],
+        # The group with more of the neighbours than chance gives, if there is one.
+        "most": max(clear, key=itemgetter("share"))["group"] if clear else None,
+        "shares": [] if math.isnan(first["neighbor_share"]) else shares,
         "proximity_bias": first["proximity_bias"],
         "n_neighbors": first["n_neighbors"],
     }

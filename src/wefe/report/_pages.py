@@ -14,8 +14,8 @@ from wefe.explore import ModelPage, WordPage
 from wefe.explore._directions import NO_CLEAR_DIRECTION, BiasDirections
 from wefe.explore._maps import METHODS
 from wefe.report._figures import Figure, _as_data, _visible
-from wefe.report._findings import count, listed
-from wefe.report._render import cut, html_page, percent
+from wefe.report._render import html_page
+from wefe.report._text import count, cut, listed, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,6 @@ _Page = TypeVar("_Page", ModelPage, WordPage)
 
 # Neighbours that stand in the text; the others are folded.
 _NEAREST = 12
-_BUTTONS_PX = 24
 # A row of a legend, what an entry has beside its name, a letter, and the narrowest drawing.
 _LEGEND_PX, _ENTRY_PX, _LETTER_PX, _ACROSS_PX = 22, 42, 7, 520
 # Letters of a name in titles and captions; the page has all of them where it is pointed at.
@@ -211,12 +210,13 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
         labels = listed([cut(page.model_name, _LONGEST) for page in part])
         spread = pd.concat([page.distribution for page in part], ignore_index=True)
         widest = spread.iloc[int(spread["mean_abs"].argmax())]
-        projections = pd.concat([page.projections for page in part], ignore_index=True)
+        projections = pd.concat([page.projections.assign(chance=page.chance) for page in part])
         projections.attrs["groups"] = groups
         yield Figure(
             f"spread-{position}",
             f"Projections of words on the direction of {name}, in {labels}. Tick: median. Named: "
-            "the words at both ends. Many words are a histogram, scaled to its highest bar.",
+            "the words at both ends. Grey: no clear direction. Many words are a histogram, scaled "
+            "to its highest bar.",
             f"How the words of {count(spread['set'].nunique(), 'list')} spread along the "
             f"direction. Farthest from 0 on average: {cut(widest['set'])} in "
             f"{cut(widest['model'])}, {widest['mean_abs']:.3f}. The table has the numbers.",
@@ -242,43 +242,36 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
     from wefe.plotting import plot_group_shares, plot_neighborhood
 
     for position, part in enumerate(_alike(pages)):
-        labels = list(part[0].label_shares.index)
-        usual = {page.model_name: page.label_shares["vocabulary"] for page in part}
-        shares = [(page.model_name, page.word, page.label_shares["neighbors"]) for page in part]
-        shares += [(model, "(frequent words)", share) for model, share in usual.items()]
-        table = pd.DataFrame(
-            [
-                (model, word, label, share)
-                for model, word, values in shares
-                for label, share in values.items()
-            ],
-            columns=["model", "word", "group", "share"],
+        groups = list(part[0].directions.groups)
+        table = pd.concat(
+            page.shares.loc[groups]
+            .rename_axis("group")
+            .reset_index()
+            .rename(columns={"neighbors": "share"})
+            .assign(model=page.model_name, word=page.word, leans_to=page.leans_to)
+            for page in part
         )
         yield Figure(
             f"shares-{position}",
-            "Groups that the nearest neighbours lean to. Below, those that all frequent words lean "
-            "to: what is to be expected by chance.",
-            f"Stacked bars of the shares of {listed(labels)} among the neighbours of "
-            f"{listed(list(dict.fromkeys(cut(page.word, _LONGEST) for page in part)))}. The texts "
-            "and the table have the numbers.",
-            _with_legend_below(_as_data(plot_group_shares(table, groups=labels))),
+            "How many of the nearest neighbours of each word lean to each group. The band is what "
+            "chance gives: 95 of 100 random words that are as frequent lie within it. Chance "
+            "explains a bar that ends within its band, so it is grey.",
+            f"Bars of the shares of {listed(groups)} among the neighbours of "
+            f"{listed(list(dict.fromkeys(cut(page.word, _LONGEST) for page in part)))}, each with "
+            "the interval of random words. The texts and the table have the numbers.",
+            _with_legend_below(_as_data(plot_group_shares(table, groups=groups))),
         )
-    # One scale of colours, so that maps can be compared.
-    largest = max((float(page.map["projection"].abs().max()) for page in pages), default=0.0)
     for position, page in enumerate(pages):
         nearest = listed([cut(word, _LONGEST) for word in page.neighbors["neighbor"].head(3)])
         word = cut(page.word, _LONGEST)
-        colour = "which group a word leans to"
-        if "group" not in page.map:
-            colour = "projection"
         yield Figure(
             f"map-{position}",
             f"The neighbourhood of {word} in {cut(page.model_name, _LONGEST)}, drawn by "
             f"{METHODS[page.map_method]}. Distances in the drawing are not those in the space. "
-            f"Colour: {colour}. Ring: indirect bias above {page.theta:g}.",
+            f"Colour: which group a word leans to. Ring: indirect bias above {page.theta:g}.",
             f"Map of {word} and its {len(page.neighbors)} nearest neighbours, the nearest of "
             f"which are {nearest}. The table has all of them.",
-            _with_room(
+            _with_legend_below(
                 _as_data(
                     plot_neighborhood(
                         page.map,
@@ -286,18 +279,10 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
                         groups=page.directions.groups,
                         method=METHODS[page.map_method],
                         theta=page.theta,
-                        largest=largest if largest > 0 else None,
                     )
                 )
             ),
         )
-
-
-def _with_room(data: dict[str, Any]) -> dict[str, Any]:
-    """Keep the end of the scale of colours below the buttons, and a legend below the map."""
-    data["layout"]["margin"]["t"] += _BUTTONS_PX
-    data["layout"]["height"] += _BUTTONS_PX
-    return _with_legend_below(data) if data["layout"].get("showlegend") else data
 
 
 def _with_legend_below(data: dict[str, Any]) -> dict[str, Any]:
@@ -359,15 +344,15 @@ def _word(position: int, page: WordPage) -> dict[str, Any]:
     own = page.to_dict()
     is_clear = page.leans_to != NO_CLEAR_DIRECTION
     towards = page.leans_to if is_clear else page.directions.groups[0]
+    share = next(row for row in own["shares"] if row["group"] == page.leans_to)
     return own | {
         "is_clear": is_clear,
+        "share": share,
         "smaller": _share_smaller(page.percentile),
         "id": f"word-{position}",
         "several": not page.directions.is_binary,
         "towards": towards,
         "cosine": own["projection"][towards],
-        "share": own["label_shares"]["neighbors"][towards],
-        "usual": own["label_shares"]["vocabulary"][towards],
         "original": page.directions.model_name,
         "nearest": own["neighbors"][:_NEAREST],
         "map": None,
@@ -375,12 +360,7 @@ def _word(position: int, page: WordPage) -> dict[str, Any]:
 
 
 def _share_smaller(percentile: float) -> str:
-    """Return a share of words in words; rounded to all of them it would be wrong."""
-    if math.isnan(percentile):
-        return ""
-    if 0.995 <= percentile < 1:
-        return "more than 99\N{NO-BREAK SPACE}%"
-    return percent(percentile)
+    return "" if math.isnan(percentile) else percent(percentile)
 
 
 def _correlation(one: StatisticCorrelation) -> dict[str, Any]:

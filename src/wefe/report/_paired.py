@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wefe._checks import as_seed
+from wefe._visible import visible
 from wefe.study._plan import OVERALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from wefe.study._results import StudyResults
 
 SIGNIFICANT = 0.05
 # With fewer independent groups of queries, sign flips say little.
@@ -93,6 +100,38 @@ def first_and_second(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def resampled(summary: Mapping[str, Any], results: StudyResults) -> dict[str, float]:
+    """Return the p-values of all pairs that a report compares, from resamples of the words."""
+    originals = [each["label"] for each in summary["models"] if each["base"] == each["label"]]
+    # Names in a summary show what is invisible in them.
+    labels = {visible(model.label): model.label for model in results.plan.models}
+    found: dict[str, float] = {}
+    tables: dict[tuple[str, str], pd.DataFrame] = {}
+    for ranking in summary["rankings"]:
+        for metric in summary["metrics"]:
+            for models in (None, originals):
+                pair = compare(summary, ranking, metric, models)
+                if pair is None:
+                    continue
+                both = pair["first"], pair["second"]
+                if both not in tables:
+                    table = results.compare_models(*(labels[name] for name in both))
+                    names = {name: table[name].map(visible) for name in ("metric", "query_set")}
+                    tables[both] = table.assign(**names)
+                table = tables[both]
+                # Of one query set, the overall ranking is that of the set.
+                parts = [part["query_set"] for part in metric["parts"]]
+                places = [ranking["name"], *(parts if len(parts) == 1 else ())]
+                own = table[(table["metric"] == metric["label"]) & table["query_set"].isin(places)]
+                if len(own):
+                    found[_pair(metric, ranking, *both)] = float(own["p_value"].iloc[0])
+    return found
+
+
+def _pair(metric: Mapping[str, Any], ranking: Mapping[str, Any], first: str, second: str) -> str:
+    return json.dumps([metric["label"], ranking["name"], first, second])
+
+
 def compare(
     summary: Mapping[str, Any],
     ranking: Mapping[str, Any],
@@ -115,8 +154,9 @@ def compare(
     dict or None
         'metric', 'query_set', 'first', 'second'; 'n' (queries of the aggregate that both answered),
         'n_nearer' (in how many the first is nearer to no bias), 'difference' (how much nearer, in
-        the mean), 'n_clusters' (groups of queries that share no words), 'p_value' (None with fewer
-        than eight of them), 'beyond' (whether that is beyond chance), 'n_intervals' (queries in
+        the mean), 'n_clusters' (groups of queries that share no words), 'p_value' (of resampled
+        words where the study has intervals, else of sign flips; None with fewer than eight of the
+        groups), 'beyond' (whether that is beyond chance), 'n_intervals' (queries in
         which both have one) and 'n_overlap' (of these). None if there are no two.
     """
     parts = [p for p in metric["parts"] if ranking["name"] in (OVERALL, p["query_set"])]
@@ -154,7 +194,9 @@ def compare(
     sums = dict.fromkeys(clusters, 0.0)
     for cluster, each in zip(clusters, weighted, strict=True):
         sums[cluster] += each
-    p_value = sign_flip_p_value([*sums.values()]) if len(sums) >= LEAST_CLUSTERS else None
+    p_value = summary.get("resampled", {}).get(_pair(metric, ranking, first, second))
+    if p_value is None and len(sums) >= LEAST_CLUSTERS:
+        p_value = sign_flip_p_value([*sums.values()])
     return {
         "metric": metric["label"],
         "query_set": ranking["name"],

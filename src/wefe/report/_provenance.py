@@ -27,48 +27,21 @@ def methods_of(results: StudyResults) -> dict[str, Any]:
     own = {part["method"]: part for part in settings["mitigations"]}
     intervals = settings["intervals"]
     unknown = _methods.Method("", "")
-    texts = [
-        f"Words are looked up as {_forms(lookup['preprocessors'])}; of the forms that a model has, "
-        f"{'the first counts' if lookup['strategy'] == 'first' else 'all count'}. Vectors are "
-        f"{'scaled to unit length' if lookup['normalize'] else 'taken as they are'}. A query that "
-        f"loses more than {lookup['lost_vocabulary_threshold']:.0%} of the words of a set has no "
-        "score.",
-        "Scores of a query set are aggregated by "
-        f"{_methods.AGGREGATIONS.get(aggregation['function'], aggregation['function'])}. Queries "
-        "that not every model could answer are left out for all.",
-        "Overall scores weigh query sets: "
-        + ", ".join(f"{part.name} {part.weight:g}" for part in plan.query_sets)
-        + ".",
-        "Models are ranked by the distance of the aggregated score from the value that means no "
-        f"bias; rank 1 is the smallest. Models with the same score have "
-        f"{_methods.TIES.get(aggregation['ties'], aggregation['ties'])}. Rankings are compared by "
-        f"{aggregation['correlation'].capitalize()} correlation.",
-        "The first two models of a ranking are compared by a permutation test: the signs of the "
-        "differences of their distances from no bias are flipped in all possible ways (at random "
-        "with more than 16 groups of queries). Queries that share words keep a common sign, and "
-        f"with fewer than {LEAST_CLUSTERS} groups of them there is no test.",
-        "A model counts as clearly ahead if it is the first by more than half of the metrics, and "
-        "beyond chance by one at least.",
-    ]
     references = [_methods.FRAMEWORK]
     if intervals["n_bootstrap"]:
-        texts.append(
-            f"Intervals of scores ({intervals['confidence']:.0%}) are from "
-            f"{intervals['n_bootstrap']} bootstrap samples of the words of each set: they say how "
-            "far a score would move with other words of the same kind, and nothing of how "
-            "the model was trained."
-        )
         references.append(_methods.BOOTSTRAP)
     if results.of_kind("silhouette"):
-        texts.append(
-            "A silhouette measures a query with ever more of its words, in random orders. "
-            "Robustness is the share of the possible area that it does not cover, from 0 to 1."
-        )
         references.append(_methods.SILHOUETTES)
     if results.of_kind("direction") or settings["audit"]["scores"]:
         references.append(_methods.AUDITS)
     return {
-        "texts": texts,
+        "forms": _forms(lookup["preprocessors"]),
+        "lookup": lookup,
+        "aggregation": _methods.AGGREGATIONS.get(aggregation["function"], aggregation["function"]),
+        "ties": _methods.TIES.get(aggregation["ties"], aggregation["ties"]),
+        "correlation": aggregation["correlation"],
+        "intervals": intervals,
+        "least_clusters": LEAST_CLUSTERS,
         "metrics": [
             {
                 "label": metric.label,

@@ -8,21 +8,15 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wefe.report._findings import count, listed, number, small
+from wefe.report._sentences import TEMPLATES, environment
 from wefe.report._summarize import summarize
+from wefe.report._text import cut
 from wefe.report._words import MOST_WORDS
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from wefe.study._results import StudyResults
-
-_TEMPLATES = Path(__file__).parent / "templates"
-# Longer names would make a Markdown table unreadable.
-_LONGEST_NAME = 80
 
 
 def to_html(results: StudyResults) -> str:
@@ -60,6 +54,13 @@ def to_html(results: StudyResults) -> str:
             for each in summary["methods"]["metrics"]
         },
         most_words=MOST_WORDS,
+        has_intervals=any(
+            "interval" in cell
+            for metric in summary["metrics"]
+            for part in metric["parts"]
+            for row in part["cells"]
+            for cell in row
+        ),
     )
 
 
@@ -76,13 +77,16 @@ def html_page(template: str, **content: Any) -> str:
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
+    from wefe.plotting._style import DARK, LIGHT
+
     # The first stands above all others, so that it sees what goes wrong in them.
     parts = (_file("errors.js"), get_plotlyjs(), _file("report.js"))
     scripts = [_script(part) for part in parts]
-    environment = _environment(autoescape=True)
-    environment.filters["json"] = lambda value: Markup(script_json(value))
-    return environment.get_template(template).render(
+    templates = environment(autoescape=True)
+    templates.filters["json"] = lambda value: Markup(script_json(value))
+    return templates.get_template(template).render(
         **content,
+        themes={"light": LIGHT.to_plotly_json(), "dark": DARK.to_plotly_json()},
         # The only script that may run is this one: by its hash, not by where it stands.
         script_hashes=Markup(" ".join(f"'{_hash(part)}'" for part in scripts)),
         scripts=[Markup(part) for part in scripts],
@@ -110,8 +114,9 @@ def to_markdown(results: StudyResults) -> str:
     >>> print(text.splitlines()[0])
     # Example
     """
-    environment = _environment(finalize=escape_markdown)
-    text = environment.get_template("report.md.jinja").render(**summarize(results))
+    templates = environment(finalize=escape_markdown)
+    templates.filters["cut_parts"] = _cut_parts
+    text = templates.get_template("report.md.jinja").render(**summarize(results))
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -192,33 +197,8 @@ def _write(render: Any, results: StudyResults, path: str | os.PathLike[str]) -> 
         file.write(text.encode("utf-8"))
 
 
-def _environment(**options: Any) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        **options,
-    )
-    environment.filters |= {
-        "number": number,
-        "p_value": lambda value: "" if value is None else small(value).removeprefix("= "),
-        "cut_parts": _cut_parts,
-        "percent": percent,
-        "signed": lambda value: "" if value is None else f"{value:+.3f}",
-        "change": lambda share: "" if share is None else f"{100 * share:+.0f}\N{NO-BREAK SPACE}%",
-        "rank": lambda rank: "–" if rank is None else f"{rank:g}",
-        "count": count,
-        "listed": listed,
-        "cut": cut,
-    }
-    return environment
-
-
 def _file(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _script(text: str) -> str:
@@ -256,22 +236,6 @@ def escape_markdown(value: object) -> str:
     text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
     # An invisible space keeps names from calling people and issues.
     return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)
-
-
-def percent(share: float | None) -> str:
-    r"""Return a share of 100, which no line end divides from its sign; nothing if there is none.
-
-    Examples
-    --------
-    >>> percent(0.974), percent(None)
-    ('97\xa0%', '')
-    """
-    return "" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def cut(text: str, most: int = _LONGEST_NAME) -> str:
-    """Return a text, or its beginning if it is longer than `most` letters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _cut_parts(parts: Sequence[Mapping[str, str]], most: int) -> list[dict[str, str]]:

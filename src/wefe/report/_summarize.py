@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from wefe._visible import visible
 from wefe.report._explored import explored
-from wefe.report._methods import AGGREGATIONS
+from wefe.report._methods import AGGREGATIONS, WARNINGS
 from wefe.report._provenance import methods_of, provenance
+from wefe.report._text import cut, number
 from wefe.report._words import words_by_query
 from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from wefe.query import Query
     from wefe.study._results import StudyResults
 
+#: Of more models, the report has tables and distributions in place of cells and panels for each.
+MOST_MODELS = 40
+# What the report says of a score.
+_KNOWN = [
+    *("model_name", "query_name", "score", "no_bias_value", "score_lower", "score_upper"),
+    *("p_value", "p_value_holm", "null_lower", "null_upper", "warnings", "words_used"),
+    *("words_lost", "nan_reason", "status"),
+]
 # Of more warnings of a kind, the report has the first ones; the tidy table has all.
 _MOST_WARNINGS = 100
 _WEIGHTED = ", and over query sets their weighted mean"
@@ -38,15 +47,17 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     dict
         Plain data, fit for JSON: texts, numbers, lists; what has no value is None.
 
-        - 'findings': list of {'title', 'sentences', 'parts'}, the summary in words, in which names
-          can be told from words; 'caveat' goes with it.
-        - 'models', 'query_sets': what was compared.
-        - 'rankings': a table of ranks per query set, and 'Overall' first if there are several;
-          'kind' tells columns of bias from external ones and those of quality.
+        - 'claims': list of {'place', 'kind', 'text', 'parts', 'evidence'}, what was found, in
+          sentences in which names can be told from words; 'caveat' goes with them.
+        - 'models', 'query_sets': what was compared; 'is_large': whether these are more than 40
+          models, of which tables of single scores and words have those in 'shown' only, which the
+          verdict names.
+        - 'rankings': ranks and aggregated scores per query set, and 'Overall' first if there are
+          several; 'kind' tells columns of bias from external ones and those of quality.
         - 'metrics': per metric its scores, query set by query set, with all that is known of each.
-        - 'aggregated': per query set, aggregated scores and their distance from no bias.
         - 'correlations': per query set, how rankings correlate.
         - 'pairs': how sure it is that the first model of each ranking is ahead of the second.
+        - 'sentiment': per query of RNSB, how negative sentiment spreads over the target words.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': what else was asked for.
         - 'explored': per criterion, where words lie along its directions.
@@ -58,20 +69,38 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     --------
     >>> from wefe.study import Study
     >>> summary = summarize(Study.example().run(":memory:", progress=False))
-    >>> print(summary["findings"][1]["sentences"][0])
-    Gender: minilm-words (hard-debias, gender) has the least bias measured by WEAT-ES and ECT.
+    >>> print(summary["claims"][1]["text"])
+    minilm-words (hard-debias, gender) has the lowest sum of ranks over both metrics: 2, where 2 is
+    the least possible; minilm-words follows with 4.
     """
-    from wefe.report._findings import findings
-    from wefe.report._paired import first_and_second
+    from wefe.report._claims import claims
+    from wefe.report._paired import first_and_second, resampled
+    from wefe.report._sentences import said
 
     summary: dict[str, Any] = _plain(_tables(results))
+    summary["resampled"] = resampled(summary, results)
     summary["pairs"] = first_and_second(summary)
-    summary["findings"] = findings(summary)
+    summary["claims"] = [said(claim) for claim in claims(summary)]
     summary["caveat"] = (
-        "A low score says that less association was measured with these words, by this metric. It "
-        "does not say that a model is free of bias."
+        "A low score means that this metric measured less association with these words. It does "
+        "not mean that a model is free of bias."
     )
+    labels = [model["label"] for model in summary["models"]]
+    summary["is_large"] = len(labels) > MOST_MODELS
+    shown = named_in(summary) if summary["is_large"] else labels
+    summary["shown"] = shown
+    if summary["is_large"]:
+        summary["explored"] = _plain(list(explored(results, shown)))
+    summary["sentiment"] = _plain(list(_sentiment(results, shown)))
+    summary["words"] = _plain(list(words_by_query(results, shown)))
     return summary
+
+
+def named_in(summary: Mapping[str, Any], most: int = 8) -> list[str]:
+    """Return the models that the verdict names."""
+    said = (c for c in summary["claims"] if c["place"] == "verdict")
+    names = [part["text"] for claim in said for part in claim["parts"] if part["kind"] == "model"]
+    return list(dict.fromkeys(names))[:most]
 
 
 def _tables(results: StudyResults) -> dict[str, Any]:
@@ -80,7 +109,7 @@ def _tables(results: StudyResults) -> dict[str, Any]:
     return {
         "name": plan.name,
         "description": plan.description,
-        "models": [_model(results, label) for label in _labels(results)],
+        "models": _models(results),
         "query_sets": [
             {
                 "name": part.name,
@@ -90,9 +119,8 @@ def _tables(results: StudyResults) -> dict[str, Any]:
             }
             for part in plan.query_sets
         ],
-        "rankings": [_ranking(results, name) for name in query_sets(results)],
+        "rankings": [_ranking(results, tidy, name) for name in query_sets(results)],
         "metrics": [_scores(results, tidy, metric.label) for metric in plan.metrics],
-        "aggregated": [_aggregated(results, name) for name in query_sets(results)],
         "correlations": [_correlations(results, name) for name in query_sets(results)],
         "changes": list(_changes(results)),
         "quality": _quality(results),
@@ -102,7 +130,6 @@ def _tables(results: StudyResults) -> dict[str, Any]:
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
         "gaps": _gaps(results, tidy),
-        "words": list(words_by_query(results)),
         "methods": methods_of(results),
         "provenance": provenance(results),
     }
@@ -124,38 +151,37 @@ def ranked(results: StudyResults, name: str) -> str:
     return OVERALL if len(query_sets(results)) == 1 else name
 
 
-def _labels(results: StudyResults) -> list[str]:
-    return [model.label for model in results.plan.models]
-
-
-def _model(results: StudyResults, label: str) -> dict[str, Any]:
-    planned = results.plan.model(label)
-    known = {key: value for key, value in results.models.get(label, {}).items() if key != "source"}
-    # What the engine tells of a mitigation, beside its name in the plan.
-    how = known.pop("mitigation", None)
-    return {
-        "label": label,
-        "source": planned.source,
-        "is_encoder": planned.is_encoder,
-        "base": planned.base,
-        "mitigation": planned.mitigation,
-        "how": dict(how) if isinstance(how, Mapping) else None,
-        **known,
-        "lost": _lost(results, label),
-    }
-
-
-def _lost(results: StudyResults, label: str) -> dict[str, Any] | None:
-    """Count the different words that the queries ask for and a model lacks."""
-    used: set[str] = set()
-    lost: set[str] = set()
-    values = [outcome.value for task, outcome in results.of_kind("words") if task.model == label]
-    for value in values:
-        for part in (value or {}).get("sets", ()):
-            used.update(part["used"])
-            lost.update(part["lost"])
-    n_words = len(used | lost)
-    return {"n_lost": len(lost), "n_words": n_words} if n_words else None
+def _models(results: StudyResults) -> list[dict[str, Any]]:
+    # Of each model, the different words that the queries ask for, and those that it lacks.
+    used: dict[str, set[str]] = {}
+    lost: dict[str, set[str]] = {}
+    for task, outcome in results.of_kind("words"):
+        for part in (outcome.value or {}).get("sets", ()):
+            used.setdefault(task.model, set()).update(part["used"])
+            lost.setdefault(task.model, set()).update(part["lost"])
+    models = []
+    for planned in results.plan.models:
+        label = planned.label
+        known = {
+            key: part for key, part in results.models.get(label, {}).items() if key != "source"
+        }
+        # What the engine tells of a mitigation, beside its name in the plan.
+        how = known.pop("mitigation", None)
+        without = lost.get(label, set())
+        n_words = len(used.get(label, set()) | without)
+        models.append(
+            {
+                "label": label,
+                "source": planned.source,
+                "is_encoder": planned.is_encoder,
+                "base": planned.base,
+                "mitigation": planned.mitigation,
+                "how": dict(how) if isinstance(how, Mapping) else None,
+                **known,
+                "lost": {"n_lost": len(without), "n_words": n_words} if n_words else None,
+            }
+        )
+    return models
 
 
 # Ranks
@@ -170,18 +196,43 @@ def _kind(results: StudyResults, column: str) -> str:
     return "bias"
 
 
-def _ranking(results: StudyResults, name: str) -> dict[str, Any]:
+def _ranking(results: StudyResults, tidy: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Return ranks with the aggregated scores that they are made of."""
     ranks = results.rankings(ranked(results, name))
-    kinds = {str(column): _kind(results, str(column)) for column in ranks}
-    bias = ranks[[column for column, kind in kinds.items() if kind == "bias"]]
+    settings = results.plan.settings
+    function = settings["aggregation"]["function"]
+    totals = results.totals(name)
+    scores: dict[str, Mapping[str, float]] = {
+        **{part["name"]: part["scores"] for part in settings["external"]},
+        **{key: dict(zip(t["model_name"], t["score"], strict=True)) for key, t in totals.items()},
+    }
+    columns = []
+    for column in map(str, ranks):
+        head = ""
+        if column in totals:
+            rows = tidy[tidy["metric"] == column]
+            own = rows if name == OVERALL else rows[rows["query_set"] == name]
+            best = float(totals[column]["best"].iloc[0])
+            head = _head(function, best, set(own["no_bias_value"]))
+        columns.append({"name": column, "kind": _kind(results, column), "head": head})
+    is_bias = [column["kind"] == "bias" for column in columns]
     # A sum over fewer ranks cannot be compared.
-    sums = bias.sum(axis=1, skipna=False)
+    sums = ranks.loc[:, is_bias].sum(axis=1, skipna=False)
     return {
         "name": name,
-        "columns": [{"name": column, "kind": kind} for column, kind in kinds.items()],
+        "way": AGGREGATIONS[function] + (_WEIGHTED if name == OVERALL else ""),
+        "columns": columns,
         "rows": [
-            {"model": model, "ranks": ranks.loc[model].tolist(), "sum": sums[model]}
-            for model in sums.sort_values(kind="stable", na_position="last").index
+            {
+                "model": model,
+                "ranks": own,
+                "scores": [scores.get(column["name"], {}).get(model) for column in columns],
+                "sum": total,
+            }
+            for model, own, total in sorted(
+                zip(ranks.index, ranks.to_numpy().tolist(), sums, strict=True),
+                key=lambda row: (row[2] != row[2], row[2]),
+            )
         ],
     }
 
@@ -203,8 +254,9 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
         if rows.empty:
             continue
         totals = results.totals(name)[label]
-        by_model = {
-            model: part.set_index("query_name") for model, part in rows.groupby("model_name")
+        cells = {
+            (row["model_name"], row["query_name"]): _cell(row, no_bias)
+            for row in rows[_KNOWN].to_dict("records")
         }
         queries = rows["query_name"].unique().tolist()
         parts.append(
@@ -213,8 +265,7 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
                 "queries": queries,
                 "clusters": [clusters[name, query] for query in queries],
                 "cells": [
-                    [_cell(by_model[model].loc[query], no_bias) for query in queries]
-                    for model in totals["model_name"]
+                    [cells[model, query] for query in queries] for model in totals["model_name"]
                 ],
                 "aggregated": totals["score"].tolist(),
                 "aggregation": totals["aggregation"].iloc[0],
@@ -227,7 +278,7 @@ def _scores(results: StudyResults, tidy: pd.DataFrame, label: str) -> dict[str, 
         # That of a query is in its cells, where it is another one.
         "no_bias_value": no_bias,
         "no_bias": _listed_values(own or [no_bias]),
-        "models": _labels(results),
+        "models": [model.label for model in results.plan.models],
         "parts": parts,
     }
 
@@ -257,7 +308,7 @@ def _listed_values(values: Sequence[float]) -> str:
     return texts[0] if len(texts) == 1 else f"{' or '.join(texts)} (by query)"
 
 
-def _cell(row: Any, no_bias: float) -> dict[str, Any]:
+def _cell(row: Mapping[Any, Any], no_bias: float) -> dict[str, Any]:
     own = row["no_bias_value"]
     known = {
         "score": row["score"],
@@ -278,10 +329,8 @@ def _cell(row: Any, no_bias: float) -> dict[str, Any]:
     return {key: value for key, value in known.items() if not _is_missing(value)}
 
 
-def _is_outside(row: Any) -> bool:
+def _is_outside(row: Mapping[Any, Any]) -> bool:
     """Tell whether an interval does not hold its own score, as both are written."""
-    from wefe.report._findings import number
-
     low, high, score = row["score_lower"], row["score_upper"], row["score"]
     if not (score < low or score > high):
         return False
@@ -289,50 +338,10 @@ def _is_outside(row: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    import pandas as pd
-
     if isinstance(value, list):
         return all(map(_is_missing, value))
-    return bool(pd.isna(value))
-
-
-def _aggregated(results: StudyResults, name: str) -> dict[str, Any]:
-    """Return aggregated scores, and their distances from what means no bias in it."""
-    columns = {
-        metric.label: column
-        for metric in results.plan.metrics
-        if (column := _column(results, metric.label, name)) is not None
-    }
-    function = results.plan.settings["aggregation"]["function"]
-    return {
-        "name": name,
-        "way": AGGREGATIONS[function] + (_WEIGHTED if name == OVERALL else ""),
-        "heads": [
-            _head(function, best, _no_bias_values(results, label, name))
-            for label, (_, best) in columns.items()
-        ],
-        "columns": list(columns),
-        "best": [best for _, best in columns.values()],
-        "rows": [
-            {
-                "model": model,
-                "values": [column.get(model, math.nan) for column, _ in columns.values()],
-                "distances": [
-                    abs(column.get(model, math.nan) - best) for column, best in columns.values()
-                ],
-            }
-            for model in _labels(results)
-        ],
-    }
-
-
-def _no_bias_values(results: StudyResults, label: str, name: str) -> set[float]:
-    """Return the scores that mean no bias, of the queries of a set."""
-    tidy = results.to_frame()
-    rows = tidy[tidy["metric"] == label]
-    if name != OVERALL:
-        rows = rows[rows["query_set"] == name]
-    return set(rows["no_bias_value"])
+    # NaN and pandas' NA are not equal to themselves; the latter says so by being no bool.
+    return value is None or (value != value) is not False
 
 
 def _head(function: str, best: float, no_bias: Collection[float]) -> str:
@@ -351,14 +360,6 @@ def _head(function: str, best: float, no_bias: Collection[float]) -> str:
     return f"no bias: {best:g}{' (sum)' if added_up else ''}"
 
 
-def _column(results: StudyResults, label: str, name: str) -> tuple[pd.Series, float] | None:
-    """Return an aggregated column of a metric, and the value that means no bias in it."""
-    totals = results.totals(name).get(label)
-    if totals is None:
-        return None
-    return totals.set_index("model_name")["score"], float(totals["best"].iloc[0])
-
-
 def _correlations(results: StudyResults, name: str) -> dict[str, Any]:
     ranks = results.rankings(ranked(results, name))
     correlations = results.correlations(ranked(results, name))
@@ -375,12 +376,10 @@ def _correlations(results: StudyResults, name: str) -> dict[str, Any]:
 def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
     """Compare each mitigated model with its base: distances from no bias, and quality."""
     name = query_sets(results)[0] if query_sets(results) else None
-    distances: dict[str, pd.Series] = {}
-    if name is not None:
-        columns = {m.label: _column(results, m.label, name) for m in results.plan.metrics}
-        distances = {
-            label: (found[0] - found[1]).abs() for label, found in columns.items() if found
-        }
+    distances: dict[str, pd.Series] = {
+        label: (totals.set_index("model_name")["score"] - totals["best"].iloc[0]).abs()
+        for label, totals in (results.totals(name) if name else {}).items()
+    }
     table = results.quality()
     quality = {} if table is None else {str(k): row.to_dict() for k, row in table.iterrows()}
     for model in results.plan.models:
@@ -473,13 +472,37 @@ def _directions(results: StudyResults) -> Iterator[dict[str, Any]]:
         }
 
 
+def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Return per query of RNSB the shares of negative sentiment of its target words."""
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    wanted = set(shown)
+    for task, outcome in results.of_kind("score"):
+        value = outcome.value or {}
+        if task.model in wanted and value.get("negative_sentiment") and value["score"] is not None:
+            key = (task.place["metric"], task.place["query_set"], task.place["query"])
+            row = {"model": task.model, "score": value["score"]}
+            found.setdefault(key, []).append({**row, "shares": value["negative_sentiment"]})
+    for (metric, query_set, query), rows in found.items():
+        words = list(dict.fromkeys(word for row in rows for word in row["shares"]))
+        yield {
+            "metric": metric,
+            "query_set": query_set,
+            "query": query,
+            "words": words,
+            "rows": [
+                {**row, "shares": [row["shares"].get(word) for word in words]}
+                for row in sorted(rows, key=lambda row: row["score"])
+            ],
+        }
+
+
 # What to mind
 
 
 def _warnings(results: StudyResults) -> list[dict[str, Any]]:
     """Return audit warnings by kind, the most frequent first."""
     found: dict[str, list[dict[str, str]]] = {}
-    for task, outcome in results.of_kind("score"):
+    for task, outcome in (*results.of_kind("score"), *results.of_kind("warnings")):
         for text in (outcome.value or {}).get("warnings") or ():
             kind, _, message = str(text).partition(": ")
             found.setdefault(kind, []).append({**_where(task), "message": message})
@@ -500,6 +523,7 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
         {
             "kind": kind,
             "n": len(items),
+            "meaning": WARNINGS.get(kind) or cut(" ".join(items[0]["message"].split()), 240),
             "items": items[:_MOST_WARNINGS],
             "models": list(dict.fromkeys(item["model"] for item in items)),
         }

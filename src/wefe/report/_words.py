@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ MOST_WORDS = 200
 _STRONGEST = 10
 
 
-def words_by_query(results: StudyResults) -> Iterator[dict[str, Any]]:
-    """Return per query which words were used and lost, and which are biased most."""
+def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Return per query which words `shown` models used and lost, and which are biased most."""
     # By position, as two queries of a set may have the same name.
     values: dict[str, dict[str, list[Mapping[str, Any] | None]]] = {}
     for task, outcome in results.of_kind("words"):
+        if task.model not in shown:
+            continue
         of_set = values.setdefault(task.place["query_set"], {})
         of_set.setdefault(task.model, []).append(outcome.value)
     for part in results.plan.query_sets:

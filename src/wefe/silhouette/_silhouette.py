@@ -6,11 +6,10 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import (
@@ -22,6 +21,7 @@ from wefe._checks import (
     found,
 )
 from wefe._evaluation import Evaluation, call_all
+from wefe._plain import Facts
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe._wordset import Nested, Ones, Weights
@@ -48,7 +48,7 @@ _MOST_RUNS = 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Silhouette:
+class Silhouette(Facts):
     """How the score of a metric depends on which words of its lists are there.
 
     Attributes
@@ -108,6 +108,11 @@ class Silhouette:
     random_state: int
     words_left_out: tuple[str, ...] = ()
 
+    _facts = (
+        *("metric", "query_name", "model_name", "vary", "sizes", "curves", "n_words", "value"),
+        *("value_range", "no_bias_value", "random_state", "words_left_out"),
+    )
+
     @property
     def n_runs(self) -> int:
         """Number of random orders."""
@@ -136,7 +141,9 @@ class Silhouette:
     @property
     def area(self) -> float:
         """Area between the bounds over k, by the trapezoidal rule, in words x score; 0 or more."""
-        return trapezoid(self.upper - self.lower, self.k)
+        from scipy.integrate import trapezoid  # quicker to start without it
+
+        return float(trapezoid(self.upper - self.lower, self.k))
 
     @property
     def robustness(self) -> float:
@@ -192,17 +199,6 @@ class Silhouette:
                 "score": self.curves.ravel(),
             }
         )
-
-    def to_json(self) -> str:
-        """Return everything as JSON; :meth:`from_json` reads it.
-
-        Returns
-        -------
-        str
-            An object with the attributes by name.
-        """
-        content = asdict(self) | {"sizes": self.sizes.tolist(), "curves": self.curves.tolist()}
-        return json.dumps(content)
 
     @classmethod
     def from_json(cls, text: str) -> Silhouette:
@@ -308,12 +304,6 @@ class Silhouette:
         )
 
 
-def trapezoid(values: npt.ArrayLike, k: npt.ArrayLike) -> float:
-    """Integrate values over the number of words, by the trapezoidal rule."""
-    y, x = np.asarray(values, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    return float(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum())
-
-
 def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = False) -> float:
     """How clearly a metric, with its word lists, tells a biased from an unbiased model.
 
@@ -368,13 +358,15 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     >>> accuracy_score(biased, biased)
     0.5
     """
+    from scipy.integrate import trapezoid  # quicker to start without it
+
     by_size = accuracy_by_size(unbiased, biased)
     k, accuracy = by_size["k"].to_numpy(), by_size["accuracy"].to_numpy()
     if len(k) == 1:
         # No area, but a difference.
         return float(accuracy[0])
     width = float(k[-1] - k[0]) if of_span else float(biased.n_words)
-    return 0.5 + trapezoid(accuracy - 0.5, k) / width
+    return 0.5 + float(trapezoid(accuracy - 0.5, k)) / width
 
 
 def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
@@ -683,7 +675,7 @@ def bias_silhouettes(
     if not checked:
         raise ValueError("models is empty; one model or more is needed.")
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
-    alike = on_same_words(checked, [query], params.get("preprocessors"))
+    alike = on_same_words(checked, [query], params)
     evaluations = [Evaluation(measured, query, each, params) for each in alike]
     first = evaluations[0]
     for evaluation in evaluations:

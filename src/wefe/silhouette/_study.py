@@ -32,6 +32,7 @@ from wefe._checks import (
 )
 from wefe._evaluation import Evaluation
 from wefe._files import atomic_file
+from wefe._plain import plain
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe.embeddings import UnanswerableError
@@ -62,6 +63,8 @@ Models: TypeAlias = (
     Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
 )
 
+# A metric that uses less of its range is robust for that reason alone.
+_LEAST_USED = 0.1
 # What the paper calls the lists that grow.
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
 
@@ -133,7 +136,7 @@ class SilhouetteStudy:
         metric could not be asked.
         """
         return self._table(
-            [(*place, model) for place in self._places() for model in self.models],
+            self._places_in_models(),
             lambda metric, bias_type, vary, model: (
                 self.silhouettes[StudyKey(metric, bias_type, vary, model)].robustness
             ),
@@ -167,7 +170,9 @@ class SilhouetteStudy:
         Returns
         -------
         DataFrame of bool
-            Of the shape of the table. Where a score is NaN, False.
+            Of the shape of the table. Where a score is NaN, False. No robustness is best where the
+            scores of the metric keep, in all models together, within a tenth of its range: it would
+            be as high whatever the words.
 
         Raises
         ------
@@ -179,7 +184,20 @@ class SilhouetteStudy:
         if scores is None:
             raise ValueError("there is no table of accuracy, as no two reference models are named.")
         printed = scores.round(digits)
+        if table == "robustness":
+            printed = printed.mask(self._used_range() < _LEAST_USED)
         return printed.eq(printed.max())
+
+    def _used_range(self) -> pd.DataFrame:
+        """Return the share of its range that a metric uses for a list, in all models together."""
+
+        def used(metric: str, bias_type: str, vary: str, model: str) -> float:
+            low, high = self.silhouettes[metric, bias_type, vary, model].value_range
+            keys = [(metric, bias_type, vary, each) for each in self.models]
+            curves = [self.silhouettes[key].curves for key in keys if key in self.silhouettes]
+            return float(np.ptp(np.concatenate([each.ravel() for each in curves]))) / (high - low)
+
+        return self._table(self._places_in_models(), used)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table: one row per silhouette.
@@ -316,6 +334,9 @@ class SilhouetteStudy:
 
     def _places(self) -> list[tuple[str, str]]:
         return [(bias_type, vary) for bias_type in self.bias_types for vary in self.vary]
+
+    def _places_in_models(self) -> list[tuple[str, str, str]]:
+        return [(*place, model) for place in self._places() for model in self.models]
 
     def _pair(self, metric: str, bias_type: str, vary: str) -> list[Silhouette]:
         """Return the silhouettes of the reference models."""
@@ -519,7 +540,7 @@ def silhouette_study(
                 if fitting is None:
                     continue
                 forms = own["metric_params"].get("preprocessors")
-                alike = on_same_words(compared, [fitting], forms)
+                alike = on_same_words(compared, [fitting], {"preprocessors": forms})
                 for each in lists:
                     for model in alike:
                         key = StudyKey(label, bias_type, each, model.name)
@@ -681,7 +702,7 @@ def _read(folder: Path, task: _Task) -> Silhouette | None:
 
 
 def _write(folder: Path, task: _Task, silhouette: Silhouette) -> None:
-    content = {"computed_from": task.identity, "silhouette": json.loads(silhouette.to_json())}
+    content = {"computed_from": task.identity, "silhouette": plain(silhouette)}
     try:
         with atomic_file(_path(folder, task)) as file:
             file.write(json.dumps(content).encode())

@@ -6,8 +6,9 @@ from ._diff import StudyDiff as StudyDiff
 from ._diff import diff as diff
 from ._gate import GateReport as GateReport
 from ._gate import check as check
+from ._plan import Outcome as Outcome
 from ._plan import Plan as Plan
 from ._plan import Task as Task
-from ._results import Outcome as Outcome
 from ._results import StudyResults as StudyResults
 from ._study import Study as Study
+from ._verify import verify as verify

@@ -6,7 +6,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, found
 from wefe._visible import visible
-from wefe.study._plan import OVERALL, Kind, Task
+from wefe.study._plan import OVERALL, Kind
 from wefe.study._results import StudyResults
 
 #: What a row of :func:`scores_of` is about.
@@ -24,10 +24,10 @@ KEYS = ["model_name", "query_set", "query_name", "metric"]
 # No difference, as far as there is something to be compared.
 _SAME = {"equal", "NaN in both", "within tolerance"}
 _VALUES = ["score", "bias", "p_value", "score_lower", "score_upper"]
+_PROVENANCE = ("status", "identity", "key", "wefe_version")
 _SIDES = ("before", "after")
 _LONGEST_LIST = 40
 _COMPARED = ("scores", "aggregated", "ranks", "quality", "audits")
-_ONLY = {"before": "only before", "after": "only after"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -305,30 +305,22 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
     if not is_number(tolerance) or not 0 <= tolerance < math.inf:
         raise ValueError(f"tolerance must be a number of at least 0; got {found(tolerance)}.")
-    one, other = scores_of(before).set_index(KEYS), scores_of(after).set_index(KEYS)
-    both = one.index[one.index.isin(other.index)]
-    scores = _paired(one.loc[both], other.loc[both])
-    scores = _compare(scores.reset_index(), tolerance)
-    rows, others = (table.loc[both].to_dict("records") for table in (one, other))
-    known = _on_the_same_vectors(before, after)
-    reasons = [
-        ", ".join(_what_differs(row, also, place[0] in known)) or None
-        for place, row, also in zip(both, rows, others, strict=True)
-    ]
-    scores["differs"] = pd.Series(reasons, dtype=object)
-    aggregated = _aggregated(before, after, tolerance)
+    one, other = scores_of(before), scores_of(after)
+    places = [pd.MultiIndex.from_frame(table[KEYS]) for table in (one, other)]
+    same_vectors = _on_the_same_vectors(before, after)
+    aggregated = _compare(_aggregated_of(before), _aggregated_of(after), tolerance)
     return StudyDiff(
         before=before.plan.name,
         after=after.plan.name,
         tolerance=float(tolerance),
-        scores=scores,
+        scores=_compare(one, other, tolerance, KEYS, same_vectors),
         aggregated=aggregated,
         ranks=_ranks(before, after, aggregated, tolerance),
-        quality=_quality(before, after, tolerance),
-        audits=_audits(before, after, tolerance),
+        quality=_quality(before, after, same_vectors, tolerance),
+        audits=_audits(before, after, same_vectors, tolerance),
         settings=_settings(before, after),
-        only_before=one.index[~one.index.isin(other.index)].to_frame(index=False),
-        only_after=other.index[~other.index.isin(one.index)].to_frame(index=False),
+        only_before=one[KEYS][~places[0].isin(places[1])].reset_index(drop=True),
+        only_after=other[KEYS][~places[1].isin(places[0])].reset_index(drop=True),
         notes=tuple(notes_of(before, after)),
     )
 
@@ -390,62 +382,84 @@ def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
         yield "the query sets differ in their weights, or in how many queries they have"
 
 
-def _paired(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """Return the values of two tables of the same rows side by side."""
-    columns = {}
-    for name in [*_VALUES, "status"]:
-        if name in before:
-            columns[f"{name}_before"] = before[name]
-            columns[f"{name}_after"] = after[name]
-    return pd.DataFrame(columns, index=before.index)
+# Two tables of the same columns, side by side
 
 
-def _compare(pairs: pd.DataFrame, tolerance: float) -> pd.DataFrame:
-    """Return the pairs with the changes and a status."""
-    table = pairs.copy()
+def _merged(one: pd.DataFrame, other: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of both tables by their keys, those of the first one first; 'in' says whose.
+
+    Every other column is there twice, with '_before' and '_after'.
+    """
+    one, other = one.set_index([*keys]), other.set_index([*keys])
+    places = one.index.append(other.index[~other.index.isin(one.index)])
+    sides = [
+        table.reindex(places).add_suffix(f"_{side}")
+        for side, table in zip(_SIDES, (one, other), strict=True)
+    ]
+    # As in pairs, each with the same name.
+    columns = [f"{name}_{side}" for name in one.columns for side in _SIDES]
+    merged = pd.concat(sides, axis=1)[columns]
+    inside = zip(places.isin(one.index), places.isin(other.index), strict=True)
+    which = ["both" if all(pair) else f"only {'before' if pair[0] else 'after'}" for pair in inside]
+    merged["in"] = pd.Series(which, index=places, dtype=object)
+    return merged.reset_index()
+
+
+def _compare(
+    one: pd.DataFrame,
+    other: pd.DataFrame,
+    tolerance: float,
+    keys: Sequence[str] = ("model_name", "query_set", "metric"),
+    same_vectors: set[str] | None = None,
+) -> pd.DataFrame:
+    """Return the values that both tables have, the changes, and a status."""
+    columns = [*keys, *(name for name in (*_VALUES, *_PROVENANCE) if name in one)]
+    merged = _merged(one[columns], other[columns], keys)
+    table = merged[merged["in"] == "both"].reset_index(drop=True)
     table["change"] = table["score_after"] - table["score_before"]
     table["bias_change"] = table["bias_after"] - table["bias_before"]
     share = table["bias_change"] / table["bias_before"]
     table["relative_change"] = share.where(table["bias_before"] > 0)
-    has_intervals = "score_lower_before" in table
-    if has_intervals:
+    if "score_lower" in one:
         halves = pd.concat(
             [(table[f"score_upper_{s}"] - table[f"score_lower_{s}"]) / 2 for s in _SIDES], axis=1
         ).max(axis=1)
         beyond = (table["change"].abs() > halves).astype("boolean")
         table["beyond_interval"] = beyond.mask(halves.isna() | table["change"].isna())
-    statuses = [_status(row, tolerance) for row in table.to_dict("records")]
-    dropped = [f"{name}_{s}" for name in ("status", "score_lower", "score_upper") for s in _SIDES]
-    table = table.drop(columns=[name for name in dropped if name in table])
-    table["status"] = pd.Series(statuses, index=table.index, dtype=object)
-    return table
+    found = {"status": _statuses(table, tolerance)}
+    if same_vectors is not None:
+        found["differs"] = _reasons(table, same_vectors)
+    internal = (*_PROVENANCE, "score_lower", "score_upper")
+    dropped = ["in", *(f"{name}_{side}" for name in internal for side in _SIDES)]
+    return table.drop(columns=dropped, errors="ignore").assign(**found)
 
 
-def _status(row: dict[Any, Any], tolerance: float) -> str:
-    done = [row.get(f"status_{side}", "done") == "done" for side in _SIDES]
-    if not all(done):
-        return {
-            (True, False): "computed before only",
-            (False, True): "computed after only",
-            (False, False): "computed in neither",
-        }[done[0], done[1]]
-    nan = [math.isnan(row[f"score_{side}"]) for side in _SIDES]
-    if any(nan):
-        return "NaN in both" if all(nan) else "NaN before" if nan[0] else "NaN after"
+def _statuses(table: pd.DataFrame, tolerance: float) -> pd.Series:
+    """Return what became of each row of a merged table."""
+
+    def differ(*names: str) -> pd.Series:
+        wrong = pd.Series(False, index=table.index)
+        for name in names:
+            if f"{name}_before" in table:
+                one, other = (table[f"{name}_{side}"].astype(float) for side in _SIDES)
+                same = (one == other) | ((other - one).abs() <= tolerance)
+                wrong |= ~(same | (one.isna() & other.isna()))
+        return wrong
+
+    found = pd.Series("equal", index=table.index, dtype=object, name="status")
+    # What is said last holds.
+    found[differ("score_lower", "score_upper")] = "interval changed"
+    found[differ("p_value")] = "p-value changed"
     # Aggregated values may be equal while what they are farther from is not.
-    if not (_equal(row, "score", tolerance) and _equal(row, "bias", tolerance)):
-        return "changed"
-    if not _equal(row, "p_value", tolerance):
-        return "p-value changed"
-    same = _equal(row, "score_lower", tolerance) and _equal(row, "score_upper", tolerance)
-    return "equal" if same else "interval changed"
-
-
-def _equal(row: dict[Any, Any], name: str, tolerance: float) -> bool:
-    before, after = row.get(f"{name}_before", math.nan), row.get(f"{name}_after", math.nan)
-    if math.isnan(before) or math.isnan(after):
-        return math.isnan(before) and math.isnan(after)
-    return bool(before == after or abs(after - before) <= tolerance)
+    found[differ("score", "bias")] = "changed"
+    nan = [table[f"score_{side}"].isna() for side in _SIDES]
+    found[nan[0]], found[nan[1]] = "NaN before", "NaN after"
+    found[nan[0] & nan[1]] = "NaN in both"
+    if "status_before" in table:
+        done = [table[f"status_{side}"] == "done" for side in _SIDES]
+        found[~done[1]], found[~done[0]] = "computed before only", "computed after only"
+        found[~done[0] & ~done[1]] = "computed in neither"
+    return found.mask(table["in"] != "both", table["in"])
 
 
 def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
@@ -458,34 +472,37 @@ def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
     }
 
 
-def _what_differs(
-    before: Mapping[Any, Any], after: Mapping[Any, Any], has_same_vectors: bool
-) -> Iterator[str]:
-    one, other = before["identity"], after["identity"]
+def _reasons(table: pd.DataFrame, same_vectors: set[str]) -> pd.Series:
+    """Return what each row of a merged table was computed from that is not the same."""
+    reasons = [
+        ", ".join(_what_differs(row, row["model_name"] in same_vectors)) or None
+        for row in table.to_dict("records")
+    ]
+    return pd.Series(reasons, index=table.index, dtype=object)
+
+
+def _what_differs(row: Mapping[Any, Any], has_same_vectors: bool) -> Iterator[str]:
+    if row["in"] != "both":
+        return
+    one, other = row["identity_before"], row["identity_after"]
     if one.get("query") != other.get("query"):
         yield "query"
     if {**one, "query": None} != {**other, "query": None}:
         yield "parameters"
-    if before["status"] != "done" or after["status"] != "done":
+    if row["status_before"] != "done" or row["status_after"] != "done":
         return
-    if before["wefe_version"] != after["wefe_version"]:
+    if row["wefe_version_before"] != row["wefe_version_after"]:
         # It is in the key, which tells nothing of the vectors then.
         yield "version" if has_same_vectors else "version, perhaps vectors"
-    # The key is a hash of all of them, and of the vectors.
-    elif one == other and before["key"] != after["key"]:
-        yield "vectors"
+    # The key is a hash of all of them, of the vectors, and of the words that other models lack.
+    elif one == other and row["key_before"] != row["key_after"]:
+        yield "words that all models have" if has_same_vectors else "vectors"
 
 
 def _places(results: StudyResults) -> list[str]:
     """Return the query sets that have columns, and that of all."""
     asked = {name for metric in results.plan.metrics for name in metric.query_sets}
     return [OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)]
-
-
-def _aggregated(before: StudyResults, after: StudyResults, tolerance: float) -> pd.DataFrame:
-    one, other = _aggregated_of(before), _aggregated_of(after)
-    both = one.index[one.index.isin(other.index)]
-    return _compare(_paired(one.loc[both], other.loc[both]).reset_index(), tolerance)
 
 
 def _aggregated_of(results: StudyResults) -> pd.DataFrame:
@@ -497,168 +514,139 @@ def _aggregated_of(results: StudyResults) -> pd.DataFrame:
             ):
                 rows.append((model, place, label, score, abs(score - best)))
     columns = ["model_name", "query_set", "metric", "score", "bias"]
-    frame = pd.DataFrame(rows, columns=columns).astype({"score": float, "bias": float})
-    return frame.set_index(columns[:3])
+    return pd.DataFrame(rows, columns=columns).astype({"score": float, "bias": float})
 
 
 def _ranks(
     before: StudyResults, after: StudyResults, aggregated: pd.DataFrame, tolerance: float
 ) -> pd.DataFrame:
-    rows = []
+    labels = {model.label for model in after.plan.models}
+    models = [model.label for model in before.plan.models if model.label in labels]
+    places = [name for name in _places(before) if name in _places(after)]
+    one, other = (_ranks_among(results, places, models) for results in (before, after))
+    table = _merged(one, other, _RANKED)
+    table["change"] = table["rank_after"] - table["rank_before"]
+    ranks = table["rank_before"].fillna(0), table["rank_after"].fillna(0)
+    status = np.where(ranks[0] == ranks[1], "equal", "changed").astype(object)
     # Ranks that noise has exchanged are no difference where noise is none.
     steady = {
         place
         for place, part in aggregated.groupby(["query_set", "metric"])
         if tolerance > 0 and part["status"].isin(_SAME).all()
     }
-    labels = {model.label for model in after.plan.models}
-    models = [model.label for model in before.plan.models if model.label in labels]
-    for place in [name for name in _places(before) if name in _places(after)]:
-        one, other = (_ranks_among(results, place, models) for results in (before, after))
-        for column in dict.fromkeys([*one, *other]):
-            for model in models:
-                first, second = (
-                    side[column][model] if column in side else math.nan for side in (one, other)
-                )
-                same = first == second or (math.isnan(first) and math.isnan(second))
-                status = "equal" if same else "changed"
-                if not same and (place, column) in steady:
-                    status = "within tolerance"
-                if column not in one or column not in other:
-                    status = _ONLY["before" if column in one else "after"]
-                rows.append((model, place, column, first, second, second - first, status))
-    values = ["rank_before", "rank_after", "change"]
-    columns = ["model_name", "query_set", "ranking", *values, "status"]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(values, float))
+    is_steady = [
+        place in steady for place in zip(table["query_set"], table["ranking"], strict=True)
+    ]
+    status[(status == "changed") & np.array(is_steady, bool)] = "within tolerance"
+    inside = table.pop("in")
+    return table.assign(status=np.where(inside == "both", status, inside))
 
 
-def _ranks_among(
-    results: StudyResults, place: str, models: list[str]
-) -> dict[str, dict[str, float]]:
-    """Return the ranks that models have among themselves: column, model -> rank."""
-    if not results.plan.metrics and not results._external:
-        return {}
-    ties = results.plan.settings["aggregation"]["ties"]
-    ranks = results.rankings(place).loc[models].rank(method=ties)
-    return {str(name): dict(column) for name, column in ranks.items()}
+_RANKED = ("model_name", "query_set", "ranking")
 
 
-# What else a study computes
+def _ranks_among(results: StudyResults, places: list[str], models: list[str]) -> pd.DataFrame:
+    """Return the ranks that models have among themselves: one row for each."""
+    rows = []
+    # A study may have quality and audits only.
+    for place in places if results.plan.metrics or results._external else ():
+        ties = results.plan.settings["aggregation"]["ties"]
+        for column, ranks in results.rankings(place).loc[models].rank(method=ties).items():
+            rows += [(model, place, column, ranks[model]) for model in models]
+    return pd.DataFrame(rows, columns=[*_RANKED, "rank"]).astype({"rank": float})
 
-# (model, what it is of) -> a row
-_Rows: TypeAlias = dict[tuple[str, str], dict[str, Any]]
-_Values: TypeAlias = dict[tuple[str, str], tuple[float, Sequence[float] | np.ndarray]]
-_COLUMNS = ["model_name", "name", "score_before", "score_after", "change", "status", "differs"]
+
+# What else a study computes: a number for people, and all that must be the same as well
 
 
-def _quality(before: StudyResults, after: StudyResults, tolerance: float) -> pd.DataFrame:
+def _quality(
+    before: StudyResults, after: StudyResults, same_vectors: set[str], tolerance: float
+) -> pd.DataFrame:
     """Compare the scores of quality benchmarks."""
-    one, other = (_rows_of(each, "quality", _benchmarks(each)) for each in (before, after))
-    rows = _compare_rows(one, other, _on_the_same_vectors(before, after), tolerance)
-    for row in rows:
-        place = row["model_name"], row["name"]
-        for side, name in ((one, "n_used_before"), (other, "n_used_after")):
-            row[name] = side[place]["details"][0] if place in side else math.nan
-    table = _typed(rows, [*_COLUMNS[:5], "n_used_before", "n_used_after", *_COLUMNS[5:]])
+    one, other = (_others_of(each, "quality", _of_benchmark) for each in (before, after))
+    table = _compare_others(one, other, same_vectors, tolerance)
+    for at, side in enumerate(_SIDES, table.columns.to_list().index("status")):
+        used = table.pop(f"details_{side}")
+        numbers = [each[0] if isinstance(each, tuple) else math.nan for each in used]
+        table.insert(at, f"n_used_{side}", np.array(numbers, dtype=float))
     return table.rename(columns={"name": "benchmark"})
 
 
-def _audits(before: StudyResults, after: StudyResults, tolerance: float) -> pd.DataFrame:
+def _audits(
+    before: StudyResults, after: StudyResults, same_vectors: set[str], tolerance: float
+) -> pd.DataFrame:
     """Compare silhouettes and bias directions."""
-    known = _on_the_same_vectors(before, after)
+    tables = []
+    audits: tuple[tuple[str, Kind, Any], ...] = (
+        ("robustness of the silhouette", "silhouette", _of_silhouette),
+        ("variance of the first component", "direction", _of_direction),
+    )
+    for title, kind, values in audits:
+        one, other = (_others_of(each, kind, values) for each in (before, after))
+        table = _compare_others(one, other, same_vectors, tolerance)
+        table.insert(1, "audit", pd.Series(title, index=table.index, dtype=object))
+        tables.append(table.drop(columns=["details_before", "details_after"]))
+    # Of an empty table, the types would not be known.
+    filled = [table for table in tables if len(table)] or tables[:1]
+    return pd.concat(filled, ignore_index=True)
+
+
+# The score, and the other numbers.
+_Values: TypeAlias = tuple[float | None, tuple[float, ...]]
+
+
+def _of_benchmark(value: Mapping[str, Any]) -> _Values:
+    return value["score"], (value["n_used"],)
+
+
+def _of_silhouette(value: Mapping[str, Any]) -> _Values:
+    from wefe.silhouette import Silhouette
+
+    found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
+    return found.robustness, tuple(np.ravel(found.curves))
+
+
+def _of_direction(value: Mapping[str, Any]) -> _Values:
+    shares = value["audit"]["explained_variance_ratio"]
+    return next(iter(shares), None), tuple(shares)
+
+
+def _others_of(
+    results: StudyResults, kind: Kind, values_of: Callable[[Mapping[str, Any]], _Values]
+) -> pd.DataFrame:
+    """Return the results of a kind as a table of scores."""
     rows = []
-    for kind, (title, values_of) in _AUDITS.items():
-        one, other = (_rows_of(each, kind, values_of(each)) for each in (before, after))
-        rows += [{**row, "audit": title} for row in _compare_rows(one, other, known, tolerance)]
-    return _typed(rows, ["model_name", "audit", *_COLUMNS[1:]])
-
-
-# Each returns a number for people, and all that must be the same as well.
-
-
-def _benchmarks(results: StudyResults) -> _Values:
-    return {
-        _place(task): (math.nan if value["score"] is None else value["score"], [value["n_used"]])
-        for task, outcome in results.of_kind("quality")
-        if (value := outcome.value) is not None
-    }
-
-
-def _silhouettes(results: StudyResults) -> _Values:
-    return {
-        _place(task): (silhouette.robustness, np.ravel(silhouette.curves))
-        for task, silhouette in results.silhouettes()
-    }
-
-
-def _directions(results: StudyResults) -> _Values:
-    shares = {
-        _place(task): audit["explained_variance_ratio"] for task, audit in results.directions()
-    }
-    return {place: (next(iter(each), math.nan), each) for place, each in shares.items()}
-
-
-_AUDITS: Mapping[Kind, Any] = {
-    "silhouette": ("robustness of the silhouette", _silhouettes),
-    "direction": ("variance of the first component", _directions),
-}
-
-
-def _place(task: Task) -> tuple[str, str]:
-    return task.model, ", ".join(task.place.values())
-
-
-def _rows_of(results: StudyResults, kind: Kind, values: _Values) -> _Rows:
-    rows: _Rows = {}
     for task, outcome in results.of_kind(kind):
-        score, details = values.get(_place(task), (math.nan, [math.nan]))
-        rows[_place(task)] = {
-            "status": outcome.status,
-            "score": score,
-            "details": np.asarray(details, dtype=float),
-            "identity": task.identity,
-            "key": outcome.key,
-            "wefe_version": outcome.version,
-        }
-    return rows
+        value = outcome.value or {}
+        has_numbers = bool(value) and value.get(kind, value.get("audit", True)) is not None
+        score, details = values_of(value) if has_numbers else (None, (math.nan,))
+        state = outcome.status, task.identity, outcome.key, outcome.version
+        rows.append((task.model, ", ".join(task.place.values()), score, details, *state))
+    columns = ["model_name", "name", "score", "details", *_PROVENANCE]
+    return pd.DataFrame(rows, columns=columns).astype({"score": float})
 
 
-def _compare_rows(
-    one: _Rows, other: _Rows, known: set[str], tolerance: float
-) -> list[dict[str, Any]]:
-    """Return a row for each place of either side."""
-    rows = []
-    for place in dict.fromkeys([*one, *other]):
-        first, second = one.get(place), other.get(place)
-        row: dict[str, Any] = {
-            "model_name": place[0],
-            "name": place[1],
-            "score_before": math.nan if first is None else first["score"],
-            "score_after": math.nan if second is None else second["score"],
-            "differs": None,
-        }
-        if first is None or second is None:
-            row["status"] = _ONLY["before" if second is None else "after"]
-        else:
-            statuses = {"status_before": first["status"], "status_after": second["status"]}
-            row["status"] = _status(row | statuses, tolerance)
-            one_has, other_has = first["details"], second["details"]
-            same = len(one_has) == len(other_has) and np.allclose(
-                one_has, other_has, rtol=0, atol=tolerance, equal_nan=True
-            )
-            if row["status"] == "equal" and not same:
-                row["status"] = "details changed"
-            row["differs"] = ", ".join(_what_differs(first, second, place[0] in known)) or None
-        row["change"] = row["score_after"] - row["score_before"]
-        rows.append(row)
-    return rows
-
-
-def _typed(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
-    """Return a table with types that do not depend on whether there are rows."""
-    numeric = [name for name in columns if name == "change" or name.endswith(("before", "after"))]
-    types: dict[str, Any] = dict.fromkeys(columns, object) | dict.fromkeys(numeric, float)
-    return pd.DataFrame(rows, columns=columns).astype(types)
+def _compare_others(
+    one: pd.DataFrame, other: pd.DataFrame, same_vectors: set[str], tolerance: float
+) -> pd.DataFrame:
+    """Return a row for each result of either side."""
+    table = _merged(one, other, ("model_name", "name"))
+    status = _statuses(table, tolerance)
+    pairs = zip(table["details_before"], table["details_after"], strict=True)
+    # Where a side is missing, the status says so.
+    same = [
+        not isinstance(a, tuple)
+        or not isinstance(b, tuple)
+        or (len(a) == len(b) and np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True))
+        for a, b in pairs
+    ]
+    status[(status == "equal") & ~np.array(same, bool)] = "details changed"
+    numbers = table[["model_name", "name", "score_before", "score_after"]].assign(
+        change=table["score_after"] - table["score_before"],
+        status=status,
+        differs=_reasons(table, same_vectors),
+    )
+    return numbers.join(table[["details_before", "details_after"]])
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:

@@ -504,6 +504,11 @@ class Lookup(Part):
         le=1,
         description="A query that loses a larger share of a set's words has no score",
     )
+    own_words: bool = Field(
+        default=False,
+        description="Measure each model on all words that it has; else all models on the words "
+        "that every model has",
+    )
 
     @field_validator("preprocessors")
     @classmethod

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-if TYPE_CHECKING:
-    from wefe.study._results import StudyResults
+from wefe.study._plan import Outcome, Task
 
 
 class Explored(NamedTuple):
@@ -31,10 +30,10 @@ class Explored(NamedTuple):
         A row per word that lies far towards a group: 'group', 'rank', 'word', 'projection'.
     words : DataFrame
         A row per word asked for and group: 'word', 'group', 'projection' towards it,
-        'neighbor_share' and 'vocabulary_share' (of its neighbours, and of frequent words, that are
-        nearest to it); and, the same for all groups, 'leans_to' (a group, or 'no clear direction'),
-        'direct_bias', 'percentile', 'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are
-        missing), 'status' and so on.
+        'neighbor_share' of its neighbours that lean to it, 'chance_low' and 'chance_high' (the
+        interval of that share for random words as frequent); and, the same for all groups,
+        'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
+        'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
         A word without a page has one row, without a group.
     neighbors : DataFrame
         A row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
@@ -57,7 +56,7 @@ _PROVENANCE = {
 _STATE = ("nan_reason", "status", "failure", *_PROVENANCE)
 _OF_MODEL = ("n_sets", "n_sets_lost", "explained_variance", "n_words_lost")
 _NUMBERS_OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
-_BY_GROUP = ("projection", "neighbor_shares", "vocabulary_shares")
+_OF_SHARES = {"neighbors": "neighbor_share", "low": "chance_low", "high": "chance_high"}
 _DISTRIBUTION = ("set", "group", "n", "mean", "std", "mean_abs")
 _QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
 _NEIGHBOR = ("rank", "neighbor", "cosine", "leans_to", "projection", "indirect_bias", "biased")
@@ -69,12 +68,12 @@ _WHOLE = ("n", "n_sets", "n_sets_lost", "n_words_lost", "n_neighbors", "rank")
 _TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
 
 
-def explored(results: StudyResults) -> Explored | None:
-    """Return the tables; None if the study explores nothing."""
-    if not results.of_kind("explore"):
+def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
+    """Return the tables of tasks that explore; None if there are none."""
+    if not tasks:
         return None
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in Explored._fields}
-    for task, outcome in results.of_kind("explore"):
+    for task, outcome in tasks:
         value = outcome.value or {}
         page = value.get("page") or {}
         place = {"model_name": task.model, **task.place}
@@ -102,7 +101,7 @@ def explored(results: StudyResults) -> Explored | None:
         words=_table(
             rows["words"],
             (
-                *(*head, "word", "group", "projection", "neighbor_share", "vocabulary_share"),
+                *(*head, "word", "group", "projection", *_OF_SHARES.values()),
                 *("leans_to", *_NUMBERS_OF_WORD, *_STATE),
             ),
         ),
@@ -116,9 +115,11 @@ def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {}
         return
     same = _some(page, ("leans_to", *_NUMBERS_OF_WORD))
-    for group in page["projection"]:
-        numbers = {name.removesuffix("s"): page[name][group] for name in _BY_GROUP}
-        yield {"group": group, **numbers, **same}
+    for row in page["shares"]:
+        if row["group"] in page["projection"]:
+            numbers = {name: row[of] for of, name in _OF_SHARES.items()}
+            projection = page["projection"][row["group"]]
+            yield {"group": row["group"], "projection": projection, **numbers, **same}
 
 
 def _some(page: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
@@ -254,23 +257,23 @@ def check(
         )
     limits = limits_by_label(max_bias or {}, results.plan)
     increase = None if max_increase is None else parse_limit(max_increase)
-    before = None if baseline is None else _Baseline(baseline)
+    now = _with_baseline(results, baseline)
     rows = []
-    for part in _parts(results, set(limits) if increase is None else None):
-        for checked in part.units(on, allow_nan=allow_nan):
-            label = part.place["metric"]
-            if label in limits:
-                rows.append({"limit": "max", **part.place, **_max(checked, limits[label])})
-            if increase is not None and before is not None:
-                row = _increase(checked, before, *increase, allow_new=allow_new)
-                rows.append({"limit": "increase", **part.place, **row})
-    if increase is not None and before is not None:
-        rows += _gone(results, before, on, allow_gone=allow_gone)
-    table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object).astype(
-        dict.fromkeys(("value", "baseline", "most", "margin"), float)
-        | {"n_scores": int, "passed": bool}
-    )
-    return GateReport(table, tuple(_notes(results, baseline, limits, before)))
+    for place, unit in _units(results, now, on, allow_nan=allow_nan):
+        is_mean = place["query_name"] is None
+        most = limits.get(str(place["metric"]))
+        if most is not None:
+            rows.append({"limit": "max", **place, **_max(unit, most, is_mean=is_mean)})
+        if increase is not None:
+            row = _increase(unit, *increase, is_mean=is_mean, allow_new=allow_new)
+            rows.append({"limit": "increase", **place, **row})
+    if baseline is not None:
+        rows += _gone(now, scores_of(baseline), on, allow_gone=allow_gone)
+    table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
+    table["margin"] = table["most"] - table["value"]
+    numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
+    table = table.astype({**numbers, "n_scores": int, "passed": bool})
+    return GateReport(table, tuple(_notes(results, baseline, limits, now)))
 
 
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
@@ -342,97 +345,80 @@ def parse_limit(value: str | float) -> tuple[float, bool]:
 
 # What is checked
 
-
-class _Part:
-    """The scores of one metric, query set and model."""
-
-    def __init__(self, place: dict[str, str], scores: list[dict[str, Any]]) -> None:
-        self.place, self._scores = place, scores
-
-    def units(self, on: On, *, allow_nan: bool) -> Iterator[_Unit]:
-        """Yield what has a value of its own: all scores together, or each of them."""
-        rows = self._scores
-        if allow_nan:
-            # If nothing is left, the part fails: nothing was measured.
-            rows = [row for row in rows if not _is_left_out(row)] or rows
-        if on == "aggregated" or not rows:
-            yield _Unit(rows, None)
-        else:
-            for row in rows:
-                yield _Unit([row], row["query_name"])
+_NAMES = ("metric", "query_set", "model_name", "query_name")
 
 
-class _Unit:
-    """Scores whose mean distance from no bias is checked."""
-
-    def __init__(self, rows: list[dict[str, Any]], query: str | None) -> None:
-        self.rows, self.query = rows, query
-
-    @property
-    def bad(self) -> str | None:
-        """Why there is no value, if there is none."""
-        wrong = [row for row in self.rows if math.isnan(row["bias"])]
-        if not self.rows:
-            return "no query was asked"
-        if not wrong:
-            return None
-        first, n = wrong[0], len(self.rows)
-        what = "NaN" if first["status"] == "done" else "not computed"
-        if self.query is not None:
-            return f"{what}: {_reason(first)}"
-        return f"{len(wrong)} of {n} scores are missing; {first['query_name']}: {_reason(first)}"
-
-    def row(self, value: float, most: float, **others: Any) -> dict[str, Any]:
-        """Return a row of the table."""
-        return {
-            "query_name": self.query,
-            "n_scores": len(self.rows),
-            "value": value,
-            "most": most,
-            "margin": most - value,
-            **others,
-        }
+def _with_baseline(results: StudyResults, baseline: StudyResults | None) -> pd.DataFrame:
+    """Return the tidy table, with what the baseline has of each score: 'was', 'why_not'."""
+    now = scores_of(results)
+    if baseline is None:
+        return now
+    before = scores_of(baseline)
+    before["why_not"] = [_why_missing(row) for row in before.to_dict("records")]
+    named = {"bias": "was", "why_not": "why_not"}
+    named |= {name: f"{name}_before" for name in ("identity", "wefe_version", "status")}
+    known = before[[*KEYS, *named]].rename(columns=named)
+    joined = now.merge(known, on=KEYS, how="left", indicator="known")
+    joined["why_not"] = joined["why_not"].where(joined["known"] == "both", "it is not in there")
+    return joined
 
 
-def _reason(row: Mapping[str, Any]) -> str:
-    """Return why a score is missing."""
+def _units(
+    results: StudyResults, scores: pd.DataFrame, on: On, *, allow_nan: bool
+) -> Iterator[tuple[dict[str, Any], list[dict[Any, Any]]]]:
+    """Yield what has a value of its own: all scores of a place together, or each of them.
+
+    A place is there, whether or not there are scores of it.
+    """
+    parts: dict[tuple[str, ...], list[dict[Any, Any]]] = {}
+    for row in scores.to_dict("records"):
+        parts.setdefault(tuple(row[name] for name in _NAMES[:3]), []).append(row)
+    for metric in results.plan.metrics:
+        for query_set, model in itertools.product(metric.query_sets, results.plan.models):
+            place = dict(zip(_NAMES[:3], (metric.label, query_set, model.label), strict=True))
+            rows = parts.get(tuple(place.values()), [])
+            if allow_nan:
+                # If nothing is left, the part fails: nothing was measured.
+                rows = [r for r in rows if r["status"] != "done" or r["bias"] == r["bias"]] or rows
+            if on == "aggregated" or not rows:
+                yield {**place, "query_name": None}, rows
+            else:
+                yield from (({**place, "query_name": row["query_name"]}, [row]) for row in rows)
+
+
+def _why_missing(row: Mapping[Any, Any]) -> str:
     texts = [row[name] for name in ("failure", "nan_reason") if isinstance(row[name], str)]
     return texts[0] if texts else "no reason is known"
 
 
-def _is_left_out(row: Mapping[str, Any]) -> bool:
-    return row["status"] == "done" and math.isnan(row["bias"])
+def _row(unit: Sequence[Any], value: float, most: float, **more: Any) -> dict[str, Any]:
+    return {"n_scores": len(unit), "value": value, "most": most, **more}
 
 
-def _parts(results: StudyResults, labels: set[str] | None) -> Iterator[_Part]:
-    """Yield all that the study asks for, whether or not there are scores of it."""
-    found_rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in scores_of(results).to_dict("records"):
-        place = (row["metric"], row["query_set"], row["model_name"])
-        found_rows.setdefault(place, []).append(row)  # type: ignore[arg-type]
-    for metric in results.plan.metrics:
-        if labels is not None and metric.label not in labels:
-            continue
-        for query_set in metric.query_sets:
-            for model in results.plan.models:
-                place = (metric.label, query_set, model.label)
-                yield _Part(dict(zip(_NAMES, place, strict=False)), found_rows.get(place, []))
+def _missing(
+    unit: Sequence[Mapping[Any, Any]], most: float, *, is_mean: bool
+) -> dict[str, Any] | None:
+    """Return the row of scores of which some are missing; None if none is."""
+    wrong = [row for row in unit if math.isnan(row["bias"])]
+    if unit and not wrong:
+        return None
+    reason = "no query was asked"
+    if wrong and not is_mean:
+        what = "NaN" if wrong[0]["status"] == "done" else "not computed"
+        reason = f"{what}: {_why_missing(wrong[0])}"
+    elif wrong:
+        first = f"{wrong[0]['query_name']}: {_why_missing(wrong[0])}"
+        reason = f"{len(wrong)} of {len(unit)} scores are missing; {first}"
+    return _row(unit, math.nan, most, passed=False, reason=reason)
 
 
-_NAMES = ("metric", "query_set", "model_name", "query_name")
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _max(unit: _Unit, most: float) -> dict[str, Any]:
-    if unit.bad is not None:
-        return unit.row(math.nan, most, passed=False, reason=unit.bad)
-    value = _mean([row["bias"] for row in unit.rows])
+def _max(unit: Sequence[Mapping[Any, Any]], most: float, *, is_mean: bool) -> dict[str, Any]:
+    if (missing := _missing(unit, most, is_mean=is_mean)) is not None:
+        return missing
+    value = fmean(row["bias"] for row in unit)
     passed = value <= most
     reason = None if passed else "{} is more than {}".format(*_apart(value, most))
-    return unit.row(value, most, passed=passed, reason=reason)
+    return _row(unit, value, most, passed=passed, reason=reason)
 
 
 def _apart(*values: float) -> list[str]:
@@ -444,96 +430,60 @@ def _apart(*values: float) -> list[str]:
     return [repr(value) for value in values]
 
 
-def _rows_by_key(results: StudyResults) -> dict[tuple[Any, ...], dict[str, Any]]:
-    rows: list[dict[str, Any]] = scores_of(results).to_dict("records")  # type: ignore[assignment]
-    return {tuple(row[key] for key in KEYS): row for row in rows}
-
-
-class _Baseline:
-    """Distances from no bias that were measured before."""
-
-    def __init__(self, results: StudyResults) -> None:
-        self.rows = _rows_by_key(results)
-
-    def of(self, row: Mapping[str, Any]) -> float:
-        """Return the distance that belongs to a row; NaN if there is none."""
-        known = self.rows.get(tuple(row[key] for key in KEYS))
-        return math.nan if known is None else float(known["bias"])
-
-    def why_not(self, row: Mapping[str, Any]) -> str:
-        """Say why there is none."""
-        known = self.rows.get(tuple(row[key] for key in KEYS))
-        return "it is not in there" if known is None else _reason(known)
-
-
 def _increase(
-    unit: _Unit, before: _Baseline, share: float, is_relative: bool, *, allow_new: bool
+    unit: Sequence[Mapping[Any, Any]],
+    share: float,
+    is_relative: bool,
+    *,
+    is_mean: bool,
+    allow_new: bool,
 ) -> dict[str, Any]:
-    if unit.bad is not None:
-        return unit.row(math.nan, math.nan, passed=False, reason=unit.bad)
-    pairs = [(row["bias"], before.of(row)) for row in unit.rows]
-    known = [pair for pair in pairs if math.isfinite(pair[1])]
+    if (missing := _missing(unit, math.nan, is_mean=is_mean)) is not None:
+        return missing
+    known = [row for row in unit if math.isfinite(row["was"])]
     reason = None
-    if len(known) < len(pairs):
-        first = next(row for row in unit.rows if not math.isfinite(before.of(row)))
-        n = f" for {len(pairs) - len(known)} of {len(pairs)} scores" if unit.query is None else ""
-        reason = f"no baseline{n}; {first['query_name']}: {before.why_not(first)}"
+    if len(known) < len(unit):
+        first = next(row for row in unit if not math.isfinite(row["was"]))
+        n = f" for {len(unit) - len(known)} of {len(unit)} scores" if is_mean else ""
+        reason = f"no baseline{n}; {first['query_name']}: {first['why_not']}"
         if not allow_new or not known:
-            value = _mean([bias for bias, _ in pairs])
-            row = unit.row(value, math.nan, passed=allow_new, reason=reason)
-            return {**row, "n_scores": len(known)}
+            value = fmean(row["bias"] for row in unit)
+            return _row(known, value, math.nan, passed=allow_new, reason=reason)
     # Of the same scores on both sides: new ones would count as an increase.
-    value, was = (_mean(part) for part in zip(*known, strict=True))
+    value, was = fmean(row["bias"] for row in known), fmean(row["was"] for row in known)
     most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
     passed = value <= most
     if not passed:
         shown, old, limit = _apart(value, was, most)
-        reason = f"{shown} is {_more(value, was)} than the {old} of the baseline"
-        reason += f"; at most {limit} passes"
-    row = unit.row(value, most, baseline=was, passed=passed, reason=reason)
-    return {**row, "n_scores": len(known)}
+        more = f"{value / was - 1:.1%} more" if was > ROUNDING else f"{value - was:.3g} more"
+        reason = f"{shown} is {more} than the {old} of the baseline; at most {limit} passes"
+    return _row(known, value, most, passed=passed, baseline=was, reason=reason)
 
 
 def _gone(
-    results: StudyResults, before: _Baseline, on: On, *, allow_gone: bool
+    now: pd.DataFrame, before: pd.DataFrame, on: On, *, allow_gone: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for what the baseline has measured, and the study does not ask for any more."""
-    now = _rows_by_key(results)
-    units: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for key, row in before.rows.items():
-        if key not in now and math.isfinite(row["bias"]):
-            names = _NAMES if on == "scores" else _NAMES[:3]
-            units.setdefault(tuple(row[name] for name in names), []).append(row)
-    for names, rows in units.items():
+    lost = before[~_places(before).isin(_places(now)) & before["bias"].notna()]
+    names = list(_NAMES if on == "scores" else _NAMES[:3])
+    for place, rows in lost.groupby(names, sort=False):
         n = "1 score" if len(rows) == 1 else f"{len(rows)} scores"
-        yield {
-            "limit": "increase",
-            "query_name": None,
-            **dict(zip(_NAMES, names, strict=False)),
-            "n_scores": 0,
-            "value": math.nan,
-            "baseline": _mean([row["bias"] for row in rows]),
-            "most": math.nan,
-            "margin": math.nan,
-            "passed": allow_gone,
-            "reason": f"{n} of the baseline no longer asked for: {_listed(rows)}",
-        }
+        queries = "; ".join(rows["query_name"][:3]) + ("; ..." if len(rows) > 3 else "")
+        reason = f"{n} of the baseline no longer asked for: {queries}"
+        about = {"query_name": None, "limit": "increase"} | dict(zip(names, place, strict=True))
+        more = {"baseline": fmean(rows["bias"]), "reason": reason}
+        yield about | _row([], math.nan, math.nan, passed=allow_gone, **more)
 
 
-def _listed(rows: Sequence[Mapping[str, Any]], most: int = 3) -> str:
-    names = [str(row["query_name"]) for row in rows]
-    return "; ".join(names[:most]) + ("; ..." if len(names) > most else "")
-
-
-def _more(value: float, was: float) -> str:
-    return f"{value / was - 1:.1%} more" if was > ROUNDING else f"{value - was:.3g} more"
+def _places(scores: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(scores[KEYS])
 
 
 def _notes(
     results: StudyResults,
     baseline: StudyResults | None,
     limits: Mapping[str, float],
-    before: _Baseline | None,
+    now: pd.DataFrame,
 ) -> Iterator[str]:
     for part in results.plan.query_sets:
         if part.left_out:
@@ -548,30 +498,29 @@ def _notes(
             f"tasks without a limit on them that were not computed: {len(others)} "
             f"(first: {others[0].name})"
         )
-    if baseline is None or before is None:
+    if baseline is None:
         return
     if baseline.plan.name != results.plan.name:
         yield f"the baseline is of another study, {baseline.plan.name!r}"
-    now = _rows_by_key(results)
-    gone = [key for key in before.rows if key not in now]
-    new = [key for key, row in now.items() if not math.isfinite(before.of(row))]
+    places = _places(scores_of(baseline))
+    gone = places[~places.isin(_places(now))]
+    new = _places(now)[now["was"].isna()]
     for what, keys in (
         ("scores of the baseline that are no longer asked for", gone),
         ("scores that were compared with nothing, as the baseline lacks them", new),
     ):
-        if keys:
+        if len(keys):
             yield f"{what}: {len(keys)} (first: {', '.join(map(str, keys[0]))})"
-    shared = [(row, before.rows[key]) for key, row in now.items() if key in before.rows]
-    asked = sum(row["identity"] != old["identity"] for row, old in shared)
+    shared = now[now["known"] == "both"]
+    asked = sum(map(operator.ne, shared["identity"], shared["identity_before"]))
     if asked:
         yield (
             f"scores of other words or parameters than in the baseline: {asked}; what changed may "
             "be the question"
         )
-    versions = {
-        (old["wefe_version"], row["wefe_version"])
-        for row, old in shared
-        if row["status"] == old["status"] == "done" and row["wefe_version"] != old["wefe_version"]
-    }
-    for old_version, version in sorted(versions, key=str):
-        yield f"the baseline was computed with wefe {old_version}, this with {version}"
+    done = shared[(shared["status"] == "done") & (shared["status_before"] == "done")]
+    for old, version in sorted(
+        {*zip(done["wefe_version_before"], done["wefe_version"], strict=True)}
+    ):
+        if old != version:
+            yield f"the baseline was computed with wefe {old}, this with {version}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -16,8 +17,17 @@ from wefe.query import Query
 
 T = TypeVar("T")
 
-Kind: TypeAlias = Literal["score", "words", "direction", "silhouette", "quality", "explore"]
-
+Kind: TypeAlias = Literal[
+    "score",
+    "interval",
+    "warnings",
+    "mitigation",
+    "words",
+    "direction",
+    "silhouette",
+    "quality",
+    "explore",
+]
 
 #: What stands for all query sets together, in tables and in `StudyResults.rankings`.
 OVERALL = "Overall"
@@ -105,9 +115,11 @@ class Task:
     Attributes
     ----------
     kind : str
-        'score' (a metric's answer to a query), 'words' (what look-up found for a query, and the
-        individual biases of its words), 'direction' (audit of a bias direction), 'silhouette',
-        'quality' (a benchmark) or 'explore' (the page of a model, or of a word in it).
+        'score' (a metric's answer to a query), 'interval' (of that score, by bootstrap),
+        'warnings' (what an audit says of it), 'mitigation' (how a model was made), 'words' (what
+        look-up found for a query, and the individual biases of its words), 'direction' (audit of a
+        bias direction), 'silhouette', 'quality' (a benchmark) or 'explore' (the page of a model, or
+        of a word in it).
     model : str
         Label of the model.
     place : dict of str
@@ -138,15 +150,76 @@ class Task:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the identity and of the version of wefe, 32 hexadecimal digits."""
-        from wefe import __version__
+        """Hash of the kind and the identity, 32 hexadecimal digits."""
+        return digest(self.kind, self.identity)
 
-        return digest(self.kind, self.identity, __version__)
+    def about(self, model: str) -> Task:
+        """Return the same task about another model.
+
+        Parameters
+        ----------
+        model : str
+            Its label.
+
+        Returns
+        -------
+        Task
+            With the same key, if the vectors are the same.
+        """
+        # The digest, if it is known, is the same.
+        other = copy.copy(self)
+        object.__setattr__(other, "model", model)
+        return other
 
     @property
     def name(self) -> str:
         """What messages call it: the model, and where the result belongs."""
         return ", ".join([self.model, *self.place.values()])
+
+
+Status: TypeAlias = Literal["done", "failed", "missing"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task.
+
+    Attributes
+    ----------
+    status : {'done', 'failed', 'missing'}
+        'missing' has not been computed yet.
+    value : dict or None
+        The result, as plain data (NaN is None); None unless it is done. What is in it depends on
+        the kind of the task.
+    reason : str or None
+        Why the task failed.
+    key : str or None
+        Hash of the task and of the vectors that it used, under which the result is kept.
+    seconds : float
+        Time that it took; 0 unless it is done.
+    finished : str or None
+        When, in UTC (ISO 8601).
+    version : str or None
+        The version of wefe that computed it.
+
+    Examples
+    --------
+    >>> from wefe.study import Study
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> task, outcome = results.of_kind("score")[0]
+    >>> task.name
+    'minilm-words, WEAT-ES, Gender, Female terms and Male terms wrt Family and Career'
+    >>> outcome.status, outcome.value["score"], outcome.value["words_used"]
+    ('done', 0.235, 10)
+    """
+
+    status: Status = "missing"
+    value: Mapping[str, Any] | None = None
+    reason: str | None = None
+    key: str | None = None
+    seconds: float = 0.0
+    finished: str | None = None
+    version: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +254,7 @@ class Plan:
     >>> [model.label for model in plan.models]
     ['minilm-words', 'minilm-words (hard-debias, gender)']
     >>> len(plan.tasks), len(plan.queries)
-    (8, 3)
+    (9, 3)
     >>> plan.metric("WEAT-ES").params["p_value_method"]
     'exact'
     """
@@ -255,16 +328,23 @@ class Plan:
         """
         return _labelled("a metric", label, {metric.label: metric for metric in self.metrics})
 
-    def to_json(self) -> str:
-        """Return the plan as JSON, from which :meth:`from_json` makes it again.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data, from which :meth:`from_dict` makes it again.
 
         Returns
         -------
-        str
-            An object with the attributes by name. Query sets have the digests of their queries; a
+        dict
+            The attributes by name, fit for JSON. Query sets have the digests of their queries; a
             bound that is infinite is null.
         """
-        data = {
+        # What is asked of every model is written once.
+        jobs: dict[Any, tuple[int, dict[str, Any]]] = {}
+        tasks = []
+        for task in self.tasks:
+            what = {"kind": task.kind, "place": task.place, "identity": task.identity}
+            place = task.digest, *task.place.items()
+            tasks.append([task.model, jobs.setdefault(place, (len(jobs), what))[0]])
+        return {
             "name": self.name,
             "description": self.description,
             "models": [asdict(model) for model in self.models],
@@ -273,36 +353,28 @@ class Plan:
                 for part in self.query_sets
             ],
             "metrics": [_metric_as_data(metric) for metric in self.metrics],
-            "tasks": [
-                {
-                    "kind": task.kind,
-                    "model": task.model,
-                    "place": task.place,
-                    "identity": task.identity,
-                }
-                for task in self.tasks
-            ],
+            "tasks": tasks,
+            "jobs": [job for _, job in jobs.values()],
             "queries": {key: query.dict() for key, query in self.queries.items()},
             "settings": self.settings,
         }
-        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """Make a plan from what :meth:`to_json` returns.
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Make a plan from what :meth:`to_dict` returns.
 
         Parameters
         ----------
-        text : str
-            JSON. It is not checked: what is missing in it is a KeyError.
+        data : mapping
+            It is not checked: what is missing in it is a KeyError.
 
         Returns
         -------
         Plan
-            The same one. What an earlier version did not know has its default.
+            The same one.
         """
-        data = json.loads(text)
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
+        jobs = [Task(model="", **job) for job in data["jobs"]]
         return cls(
             data["name"],
             data["description"],
@@ -317,9 +389,9 @@ class Plan:
                 for part in data["query_sets"]
             ),
             tuple(_metric_from_data(metric) for metric in data["metrics"]),
-            tuple(Task(**task) for task in data["tasks"]),
+            tuple(jobs[number].about(model) for model, number in data["tasks"]),
             queries,
-            _with_defaults(data["settings"]),
+            data["settings"],
         )
 
 
@@ -331,15 +403,6 @@ def _labelled(what: str, label: object, labelled: Mapping[str, T]) -> T:
             f"{nearest(label, labelled)}"
         )
     return labelled[label]  # type: ignore[index]
-
-
-def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with what an earlier version did not know."""
-    return {
-        "limits": {"max": {}, "max_increase": None},
-        **settings,
-        "aggregation": {"missing": "queries", **settings["aggregation"]},
-    }
 
 
 def _metric_as_data(metric: PlannedMetric) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
-from wefe.study._work import Mitigation, Unit, Variant
+from wefe.study._tasks import Mitigation, Unit, Variant
 
 if TYPE_CHECKING:
     from wefe.quality import Benchmark
@@ -44,19 +45,17 @@ class Planned:
         What there is to be computed.
     units : tuple of Unit
         The same, by model of the study file.
-    requests : tuple of str
-        For each task of the plan, a hash of the task and of the files of its model.
-    models : dict of str
-        Model label -> hash of its files and of its mitigation.
-    to_open : set of str
-        Labels of models of which only opening tells whether they are what they were.
+    model_keys : dict of str
+        Label of a unit -> what its row in the results file is kept under: its files and
+        mitigations. What is known of a model is known by a study: others read other words.
+    own_words : bool
+        Whether each model is measured on all words that it has.
     """
 
     plan: Plan
     units: tuple[Unit, ...]
-    requests: tuple[str, ...]
-    models: Mapping[str, str]
-    to_open: frozenset[str]
+    model_keys: Mapping[str, str]
+    own_words: bool
 
 
 class Planner:
@@ -83,37 +82,38 @@ class Planner:
         models: list[PlannedModel] = []
         tasks: list[Task] = []
         units: list[Unit] = []
-        requests: list[str] = []
-        of_model: dict[str, str] = {}
-        to_open: set[str] = set()
+        keys: dict[str, str] = {}
+        known: dict[Any, Task] = {}
         for model in declaration.models:
             entry = model.resolved(self._base)
             identity = source_identity(entry)
-            source = digest(identity, entry.source, entry.encoder, entry.load_options())
             variants = []
             for planned, mitigation in self._variants(model):
-                what = None if mitigation is None else mitigation.identity()
-                # What is known of a model is known by a study: others read other words.
-                of_model[planned.label] = digest(declaration.name, source, what)
-                if identity is None:
-                    to_open.add(planned.label)
-                own = list(self._tasks_of(planned))
-                start = len(tasks)
-                numbered = tuple(enumerate(own, start))
-                variants.append(Variant(planned.label, mitigation, numbered, tuple(own)))
+                own = []
+                for task in self._tasks_of(planned, mitigation):
+                    twin = known.setdefault((task.kind, *task.place.items()), task)
+                    # What is asked of every model is hashed once.
+                    is_same = twin.identity == task.identity
+                    own.append(twin.about(task.model) if is_same else task)
+                variants.append(
+                    Variant(planned.label, mitigation, dict(enumerate(own, len(tasks))))
+                )
                 models.append(planned)
                 tasks += own
-                requests += [digest(source, what, task.digest) for task in own]
             units.append(
                 Unit(
                     entry,
+                    identity,
                     tuple(variants),
                     self._queries,
                     self._benchmarks,
                     self._texts,
-                    identity,
+                    declaration.lookup.preprocessors,
                 )
             )
+            source = identity, entry.source, entry.encoder, entry.load_options()
+            hows = [variant.how for variant in variants]
+            keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
         plan = Plan(
             declaration.name,
             declaration.description,
@@ -124,7 +124,7 @@ class Planner:
             self._queries,
             settings_of(declaration),
         )
-        return Planned(plan, tuple(units), tuple(requests), of_model, frozenset(to_open))
+        return Planned(plan, tuple(units), keys, declaration.lookup.own_words)
 
     # What is declared
 
@@ -165,7 +165,7 @@ class Planner:
 
     @property
     def _lookup(self) -> dict[str, Any]:
-        return self._declaration.lookup.model_dump()
+        return self._declaration.lookup.model_dump(exclude={"own_words"})
 
     def _query_sets_of(self, entry: MetricEntry) -> list[PlannedQuerySet]:
         return [
@@ -174,7 +174,10 @@ class Planner:
 
     # What is to be done about a model
 
-    def _tasks_of(self, model: PlannedModel) -> Iterator[Task]:
+    def _tasks_of(self, model: PlannedModel, mitigation: Mitigation | None) -> Iterator[Task]:
+        if mitigation is not None:
+            place = {"mitigation": str(model.mitigation)}
+            yield Task("mitigation", model.label, place, mitigation.identity())
         for metric in self._declaration.metrics:
             yield from self._scores(model, metric)
         for part in self._query_sets:
@@ -231,8 +234,6 @@ class Planner:
                     "metric": _registered(entry.metric),
                     "query": self._known(query),
                     "params": params,
-                    "bootstrap": bootstrap,
-                    "audit": self._declaration.audit.scores,
                     **self._forms,
                 }
                 path = entry.contexts_path(self._base)
@@ -245,16 +246,21 @@ class Planner:
                     "query": query.query_name,
                 }
                 yield Task("score", model.label, place, identity)
+                if bootstrap is not None:
+                    how = {**identity, "bootstrap": bootstrap}
+                    yield Task("interval", model.label, place, how)
+                if self._declaration.audit.scores:
+                    yield Task("warnings", model.label, place, identity)
 
     def _for_unpaired(self, entry: MetricEntry, query_set: str) -> dict[str, Any]:
         """Return what metrics of pairs need where word i of each target set are no pair."""
-        entries = {part.label: part for part in self._declaration.queries}
-        published = entries[query_set].set
-        paired = next(
-            (part["paired_targets"] for part in list_query_sets() if part["name"] == published),
-            None,
-        )
+        published = {part.label: part.set for part in self._declaration.queries}[query_set]
+        paired = self._paired.get(published)
         return as_metric(entry.metric).params_for_unpaired(entry.params, query_set, paired)
+
+    @cached_property
+    def _paired(self) -> dict[str | None, bool | None]:
+        return {part["name"]: part["paired_targets"] for part in list_query_sets()}
 
     def _pages(self, model: PlannedModel) -> Iterator[Task]:
         explore = self._declaration.explore

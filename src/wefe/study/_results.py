@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from wefe._answers import Answer
 from wefe._checks import check_known
 from wefe.aggregation import aggregated, heading_of
+from wefe.comparison import paired_test
 from wefe.metrics._base import Scale
 from wefe.metrics._registry import as_metric
 from wefe.ranking import (
@@ -22,57 +26,15 @@ from wefe.ranking import (
     score_column,
 )
 from wefe.running import rows_of, scores_matrix, tidy_frame, unique_labels
-from wefe.study._plan import OVERALL, Kind, Plan, Task
+from wefe.study._explored import Explored, explored
+from wefe.study._export import EXPLORED, Format, write_tables
+from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task
+from wefe.study._store import Row, Store, study_key
 
 if TYPE_CHECKING:
     import os
 
     from wefe.silhouette import Silhouette
-    from wefe.study._explored import Explored
-
-Status: TypeAlias = Literal["done", "failed", "missing"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a task.
-
-    Attributes
-    ----------
-    status : {'done', 'failed', 'missing'}
-        'missing' has not been computed yet.
-    value : dict or None
-        The result, as plain data (NaN is None); None unless it is done. What is in it depends on
-        the kind of the task.
-    reason : str or None
-        Why the task failed.
-    key : str or None
-        Hash of the task and of the vectors that it used, under which the result is kept.
-    seconds : float
-        Time that it took; 0 unless it is done.
-    finished : str or None
-        When, in UTC (ISO 8601).
-    version : str or None
-        The version of wefe that computed it.
-
-    Examples
-    --------
-    >>> from wefe.study import Study
-    >>> results = Study.example().run(":memory:", progress=False)
-    >>> task, outcome = results.of_kind("score")[0]
-    >>> task.name
-    'minilm-words, WEAT-ES, Gender, Female terms and Male terms wrt Family and Career'
-    >>> outcome.status, outcome.value["score"], outcome.value["words_used"]
-    ('done', 0.235, 10)
-    """
-
-    status: Status = "missing"
-    value: Mapping[str, Any] | None = None
-    reason: str | None = None
-    key: str | None = None
-    seconds: float = 0.0
-    finished: str | None = None
-    version: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,9 +94,6 @@ class StudyResults:
             If it is no results file or damaged, holds no such study, or it is not clear which one
             is meant.
         """
-        from wefe.study._store import Store
-        from wefe.study._study import read_results
-
         with Store(path, create=False) as store:
             names = store.studies()
             if not names:
@@ -145,7 +104,41 @@ class StudyResults:
                     f"{', '.join(map(repr, names))}."
                 )
             check_known("study", [names[0] if study is None else study], names)
-            return read_results(store, names[0] if study is None else study)
+            return cls._from_store(store, names[0] if study is None else study)
+
+    @classmethod
+    def _from_store(cls, store: Store, name: str) -> StudyResults:
+        """Return the results of a study from an open results file."""
+        try:
+            study = store.one("study", study_key(name))
+            plan = Plan.from_dict(study["plan"])
+            return cls._of(store, plan, study["models"], study["run"])
+        except (LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(
+                f"{store.path} is damaged: {type(error).__name__}: {error}."
+            ) from error
+        except sqlite3.Error as error:
+            raise ValueError(f"{store.path} is damaged: {error}.") from error
+
+    @classmethod
+    def _of(
+        cls, store: Store, plan: Plan, model_keys: Mapping[str, str], run: Mapping[str, Any]
+    ) -> StudyResults:
+        """Return what is there of a plan."""
+        known = {label: store.one("model", key) for label, key in model_keys.items()}
+        abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
+        keys = [
+            abouts[task.model]["keys"].get(task.model, {}).get(task.digest) for task in plan.tasks
+        ]
+        rows = store.get(key for key in keys if key is not None)
+        models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
+        outcomes = []
+        for task, key in zip(plan.tasks, keys, strict=True):
+            reason = abouts[task.model]["failures"].get(task.model, {}).get(task.digest)
+            outcomes.append(_outcome(rows.get(key), reason, store.path))
+            if task.kind == "mitigation" and outcomes[-1].value is not None:
+                models[task.model]["mitigation"] = outcomes[-1].value
+        return cls(plan, tuple(outcomes), models, run)
 
     # What was computed, task by task
 
@@ -154,8 +147,8 @@ class StudyResults:
 
         Parameters
         ----------
-        kind : {'score', 'words', 'direction', 'silhouette', 'quality', 'explore'}
-            As :class:`Task` has it.
+        kind : str
+            'score', 'words', ... as :class:`Task` has it.
 
         Returns
         -------
@@ -312,6 +305,82 @@ class StudyResults:
         method = self.plan.settings["aggregation"]["correlation"]
         return calculate_ranking_correlations(self.rankings(query_set), method)
 
+    def compare_models(self, one: str, other: str) -> pd.DataFrame:
+        """Compare two models by each metric, over each query set and overall.
+
+        The words of all queries are drawn anew, the same for both models: see
+        :func:`wefe.comparison.compare_models`. Compared are the queries that count in
+        :meth:`aggregated`, weighted as there.
+
+        Parameters
+        ----------
+        one, other : str
+            Labels of the models.
+
+        Returns
+        -------
+        DataFrame
+            'query_set', 'metric', 'n_queries'; 'difference', how much farther from no bias the
+            other model is, in the mean, with 'lower' and 'upper' of its interval; and 'p_value',
+            two-sided, of the hypothesis that it is 0. Without rows where the study has no intervals
+            (``[intervals] n_bootstrap``).
+
+        Raises
+        ------
+        ValueError
+            If the study has no such model.
+        """
+        self.plan.model(one), self.plan.model(other)
+        rows = []
+        for metric in self.plan.metrics:
+            parts = {
+                name: found
+                for name in metric.query_sets
+                if (found := self._resampled(metric.label, name, one, other))
+            }
+            for name, compared in {**{name: [name] for name in parts}, OVERALL: [*parts]}.items():
+                if not compared or (name == OVERALL and len(metric.query_sets) < 2):
+                    continue
+                weights = [
+                    self.plan.query_set(part).weight / len(parts[part])
+                    for part in compared
+                    for _ in parts[part]
+                ]
+                if not sum(weights):
+                    continue
+                pairs = [pair for part in compared for pair in parts[part]]
+                values = paired_test(
+                    np.array([distances for distances, _ in pairs]),
+                    [resampled for _, resampled in pairs],
+                    weights,
+                    self.plan.settings["intervals"]["confidence"],
+                )
+                rows.append((name, metric.label, len(pairs), *values))
+        columns = ["query_set", "metric", "n_queries", "difference", "lower", "upper", "p_value"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _resampled(
+        self, metric: str, query_set: str, *models: str
+    ) -> list[tuple[list[float], list[np.ndarray]]]:
+        """Return the distances from no bias of two models, and those of resamples, by query."""
+        left_out = self._totals[metric, query_set]["left_out"].iloc[0] or ()
+        found: dict[str, dict[str, tuple[float, np.ndarray]]] = {}
+        for task, outcome in self._scores_of(metric, query_set):
+            place = task.model, *task.place.values()
+            interval = self._beside["interval"].get(place, Outcome()).value or {}
+            score = None if outcome.value is None else outcome.value["score"]
+            if task.model in models and score is not None and interval.get("distances"):
+                distances = np.frombuffer(base64.b64decode(interval["distances"]), "<f4")
+                no_bias = self._scale(metric, task).no_bias_value
+                known = found.setdefault(task.place["query"], {})
+                known[task.model] = abs(score - no_bias), distances.astype(float)
+        pairs = [
+            [known[model] for model in models]
+            for query, known in found.items()
+            if query not in left_out and len(known) == len(models)
+        ]
+        return [([d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
+
     # What else was asked for
 
     def words(self, model: str, query_set: str, query: str) -> Mapping[str, Any] | None:
@@ -399,35 +468,103 @@ class StudyResults:
         Explored
             Tidy tables: `models`, `distribution`, `extremes`, `words` and `neighbors`.
         """
-        from wefe.study._explored import explored
-
-        return explored(self)
+        return explored(self.of_kind("explore"))
 
     # To read and to keep
 
-    def export(
-        self,
-        folder: str | os.PathLike[str],
-        format: Literal["csv", "json", "parquet"] = "csv",  # noqa: A002 - what it is
-    ) -> list[str]:
+    def export(self, folder: str | os.PathLike[str], format: Format = "csv") -> list[str]:  # noqa: A002
         """Write every table to a folder.
+
+        All digits are kept: what a careful reader gets from the files is what was computed, to the
+        last bit.
 
         Parameters
         ----------
         folder : path
-            It is made if it does not exist.
+            It is made if it does not exist. Tables that an earlier export has written there, by its
+            provenance.json, and this one does not, are removed; all other files are left alone.
         format : {'csv', 'json', 'parquet'}, default='csv'
-            'parquet' needs ``wefe[parquet]``.
+            'json' has a list of records a file, and null for NaN. 'csv' has an apostrophe before a
+            text that a spreadsheet would take for a formula.
 
         Returns
         -------
         list of str
-            Names of the files: 'results' is the tidy table; 'aggregated', 'rankings' and
-            'correlations' come per query set and overall.
-        """
-        from wefe.study._export import export
+            Names of the files: 'results' (the tidy table), 'failures', 'quality' if the study asks
+            for it (a row per model and benchmark, with the items used and the reason for NaN),
+            'explore_models' and the other tables of `StudyResults.explore` likewise, then
+            'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall.
+            'provenance.json' is last; it says what each file holds, since names of query sets are
+            shortened in names of files, and has the study with its models, versions and words.
 
-        return export(self, folder, format)
+        Raises
+        ------
+        ImportError
+            If 'parquet' is asked for and pyarrow is not there (``wefe[parquet]``).
+        ValueError
+            If the format is unknown.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from wefe.study import Study
+        >>> results = Study.example().run(":memory:", progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     names = results.export(folder)
+        >>> names[:4], names[-1]
+        (['results.csv', 'failures.csv', 'aggregated-overall.csv', 'rankings-overall.csv'],
+         'provenance.json')
+        """
+        from wefe import __version__
+
+        plan = self.plan.to_dict()
+        # The table of results has what matters of them.
+        del plan["tasks"], plan["jobs"]
+        statuses = [outcome.status for outcome in self.outcomes]
+        provenance = {
+            "study": self.plan.name,
+            "exported_by": f"wefe {__version__}",
+            "tasks": {status: statuses.count(status) for status in ("done", "failed", "missing")},
+            "run": self.run,
+            "models": self.models,
+            "plan": plan,
+        }
+        return write_tables(self._tables(), provenance, folder, format)
+
+    def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+        yield {"table": "results"}, self.to_frame()
+        yield {"table": "failures"}, self.failures()
+        if self.of_kind("quality"):
+            yield {"table": "quality"}, self._quality_table()
+        explored = self.explore()
+        for name in EXPLORED if explored is not None else ():
+            yield {"table": f"explore_{name}"}, getattr(explored, name)
+        asked = [name for metric in self.plan.metrics for name in metric.query_sets]
+        for name in (OVERALL, *(part.name for part in self.plan.query_sets if part.name in asked)):
+            about = {"query_set": name}
+            if asked:
+                aggregated = self.aggregated(name)
+                yield {"table": "aggregated", **about}, _with_index(aggregated, "model_name")
+            if asked or self._external:
+                yield {"table": "rankings", **about}, _with_index(self.rankings(name), "model_name")
+                correlations = self.correlations(name)
+                yield {"table": "correlations", **about}, _with_index(correlations, "ranking")
+        for metric in self.plan.metrics:
+            for name in metric.query_sets:
+                frame = _with_index(self.scores(metric.label, name), "model_name")
+                yield {"table": "scores", "metric": metric.label, "query_set": name}, frame
+
+    def _quality_table(self) -> pd.DataFrame:
+        """Return the tidy table of quality: one row per model and benchmark."""
+        rows = []
+        for task, outcome in self.of_kind("quality"):
+            value = outcome.value or {}
+            row: dict[str, Any] = {"model_name": task.model, "benchmark": task.place["benchmark"]}
+            row |= {name: value.get(name) for name in ("kind", "score", "n_used", "n_items")}
+            row |= {"nan_reason": value.get("nan_reason")}
+            rows.append(row | {key: getattr(outcome, name) for key, name in _PROVENANCE.items()})
+        types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
+        return pd.DataFrame(rows).astype(types)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report: one HTML file that needs no network.
@@ -494,7 +631,7 @@ class StudyResults:
                 by_model.setdefault(task.model, []).append((task, outcome))
             first = next(iter(by_model.values()))
             rows += rows_of(
-                [[_answer(outcome) for _, outcome in row] for row in by_model.values()],
+                [[self._answer(*pair) for pair in row] for row in by_model.values()],
                 list(by_model),
                 unique_labels([task.place["query"] for task, _ in first], "queries"),
                 [self._scale(metric, task) for task, _ in first],
@@ -503,6 +640,34 @@ class StudyResults:
                 metric=metric,
             )
         return tidy_frame(rows)
+
+    def _answer(self, task: Task, outcome: Outcome) -> Answer:
+        """Return a score with its interval and what an audit says of it."""
+        if outcome.value is None:
+            return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
+        values = {name: outcome.value.get(name) for name in Answer._fields}
+        place = task.model, *task.place.values()
+        if values["score"] is not None:
+            interval = self._beside["interval"].get(place)
+            if interval is not None:
+                reason = interval.reason or "not computed yet"
+                beside = interval.value or {"interval_nan_reason": reason}
+                values |= {name: beside[name] for name in values if name in beside}
+            found = self._beside["warnings"].get(place)
+            if found is not None and found.value is not None:
+                values["warnings"] = [*(values["warnings"] or ()), *found.value["warnings"]]
+        elif self._beside["warnings"]:
+            values["warnings"] = values["warnings"] or []
+        lacking = {name: math.nan for name in _NUMBERS if values[name] is None}
+        return Answer(**{**values, **lacking})  # type: ignore[arg-type]
+
+    @cached_property
+    def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
+        """What is known of scores: kind -> model and place -> outcome."""
+        return {
+            kind: {(task.model, *task.place.values()): found for task, found in self.of_kind(kind)}
+            for kind in ("interval", "warnings")
+        }
 
     def _part(self, metric: str, query_set: str) -> pd.DataFrame:
         tidy = self._tidy
@@ -608,10 +773,25 @@ def _named(value: Mapping[str, Any] | None, key: str, model: str) -> Mapping[str
     return {**value, key: {**value[key], "model_name": model}}
 
 
-def _answer(outcome: Outcome) -> Answer:
-    if outcome.value is None:
-        reason = outcome.reason or "not computed yet"
-        return Answer(math.nan, nan_reason=reason)
-    values = {name: outcome.value.get(name) for name in Answer._fields}
-    lacking = {name: math.nan for name in _NUMBERS if values[name] is None}
-    return Answer(**{**values, **lacking})  # type: ignore[arg-type]
+# Of a model that was not opened yet.
+_UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
+
+
+def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
+    if row is not None and row.value is None:
+        reason = (
+            f"its result in {path} was changed after it was written; run the study again, which "
+            "computes it anew"
+        )
+    if reason is not None:
+        return Outcome("failed", reason=reason)
+    if row is None:
+        return Outcome()
+    return Outcome("done", row.value, None, row.key, row.seconds, row.finished, row.version)
+
+
+def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return a matrix with the names of its rows as the first column."""
+    while name in frame.columns:
+        name += "_"
+    return frame.rename_axis(index=name).reset_index()

@@ -1,4 +1,4 @@
-"""The results file: an SQLite database that several runs may write to at once."""
+"""The results file: an SQLite database with one table, which several runs may write to at once."""
 
 from __future__ import annotations
 
@@ -8,48 +8,39 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from wefe.study._plan import Plan
+from wefe.study._plan import digest
 
 # 'wefe' in ASCII: tells these files from other databases.
 _APPLICATION_ID = 0x77656665
-_LAYOUT = 1
-_TABLES = ("failures", "known", "models", "results", "studies")
+_LAYOUT = 2
 # Another run holds the file for the time of one small transaction.
 _PATIENCE_S = 60
-
-_SCHEMA = """
+_TABLE = """
 CREATE TABLE results (
-    key TEXT PRIMARY KEY,     -- hash of the task, the vectors that it used, the version of wefe
-    kind TEXT NOT NULL,
-    value TEXT NOT NULL,      -- JSON
+    key TEXT PRIMARY KEY,    -- hash of what the result was computed from
+    kind TEXT NOT NULL,      -- of the task; 'model' and 'study' for what is known of these
+    value TEXT NOT NULL,     -- JSON
     seconds REAL NOT NULL,
-    finished TEXT NOT NULL,   -- UTC, ISO 8601
-    version TEXT NOT NULL     -- of wefe
-) WITHOUT ROWID;
-CREATE TABLE known (
-    request TEXT PRIMARY KEY, -- hash of the task and of its source: file, size, time
-    key TEXT NOT NULL         -- the result that it had when the source was last opened
-) WITHOUT ROWID;
-CREATE TABLE failures (
-    request TEXT PRIMARY KEY,
-    reason TEXT NOT NULL,
-    finished TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE models (
-    request TEXT PRIMARY KEY, -- hash of the source and of the mitigation
-    info TEXT NOT NULL        -- JSON
-) WITHOUT ROWID;
-CREATE TABLE studies (
-    name TEXT PRIMARY KEY,
-    plan TEXT NOT NULL,       -- JSON
-    requests TEXT NOT NULL,   -- JSON: that of each task of the plan, and of each model
-    run TEXT NOT NULL         -- JSON: when and where it was run last
-) WITHOUT ROWID;
+    finished TEXT NOT NULL,  -- UTC, ISO 8601
+    version TEXT NOT NULL,   -- of wefe
+    digest TEXT NOT NULL     -- hash of the row, by which a change is noticed
+) WITHOUT ROWID
 """
+
+
+class Row(NamedTuple):
+    """A row of the results file; `value` is None if the row was changed after it was written."""
+
+    key: str
+    kind: str
+    value: Any
+    seconds: float = 0.0
+    finished: str = ""
+    version: str = ""
 
 
 class Store:
@@ -72,7 +63,7 @@ class Store:
     OSError
         If the file cannot be written.
     ValueError
-        If the file is something else than results of wefe, or of a newer version.
+        If the file is something else than results of wefe, or of another version.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -83,28 +74,41 @@ class Store:
             raise FileNotFoundError(f"{path}: there is no such results file.")
         if is_file and not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"{path}: there is no folder to write the results file into.")
-        try:
+        with self._naming_errors():
             if create:
                 self._open_to_write()
             else:
                 self._open_to_read()
+
+    @contextlib.contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        """Name the file in errors of SQLite, and say what to do."""
+        try:
+            yield
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):
                 raise TimeoutError(
-                    f"{path}: another run has kept the file locked for {_PATIENCE_S} seconds."
+                    f"{self.path}: another run has kept the file locked for {_PATIENCE_S} seconds."
                 ) from error
             if self._writes and isinstance(error, sqlite3.OperationalError):
                 raise OSError(
-                    f"{path}: the results file cannot be written here: {error}. Name another place "
-                    "for it."
+                    f"{self.path}: the results file cannot be written here: {error}. What was "
+                    "finished is kept. Name another place for it, or make room."
                 ) from error
-            raise ValueError(f"{path} cannot be opened as a results file: {error}.") from error
+            raise ValueError(f"{self.path} cannot be opened as a results file: {error}.") from error
 
     def _open_to_write(self) -> None:
         # Transactions begin where the code says so.
         self._db = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
         try:
-            self._make_or_check()
+            with self._transaction():
+                (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if n_tables:
+                    self._check_layout()
+                else:
+                    self._db.execute(_TABLE)
+                    self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
             self._write_ahead()
         except BaseException:
             self._db.close()
@@ -130,17 +134,6 @@ class Store:
                 self._db.close()
                 raise
 
-    def _make_or_check(self) -> None:
-        with self._transaction():
-            (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if n_tables:
-                self._check_layout()
-                return
-            for statement in _SCHEMA.split(";\n"):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
-
     def _check_layout(self) -> None:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -154,7 +147,7 @@ class Store:
                 f"this one reads {_LAYOUT}). Use another file."
             )
         # A view or trigger of a stranger could run for ever.
-        if sorted(parts) != [("table", name) for name in _TABLES]:
+        if parts != [("table", "results")]:
             raise ValueError(f"{self.path} is damaged, or was not written by wefe.")
 
     def _write_ahead(self) -> None:
@@ -179,7 +172,9 @@ class Store:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            # A full disk has rolled it back already.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
@@ -201,138 +196,60 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Writing
-
-    def link(self, keys: Mapping[str, str]) -> set[str]:
-        """Keep which result each request has now; return the keys of those that are there."""
-        with self._transaction():
-            self._db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?)", keys.items())
-        return self._present(keys.values())
-
-    def add(self, key: str, kind: str, value: Mapping[str, Any], seconds: float) -> None:
-        """Keep a result."""
+    def put(self, rows: Iterable[Row]) -> None:
+        """Keep rows, all of them or none."""
         from wefe import __version__
 
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        with self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?)",
-                (key, kind, text, seconds, now(), __version__),
-            )
-            self._db.execute(
-                "DELETE FROM failures WHERE request IN (SELECT request FROM known WHERE key = ?)",
-                (key,),
-            )
+        full = []
+        for row in rows:
+            text = json.dumps(row.value, ensure_ascii=False, allow_nan=False)
+            values = (row.key, row.kind, text, float(row.seconds), now(), __version__)
+            full.append((*values, digest(*values)))
+        with self._naming_errors(), self._transaction():
+            statement = "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
+            self._db.executemany(statement, full)
 
-    def add_failures(self, requests: Iterable[str], reason: str) -> None:
-        """Keep why tasks failed; the next run tries them again."""
-        with self._transaction():
-            self._db.executemany(
-                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?)",
-                [(request, reason, now()) for request in requests],
-            )
-            # A result of what the source was before is not one of what it is now.
-            self._db.executemany(
-                "DELETE FROM known WHERE request = ?", [(request,) for request in requests]
-            )
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
+        """Return those rows that are there, by key."""
+        rows = {}
+        for *values, proof in self._select(keys):
+            # A value that is no text was not written by `put`.
+            is_sound = isinstance(values[2], str) and digest(*values) == proof
+            values[2] = json.loads(values[2]) if is_sound else None
+            rows[values[0]] = Row(*values)
+        return rows
 
-    def add_model(self, request: str, info: Mapping[str, Any]) -> None:
-        """Keep what is known of a model."""
-        with self._transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO models VALUES (?, ?)", (request, json.dumps(info))
-            )
+    def present(self, keys: Iterable[str]) -> set[str]:
+        """Return those keys of which there is a row that was not changed."""
+        return {key for key, row in self.get(keys).items() if row.value is not None}
 
-    def add_study(
-        self, plan: Plan, requests: Sequence[str], models: Mapping[str, str], run: Mapping[str, Any]
-    ) -> None:
-        """Keep the study itself, so that the file can be read without its declaration."""
-        with self._transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO studies VALUES (?, ?, ?, ?)",
-                (
-                    plan.name,
-                    plan.to_json(),
-                    json.dumps({"tasks": list(requests), "models": dict(models)}),
-                    json.dumps(run),
-                ),
-            )
-
-    # Reading
-
-    def done(self, requests: Sequence[str]) -> set[str]:
-        """Return those requests whose result is there."""
-        keys = self._keys(requests)
-        present = self._present(keys.values())
-        return {request for request, key in keys.items() if key in present}
-
-    def outcomes(self, requests: Sequence[str]) -> list[dict[str, Any]]:
-        """Return what became of each request, as the arguments of an Outcome."""
-        keys = self._keys(requests)
-        rows = self._select(
-            "SELECT key, value, seconds, finished, version FROM results WHERE key IN", keys.values()
-        )
-        # Many models may share a result, and values are not changed.
-        results = {
-            key: {
-                "status": "done",
-                "value": json.loads(value),
-                "key": key,
-                "seconds": seconds,
-                "finished": finished,
-                "version": version,
-            }
-            for key, value, seconds, finished, version in rows
-        }
-        failures = dict(
-            self._select("SELECT request, reason FROM failures WHERE request IN", requests)
-        )
-        found = []
-        for request in requests:
-            if keys.get(request) in results:
-                found.append(results[keys[request]])
-            elif request in failures:
-                found.append({"status": "failed", "reason": failures[request]})
-            else:
-                found.append({"status": "missing"})
-        return found
-
-    def models(self, requests: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """Return what is known of each model, by label."""
-        rows = self._select("SELECT request, info FROM models WHERE request IN", requests.values())
-        info = {request: json.loads(text) for request, text in rows}
-        return {label: info.get(request, {}) for label, request in requests.items()}
-
-    def study_file(self, name: str) -> str | None:
-        """Return the name of the file that declared a study when it was run last."""
-        row = self._db.execute("SELECT run FROM studies WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0]).get("study_file")
+    def one(self, kind: str, key: str) -> Any:
+        """Return the value of a model or a study; None if there is none."""
+        row = self.get([key]).get(key)
+        if row is None:
+            return None
+        if row.value is None or row.kind != kind:
+            raise ValueError(f"{self.path} is damaged: a row was changed after it was written.")
+        return row.value
 
     def studies(self) -> list[str]:
         """Return the names of the studies that were run into this file."""
-        return [name for (name,) in self._db.execute("SELECT name FROM studies ORDER BY name")]
+        keys = self._db.execute("SELECT key FROM results WHERE key BETWEEN 'study:' AND 'study;'")
+        return [key.removeprefix(study_key("")) for (key,) in keys]
 
-    def study(self, name: str) -> tuple[Plan, list[str], dict[str, str], dict[str, Any]]:
-        """Return plan, requests of tasks, requests of models, and the last run of a study."""
-        plan, requests, run = self._db.execute(
-            "SELECT plan, requests, run FROM studies WHERE name = ?", (name,)
-        ).fetchone()
-        parts = json.loads(requests)
-        return Plan.from_json(plan), parts["tasks"], parts["models"], json.loads(run)
-
-    def _keys(self, requests: Sequence[str]) -> dict[str, str]:
-        return dict(self._select("SELECT request, key FROM known WHERE request IN", requests))
-
-    def _present(self, keys: Iterable[str]) -> set[str]:
-        return {key for (key,) in self._select("SELECT key FROM results WHERE key IN", keys)}
-
-    def _select(self, statement: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        wanted = list(dict.fromkeys(values))
+    def _select(self, keys: Iterable[str]) -> Iterator[list[Any]]:
+        wanted = list(dict.fromkeys(keys))
         # SQLite takes a limited number of variables.
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
-            yield from self._db.execute(f"{statement} ({marks})", part).fetchall()
+            statement = f"SELECT * FROM results WHERE key IN ({marks})"
+            yield from map(list, self._db.execute(statement, part).fetchall())
+
+
+def study_key(name: str) -> str:
+    """Return the key of the row of a study."""
+    return f"study:{name}"
 
 
 def now() -> str:

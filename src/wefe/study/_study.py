@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from wefe._checks import check_bool, check_choice, found
 from wefe._progress import progress_bar
 from wefe.study._plan import Plan
-from wefe.study._results import Outcome, StudyResults
-from wefe.study._store import Store, now
-from wefe.study._work import Done, Message, Opened, Unit
+from wefe.study._results import StudyResults
+from wefe.study._store import Row, Store, now, study_key
 
 if TYPE_CHECKING:
     from wefe.study._declaration import Declaration
@@ -81,7 +80,7 @@ class Study:
     --------
     >>> study = Study.example()
     >>> study
-    <Study 'Example': 2 models, 1 query set, 2 metrics, 8 tasks>
+    <Study 'Example': 2 models, 1 query set, 2 metrics, 9 tasks>
     >>> results = study.run(":memory:", progress=False)
     >>> results.aggregated("Gender").round(3).loc["minilm-words"].to_dict()
     {'WEAT-ES': 0.235, 'ECT': 0.5}
@@ -180,8 +179,9 @@ class Study:
             it does not exist. What it holds already is not computed again: results are kept under
             a hash of the vectors, the query, the metric, its parameters and the version of wefe.
         n_jobs : int, optional
-            Number of processes, each of which opens one model at a time; None is 1: this one.
-            -1 is one for each core. The results are the same.
+            Number of worker processes, each of which has one model open at a time; -1 is one for
+            each core. A worker that dies fails the model that it had, and no other. None is this
+            process. The results are the same.
         engine : {'local', 'dask'}, default='local'
             Where to compute: on this machine, or on a cluster (``wefe[dask]``).
         scheduler : str, optional
@@ -219,36 +219,42 @@ class Study:
         check_bool("progress", progress)
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
-        n_processes = _n_processes(n_jobs)
+        n_jobs = _n_processes(n_jobs)
         # Anew each time, as files may have changed since.
         planned = self._make_plan()
         start = time.perf_counter()
         file = None if self.path is None else self.path.name
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
-            other = store.study_file(planned.plan.name)
+            other = (store.one("study", study_key(planned.plan.name)) or {"run": {}})["run"].get(
+                "study_file"
+            )
             if other is not None and other != file:
                 logger.warning(
                     "%s had a study called %r of %s; what is shown of it is now that of %s",
                     *(store.path, planned.plan.name, other, file),
                 )
-            store.add_study(planned.plan, planned.requests, planned.models, run)
-            ledger = _Ledger(planned, store)
-            units = ledger.units(reopen=reopen, n_processes=n_processes)
-            total = sum(len(unit.positions) for unit in units)
-            with (
-                _messages(units, ledger, n_processes, engine, scheduler) as messages,
-                progress_bar(total, planned.plan.name, "task", progress) as bar,
-            ):
-                for message in messages:
-                    bar.update(ledger.enter(message))
+            _keep_study(store, planned, run)
+            n_computed = _compute(
+                *(planned, store, n_jobs, engine, scheduler),
+                reopen=reopen,
+                progress=progress,
+            )
             run |= {
                 "finished": now(),
                 "seconds": time.perf_counter() - start,
-                "n_computed": ledger.n_computed,
+                "n_computed": n_computed,
             }
-            store.add_study(planned.plan, planned.requests, planned.models, run)
-            return read_results(store, planned.plan.name)
+            _keep_study(store, planned, run)
+            return StudyResults._from_store(store, planned.plan.name)
+
+    def _again(self, only: set[int], n_jobs: int | None, progress: bool) -> StudyResults:
+        """Compute some tasks, by their positions, and keep nothing."""
+        planned = self._make_plan()
+        with Store(":memory:") as store:
+            n_processes = _n_processes(n_jobs)
+            _compute(planned, store, n_processes, "local", None, progress=progress, only=only)
+            return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
         """Return what was computed so far, without computing anything.
@@ -276,12 +282,12 @@ class Study:
         path = self.results_path if results is None else results
         with Store(path, create=False) as store:
             if self.declaration.name in store.studies():
-                kept = read_results(store, self.declaration.name)
+                kept = StudyResults._from_store(store, self.declaration.name)
                 if self._declares(kept.plan):
                     return kept
             # Changed since it was run: what is there of it as it is now.
             planned = self._make_plan()
-            return _results(store, planned.plan, planned.requests, planned.models, {})
+            return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def _declares(self, plan: Plan) -> bool:
         """Tell whether a plan is of this very declaration."""
@@ -301,160 +307,68 @@ class Study:
         return f"<{type(self).__name__} {plan.name!r}: {listed}>"
 
 
-class _Ledger:
-    """Keeps what units report, and knows what is missing."""
-
-    def __init__(self, planned: Planned, store: Store) -> None:
-        self._planned, self._store = planned, store
-        self._keys: dict[int, str] = {}
-        # A key that is being computed, with the other tasks that wait for it.
-        self._in_work: dict[str, list[int]] = {}
-        self.n_computed = 0
-
-    def units(self, *, reopen: bool, n_processes: int) -> list[Unit]:
-        """Return the units with the tasks of which nothing tells that they are done."""
-        from wefe.models.formats._source import available_cores
-
-        done = set() if reopen else self._store.done(self._planned.requests)
-        units = []
-        for unit in self._planned.units:
-            variants = []
-            for variant in unit.variants:
-                unsure = reopen or variant.label in self._planned.to_open
-                left = tuple(
-                    (position, task)
-                    for position, task in variant.tasks
-                    if unsure or self._planned.requests[position] not in done
-                )
-                if left:
-                    variants.append(replace(variant, tasks=left))
-            if variants:
-                units.append(replace(unit, variants=tuple(variants)))
-        n_processes = min(n_processes, len(units))
-        if n_processes > 1:
-            # Side by side, so that more threads than cores would be in each other's way.
-            n_threads = max(1, available_cores() // n_processes)
-            units = [replace(unit, n_threads=n_threads) for unit in units]
-        return units
-
-    def missing(self, opened: Opened) -> set[int]:
-        """Keep which results the tasks of a model have now; return the tasks without."""
-        requests = self._planned.requests
-        present = self._store.link({requests[at]: key for at, key in opened.keys.items()})
-        self._store.add_model(self._planned.models[opened.label], opened.info)
-        self._keys |= opened.keys
-        wanted: set[int] = set()
-        for position, key in opened.keys.items():
-            if key in present:
-                continue
-            if key not in self._in_work:
-                wanted.add(position)
-            self._in_work.setdefault(key, []).append(position)
-        return wanted
-
-    def enter(self, message: Message) -> int:
-        """Keep a message; return how many tasks it settles."""
-        requests = self._planned.requests
-        if isinstance(message, Opened):
-            # Those that are in work are counted when they are done.
-            return sum(
-                self._keys[at] not in self._in_work or at not in self._in_work[self._keys[at]]
-                for at in message.keys
-            )
-        if isinstance(message, Done):
-            (position,) = message.positions
-            key = self._keys[position]
-            kind = self._planned.plan.tasks[position].kind
-            self._store.add(key, kind, message.value, message.seconds)
-            self.n_computed += 1
-            return len(self._in_work.pop(key))
-        positions = [
-            other
-            for position in message.positions
-            for other in self._in_work.pop(self._keys.get(position, ""), [position])
-        ]
-        self._store.add_failures([requests[at] for at in positions], message.reason)
-        for label in dict.fromkeys(self._planned.plan.tasks[at].model for at in positions):
-            logger.info("%s failed: %s", label, message.reason)
-        return len(positions)
-
-
-def read_results(store: Store, name: str) -> StudyResults:
-    """Return the results of a study from a results file."""
-    try:
-        plan, requests, models, run = store.study(name)
-        if len(requests) != len(plan.tasks):
-            raise ValueError("it has more or fewer results than tasks")
-        return _results(store, plan, requests, models, run)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{store.path} is damaged: {type(error).__name__}: {error}.") from error
-    except sqlite3.Error as error:
-        raise ValueError(f"{store.path} is damaged: {error}.") from error
-
-
-def _results(
+def _compute(
+    planned: Planned,
     store: Store,
-    plan: Plan,
-    requests: Sequence[str],
-    models: Mapping[str, str],
-    run: Mapping[str, Any],
-) -> StudyResults:
-    outcomes = tuple(Outcome(**outcome) for outcome in store.outcomes(requests))
-    return StudyResults(plan, outcomes, store.models(models), run)
+    n_jobs: int | None,
+    engine: Engine,
+    scheduler: str | None,
+    *,
+    reopen: bool = False,
+    progress: bool,
+    only: set[int] | None = None,
+) -> int:
+    """Compute what is missing; return how many results that is."""
+    from wefe.models.formats._source import available_cores
+    from wefe.study import _executors
+    from wefe.study._run import Run
+
+    n_processes = min(n_jobs or 1, len(planned.units))
+    if n_processes > 1:
+        # Side by side, so that more threads than cores would be in each other's way.
+        n_threads = max(1, available_cores() // n_processes)
+        units = tuple(replace(unit, n_threads=n_threads) for unit in planned.units)
+        planned = replace(planned, units=units)
+    name = planned.plan.name
+    run = Run(planned, store, only)
+    with ExitStack() as stack:
+
+        @cache
+        def executors() -> list[Executor]:
+            """Return where calls are run, once there is one."""
+            if engine == "dask":
+                return stack.enter_context(_executors.cluster(scheduler))
+            if n_jobs is None:
+                return stack.enter_context(_executors.here())
+            return stack.enter_context(_executors.processes(n_processes))
+
+        to_open = run.to_open(reopen=reopen)
+        with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
+            run.open(to_open, executors() if to_open else [], bar.update)
+        missing = run.missing()
+        n_tasks = sum(len(tasks) for _, tasks in missing)
+        with progress_bar(n_tasks, name, "task", progress) as bar:
+            run.compute(missing, executors() if missing else [], bar.update)
+    return run.n_computed
 
 
-def _n_processes(n_jobs: int | None) -> int:
+def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
+    """Keep the study itself, so that the file can be read without its declaration."""
+    value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
+    store.put([Row(study_key(planned.plan.name), "study", value)])
+
+
+def _n_processes(n_jobs: int | None) -> int | None:
     import joblib
 
     if n_jobs is None:
-        return 1
+        return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be a number of processes, or -1 for one per core; got {found(n_jobs)}."
         )
     # Not joblib.parallel_config's number: its backends are not ours.
     return int(joblib.effective_n_jobs(n_jobs))
-
-
-@contextmanager
-def _messages(
-    units: Sequence[Unit],
-    ledger: _Ledger,
-    n_processes: int,
-    engine: Engine,
-    scheduler: str | None,
-) -> Iterator[Iterator[Message]]:
-    from wefe.study import _engine
-
-    if not units:
-        yield iter(())
-    elif engine == "dask":
-        with _client(scheduler) as client:
-            yield _engine.run_on_dask(units, ledger.missing, client)
-    elif min(n_processes, len(units)) > 1:
-        messages = _engine.run_in_processes(units, ledger.missing, n_processes)
-        try:
-            yield messages
-        finally:
-            # Ends the workers, also after an error here.
-            messages.close()  # type: ignore[attr-defined]
-    else:
-        yield _engine.run_here(units, ledger.missing)
-
-
-def _client(scheduler: str | None) -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError(
-            "engine='dask' needs dask.distributed: pip install 'wefe[dask]'."
-        ) from error
-    if scheduler is None:
-        try:
-            return nullcontext(distributed.get_client())
-        except ValueError:
-            pass
-    return distributed.Client(scheduler)  # type: ignore[no-untyped-call]
 
 
 def _environment() -> dict[str, Any]:

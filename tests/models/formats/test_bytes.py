@@ -14,7 +14,7 @@ import pytest
 
 from wefe import load
 from wefe.models.formats import _bytes
-from wefe.models.formats._bytes import PackedFile, line_blocks, read_ahead, read_fully
+from wefe.models.formats._bytes import PackedFile, line_blocks, read_ahead
 
 TEXT = b"".join(b"word%d 0.25 -1.5 3.125\n" % number for number in range(300))
 
@@ -313,8 +313,6 @@ def test_pieces_are_read_in_order_and_errors_come_through():
     data = bytes(range(256)) * 10
     for n_bytes in (1, 7, 256, 5000):
         assert b"".join(read_ahead(io.BytesIO(data), n_bytes)) == data
-    assert read_fully(io.BytesIO(data), 300) == data[:300]
-    assert read_fully(io.BytesIO(b"ab"), 300) == b"ab"
 
     class Broken(io.BytesIO):
         def read(self, n_bytes=-1):

@@ -122,7 +122,7 @@ def test_known_words_have_the_numbers_of_fasttext_to_the_last_bit(written):
     assert not any("__label__" in word for word in words)
     np.testing.assert_array_equal(vectors, [model.get_word_vector(word) for word in words])
     _, counts = model.get_words(include_freq=True)
-    assert dict(source.counts) == dict(zip(words, counts, strict=False))
+    assert dict(source.counts()) == dict(zip(words, counts, strict=False))
 
 
 def test_unseen_words_have_the_numbers_of_fasttext_to_the_last_bit(written):
@@ -253,6 +253,16 @@ def test_a_file_cut_after_it_was_opened_gives_an_error(tmp_path, content):
 def test_a_header_that_lies_is_refused(tmp_path, content, position, form, value):
     with pytest.raises(ValueError, match=r"m\.bin: expected a whole fastText model"):
         open_bytes(tmp_path, replaced(content, position, form, value))
+
+
+def test_words_of_one_hash_are_told_apart():
+    words = [b"she", b"plumless", b"he", b"buckeroo"]
+    assert _fasttext._hash(words[1]) == _fasttext._hash(words[3])
+    index = _fasttext._index("m.bin", words)
+    assert {word: index[word] for word in index} == dict(index.items())
+    assert index["buckeroo"] == 3
+    assert "it" not in index
+    assert _fasttext._index("m.bin", [*words, b"plumless"]) is None
 
 
 def test_a_word_that_comes_twice_is_refused(tmp_path, content):

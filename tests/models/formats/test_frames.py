@@ -292,13 +292,19 @@ def test_parquet_that_promises_too_much_is_refused(arrow, write, n_columns):
     assert peak < 4_000_000
 
 
-def test_a_long_word_that_many_rows_of_parquet_have_is_held_once(arrow, write):
-    words = arrow.DictionaryArray.from_arrays(np.zeros(500, np.int8), ["x" * (1 << 20)])
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_a_long_word_that_many_rows_of_parquet_have_is_refused_in_little_memory(arrow, write, kind):
+    words = arrow.DictionaryArray.from_arrays(
+        np.zeros(5000, np.int8), arrow.array(["x" * (1 << 20)], kind)
+    )
+    table = {"w": words, "v": np.arange(5000.0)}
     options = {"dictionary_pagesize_limit": 1 << 22, "store_schema": False, "compression": "zstd"}
-    path = write({"w": words, "v": np.arange(500.0)}, **options)
-    assert path.stat().st_size < 20_000
-    [(words, _)] = ParquetSource(path, PLAIN).blocks()
-    assert len(set(map(id, words))) == 1
+    path = write(table, **options)
+    assert path.stat().st_size < 60_000
+    before = arrow.default_memory_pool().max_memory()
+    with pytest.raises(ValueError, match=r"m\.parquet is damaged.* more than 4,096 bytes"):
+        list(ParquetSource(path, PLAIN).blocks())
+    assert arrow.default_memory_pool().max_memory() < max(before, 64 << 20) + (8 << 20)
 
 
 def parquet_bytes(kind):

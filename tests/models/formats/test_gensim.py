@@ -341,7 +341,7 @@ def test_without_gensim_the_error_says_what_to_install(tmp_path, trained, monkey
 def test_counts_are_those_of_training(tmp_path, trained, plain):
     model = trained["Word2Vec"]
     (model.wv if plain else model).save(str(tmp_path / "m"))
-    counts = open_gensim(tmp_path / "m", Reading(trust_pickle=not plain)).counts
+    counts = open_gensim(tmp_path / "m", Reading(trust_pickle=not plain)).counts()
     assert dict(counts) == {"she": 10, "reads": 10, "math": 5, "he": 5, "likes": 5, "art": 10}
     assert type(counts["she"]) is int
 

@@ -271,7 +271,7 @@ def test_a_mapped_model_changes_in_memory_only(path, dtype):
     model.update("he", np.ones(5, model.dtype))
     model.normalize()
     assert abs(np.linalg.norm(model["語"].astype(float)) - 1) < 1e-3
-    assert model.held == "mapped"
+    assert model.held == "memory"
     assert path.read_bytes() == before
     np.testing.assert_array_equal(load(path)["he"], VECTORS[1].astype(dtype))
 

@@ -186,7 +186,7 @@ def test_counts_after_the_words_are_counts(matrix, blank):
     beside(matrix, "vocab.txt", lines.encode())
     source = open_npy(matrix, PLAIN)
     check(source, words)
-    assert source.counts == {word: 100 - row for row, word in enumerate(words)}
+    assert source.counts() == {word: 100 - row for row, word in enumerate(words)}
 
 
 def test_numbers_after_some_words_are_part_of_them(matrix):

@@ -112,7 +112,7 @@ def test_vectors_of_gensim_are_taken_as_they_are(kind, part):
     wrapped = {"model": model, "vectors": model.wv}[part]
     source = open_object(wrapped, PLAIN)
     assert source.table.wv is model.wv
-    assert (source.counts["reads"], source.use_subwords) == (10, False)
+    assert (source.counts()["reads"], source.use_subwords) == (10, False)
     assert load(WordEmbeddingModel(model.wv, "toy")).name == "toy"
     if kind == "FastText":
         assert open_object(wrapped, Reading(subwords="mean")).use_subwords

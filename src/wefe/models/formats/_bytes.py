@@ -132,13 +132,13 @@ class PackedFile:
         The caller closes it. Damage of the packing is a ValueError that names the file.
         """
         if self.packing is None:
-            return self.path.open("rb", buffering=0)
+            return self.path.open("rb")
         return io.BufferedReader(_Unpacking(self), READ_BYTES)
 
     def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
         """Return the first bytes, unpacked."""
         with self.open() as file:
-            return read_fully(file, n_bytes)
+            return file.read(n_bytes)
 
     def parts(self) -> Iterator[bytes]:
         """Yield what the packing holds; its errors are those of the library that unpacks."""
@@ -257,17 +257,6 @@ class _Unpacking(io.RawIOBase):
     def close(self) -> None:
         self._parts.close()  # type: ignore[attr-defined]
         super().close()
-
-
-def read_fully(file: BinaryIO, n_bytes: int) -> bytes:
-    """Read `n_bytes`, or all there are."""
-    data = file.read(n_bytes) or b""
-    while len(data) < n_bytes:
-        more = file.read(n_bytes - len(data))
-        if not more:
-            break
-        data += more
-    return data
 
 
 def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:

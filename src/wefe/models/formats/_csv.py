@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wefe._progress import progress_bar
-from wefe.models._types import Block
+from wefe.models._types import CHUNK_ROWS, Block
 from wefe.models.formats._bytes import HEAD_BYTES, MAX_WORD_BYTES, line_blocks
 from wefe.models.formats._frame import OTHER_NAMES, WORD_NAMES
 from wefe.models.formats._sniff import is_number
@@ -87,16 +87,23 @@ class CsvSource(VectorSource):
     def select(self, words: frozenset[str]) -> Block:
         """Parse the lines of the words, those with quotes, and the last, to see if it was cut."""
         sep, asked = self._sep.encode(), {word.encode("utf-8", "surrogatepass") for word in words}
+        first = self._word
 
         def is_wanted(line: bytes) -> bool:
-            return b'"' in line or not asked.isdisjoint(line.split(sep, self._word + 1)[:-1])
+            return b'"' in line or not asked.isdisjoint(
+                line.split(sep, first + 1)[first : first + 1]
+            )
 
         def wanted() -> Iterator[list[tuple[int, bytes]]]:
-            last = []
+            # pandas takes as long for one line as for hundreds.
+            last, kept = [], []
             for chunk in self._chunks():
                 last = chunk[-1:]
-                yield [line for line in chunk if is_wanted(line[1])]
-            yield [line for line in last if not is_wanted(line[1])]
+                kept += [line for line in chunk if is_wanted(line[1])]
+                if len(kept) >= CHUNK_ROWS:
+                    yield kept
+                    kept = []
+            yield kept + [line for line in last if not is_wanted(line[1])]
 
         return select(map(self._parse, filter(None, wanted())), words, self.dim)
 

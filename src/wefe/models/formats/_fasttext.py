@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +16,9 @@ from scipy.sparse import csr_array
 
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
-from wefe.models._types import FloatArray, Held
-from wefe.models.formats._gensim import Counts, builds_words
+from wefe.models._types import FloatArray
+from wefe.models.formats._gensim import builds_words
+from wefe.models.formats._native import FileVocabulary
 from wefe.models.formats._source import Reading, TableSource
 
 # Magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
@@ -79,16 +81,15 @@ class FastTextVectors(StoredVectors):
             and _MATRIX.unpack(file.read(start, _MATRIX.size)) == (0, n_words + bucket, dim)
         )
         text = file.read(_HEADER.size, start - _HEADER.size if whole else 0)
-        self._words = words = _TAIL.split(text)
-        decoded = (word.decode("utf-8", "backslashreplace") for word in words[:n_words])
-        self.key_to_index = dict(zip(decoded, range(n_words), strict=False))
-        ends = np.cumsum(np.fromiter(map(len, words), np.intp) + 10)[:-1] - 10
+        words = _TAIL.split(text)
+        ends = np.cumsum(np.fromiter(map(len, words), np.intp) + 10)[:n_words] - 10
         letters = np.frombuffer(text, np.uint8)
         if (
             not whole
             or (len(words), len(words[-1])) != (entries + 1, 0)
-            or len(self.key_to_index) != n_words
-            or letters[ends[:n_words] + 9].any()
+            or n_words > entries
+            or letters[ends + 9].any()
+            or (index := _index(str(path), words[:n_words])) is None
         ):
             raise ValueError(
                 f"{path}: expected a whole fastText model, found version {version} with "
@@ -97,7 +98,8 @@ class FastTextVectors(StoredVectors):
                 "quantised (.ftz), or one of floret, which wefe does not read. Use the whole .bin, "
                 "or write the vectors as text with the tool's save_vectors and open those."
             )
-        self.counts = sliding_window_view(letters, 8)[ends[:n_words] + 1].view("<i8")[:, 0]
+        self.key_to_index, self._text, self._bounds = index, text, np.append(-10, ends)
+        self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
         self.vector_size, self._n_words, self._bucket = dim, n_words, bucket
         self._matrix = FileArray(file, start + _MATRIX.size, (n_words + bucket, dim), "<f4")
         # Classifiers of version 11 were trained without n-grams, whatever they say.
@@ -130,7 +132,8 @@ class FastTextVectors(StoredVectors):
 
     def _make(self, rows: _Ints) -> FloatArray:
         vectors = np.empty((len(rows), self.vector_size), dtype=np.float32)
-        words = [self._words[row] for row in rows]
+        starts, ends = (self._bounds[rows] + 10).tolist(), self._bounds[rows + 1].tolist()
+        words = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
         n_ngrams = np.cumsum([len(word) + 2 for word in words], dtype=np.intp) * max(self._max_n, 1)
         cuts = np.flatnonzero(np.diff(n_ngrams // _BATCH_NGRAMS)) + 1
         for i, j in pairwise(sorted({0, *cuts.tolist(), len(rows)})):
@@ -188,10 +191,29 @@ class FastTextVectors(StoredVectors):
         """Bytes of the rows of words and n-grams in the file."""
         return self._matrix.nbytes
 
-    @property
-    def stored_held(self) -> Held:
-        """Always 'mapped': the file is read where it is needed."""
-        return "mapped"
+
+def _index(label: str, words: list[bytes]) -> FileVocabulary | None:
+    """Return the words with their rows; None if a word comes twice."""
+    letters = b"\n".join(words)
+    try:
+        letters.decode("utf-8")
+    except UnicodeDecodeError:
+        words = [word.decode("utf-8", "backslashreplace").encode() for word in words]
+        letters = b"\n".join(words)
+    hashes = np.fromiter(map(_hash, words), np.uint64, len(words))
+    rows = np.argsort(hashes, kind="stable")
+    hashes = hashes[rows]
+    equal = hashes[1:] == hashes[:-1]
+    alike = [words[row] for row in rows[np.append(equal, False) | np.append(False, equal)]]
+    starts = np.append(0, np.cumsum(np.fromiter(map(len, words), np.intp) + 1))
+    if len({*alike}) < len(alike):
+        return None
+    parts = np.frombuffer(letters, np.uint8), starts, hashes, rows
+    return FileVocabulary(label, _hash, *parts)
+
+
+def _hash(word: bytes) -> int:
+    return zlib.crc32(word) << 32
 
 
 def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
@@ -216,5 +238,8 @@ def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """
     table = FastTextVectors(path)
     subwords = builds_words(str(path), table.knows_subwords, reading)
-    counts = Counts(table.key_to_index, table.counts)
+
+    def counts() -> dict[str, int]:
+        return dict(zip(table.key_to_index, table.counts.tolist(), strict=True))
+
     return TableSource(table, str(path), path.stem, counts, subwords)

@@ -72,7 +72,9 @@ def open_dict(
     if not mapping:
         raise ValueError(f"{label} is empty.")
     dim = len(_as_vector(next(iter(mapping.values()))))
-    return table_source(*_stack(label, mapping, mapping.values(), dim), label, name)
+    return table_source(
+        *stack(label, mapping, mapping.values(), dim, range(len(mapping))), label, name
+    )
 
 
 class FrameLayout:
@@ -102,7 +104,7 @@ class FrameLayout:
         if _kind(frame.index.to_series()) == "text":
             words = [-1]
         vectors = lists or floats or integers
-        self._is_list, self.dim = bool(lists), len(vectors)
+        self.is_list, self.dim = bool(lists), len(vectors)
         if lists:
             self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if len(lists) == 1 else 0
         # A count must not become a dimension.
@@ -114,41 +116,51 @@ class FrameLayout:
                 f"floating-point or all whole; found {dict(zip(names[:20], kinds, strict=False))} "
                 f"and {len(frame)} rows. Leave out or convert the other columns."
             )
-        self._word, self._vectors = words[0], vectors
-        if left_out := {*range(len(names))} - {self._word, *vectors}:
+        self.word, self.vectors = words[0], vectors
+        if left_out := {*range(len(names))} - {self.word, *vectors}:
             others = [names[position] for position in sorted(left_out)]
             logger.info("%s: the columns %s are taken for no dimensions", label, others)
 
-    def read(self, frame: Any, first_row: int = 0, lenient: bool = False) -> Block:
-        """Return words and vectors; rows that lack one are named, or left out if `lenient`."""
-        words = frame.index if self._word < 0 else frame.iloc[:, self._word]
-        numbers = frame.iloc[:, self._vectors]
-        if self._is_list:
+    def read(self, frame: Any) -> Block:
+        """Return words and vectors."""
+        words = frame.index if self.word < 0 else frame.iloc[:, self.word]
+        numbers = frame.iloc[:, self.vectors]
+        if self.is_list:
             values = numbers.iloc[:, 0].tolist()
         else:
             dtype = np.result_type(*map(_floating, numbers.dtypes))
             values = numbers.to_numpy(dtype=dtype, na_value=np.nan)
         # As objects, so that a category is one string however many rows have it.
         words = words.astype(object).tolist()
-        return _stack(self.label, words, values, self.dim, first_row, lenient)
+        return stack(self.label, words, values, self.dim, range(len(frame)))
 
 
-def _stack(
+def stack(
     label: str,
     words: Iterable[Any],
     values: Iterable[Any],
     dim: int,
-    start: int = 0,
+    rows: Iterable[int],
     skip: bool = False,
 ) -> Block:
-    """Make a matrix of vectors; the error names the first word whose vector does not fit."""
+    """Make a matrix of vectors; the error names the first word whose vector does not fit.
+
+    With `skip`, rows that lack a word or a vector are left out.
+    """
+    words = list(words)
+    if (
+        isinstance(values, np.ndarray)
+        and values.shape == (len(words), dim)
+        and all(isinstance(word, str) for word in words)
+    ):
+        return words, np.array(values, dtype=_floating(values.dtype))
     kept: list[str] = []
-    rows: list[FloatArray] = []
-    for row, (word, value) in enumerate(zip(words, values, strict=True), start):
+    vectors: list[FloatArray] = []
+    for row, word, value in zip(rows, words, values, strict=True):
         vector = _as_vector(value)
         if isinstance(word, str) and len(vector) == dim > 0:
             kept.append(str(word))
-            rows.append(vector)
+            vectors.append(vector)
             continue
         message = (
             f"{label}, row {row}: expected a word, and a list or array of {dim or 'some'} numbers "
@@ -158,8 +170,10 @@ def _stack(
         if not skip:
             raise ValueError(message)
         logger.warning("%s The row is skipped.", message)
-    dtype = np.result_type(*map(_floating, {row.dtype for row in rows} or {np.dtype(np.float32)}))
-    return kept, np.array(rows, dtype=dtype).reshape(-1, dim)
+    dtype = np.result_type(
+        *map(_floating, {each.dtype for each in vectors} or {np.dtype(np.float32)})
+    )
+    return kept, np.array(vectors, dtype=dtype).reshape(-1, dim)
 
 
 def _as_vector(value: Any) -> FloatArray:
@@ -185,7 +199,7 @@ def _kind(column: Any) -> str:
         return "float"
     if pd.api.types.is_integer_dtype(column.dtype):
         return "int"
-    first = next(iter(column.dropna()), None)
+    first = next(iter(column.dropna().iloc[:1]), None)
     if isinstance(first, str):
         return "text"
     return "list" if isinstance(first, list | tuple | np.ndarray) else ""

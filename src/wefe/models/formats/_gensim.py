@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -138,7 +138,7 @@ class _PlainUnpickler(pickle._Unpickler):
         return _PARTS[name]
 
 
-def _open_plain(path: Path) -> tuple[VectorTable, Counts | None]:
+def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
     with path.open("rb") as file:
         loaded = _PlainUnpickler(file).load()
     if not isinstance(loaded, _PARTS["KeyedVectors"]):
@@ -165,11 +165,15 @@ def _array(part: _Part) -> npt.NDArray[Any]:
     """Make an array that shares the bytes of the pickle, however often it stands there."""
     if isinstance(part, _PARTS["_frombuffer"]):
         data, dtype, shape, order = part.args
-    else:
+    elif part.args == (_PARTS["ndarray"], [0], b"b"):
         _, shape, dtype, fortran, data = part.state
         order = "F" if fortran else "C"
-    if not re.fullmatch("[<>|][fiu][1248]", code := dtype.state[1] + dtype.args[0]):
-        raise TypeError(f"an array of {code!r}")
+    else:
+        raise TypeError(f"an array made of {part.args}")
+    code = dtype.state[1] + dtype.args[0]
+    plain = [3, code[:1], None, None, None, -1, -1, 0]
+    if not re.fullmatch("[<>|][fiu][1248]", code) or dtype.state != plain:
+        raise TypeError(f"an array of {dtype.args} {dtype.state}")
     return np.frombuffer(data, code).reshape(shape, order=order)
 
 
@@ -220,24 +224,10 @@ def builds_words(label: str, has_ngrams: bool, reading: Reading) -> bool:
     return True
 
 
-class Counts(Mapping[str, int]):
-    """How often each word occurred: an array behind a vocabulary."""
-
-    def __init__(self, index: Mapping[str, int], array: Any) -> None:
-        self._index, self._array = index, array
-
-    def __getitem__(self, word: str) -> int:
-        return int(self._array[self._index[word]])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._index)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-
-def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Counts | None:
+def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any] | None:
+    """Return what makes a dict of how often each word occurred, if that is known."""
     there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
-    made_up = there and np.all(np.diff(kept) == -1)
-    return Counts(index, kept) if there and not made_up else None
+    if not there or np.all(np.diff(kept) == -1):
+        return None
+    return lambda: {word: int(kept[row]) for word, row in index.items()}

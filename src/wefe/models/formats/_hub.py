@@ -11,6 +11,7 @@ import re
 from pathlib import Path, PurePosixPath
 
 from wefe._checks import check_choice, found
+from wefe.models.formats._registry import SUFFIXES
 from wefe.models.formats._source import import_library
 from wefe.models.formats._token_folder import find_files, missing
 
@@ -35,12 +36,9 @@ _REPO_ID = re.compile(
 )
 
 # The suffixes of files: 'vectors/glove.txt' is a path that was mistyped, not a model of the
-# organisation 'vectors'. The registry of formats has those that `wefe.load` opens.
-_FILE_SUFFIXES = (
-    *(".gz", ".bz2", ".xz", ".zip", ".zst", ".vec", ".txt", ".bin", ".safetensors"),
-    *(".npy", ".npz", ".model", ".kv", ".wv", ".gguf", ".pt", ".pth", ".pkl", ".h5", ".hdf5"),
-    *(".csv", ".tsv", ".json", ".magnitude", ".ftz", ".parquet", ".md", ".py"),
-)
+# organisation 'vectors'.
+_OTHERS = (".gguf", ".pt", ".pth", ".pkl", ".h5", ".hdf5", ".json", ".magnitude", ".ftz", ".md")
+_FILE_SUFFIXES = (*SUFFIXES, *_OTHERS, ".py")
 
 # A file of classic vectors, and not one of those that only have such a suffix.
 _VECTORS = re.compile(

@@ -15,14 +15,13 @@ can open it. Files with ``embeddings`` and ``vocabulary`` alone are read, too.
 
 from __future__ import annotations
 
-import bisect
+import functools
 import hashlib
 import itertools
 import json
 import logging
-import math
 from array import array
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -31,9 +30,8 @@ import numpy.typing as npt
 
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._file_array import FileArray
 from wefe.models._tables import FileVectors, StoredVectors, chunks
-from wefe.models._types import Block, FloatArray, Held
+from wefe.models._types import Block, FloatArray
 from wefe.models.formats._safetensors import Tensor, read_header
 from wefe.models.formats._source import Reading, TableSource, VectorSource
 
@@ -47,13 +45,19 @@ _HEADER_BYTES = 4096
 _MOVE_ROWS = 4096
 
 
+def _hash(word: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
+
+
 class FileVocabulary(Mapping[str, int]):
-    """The vocabulary of a native file: words are looked up in the file.
+    """A vocabulary whose words are looked up in a file, or in arrays: no dict is built of them.
 
     Parameters
     ----------
     label : str
         The file, as messages name it.
+    hash_of : callable
+        Makes the hash of a word, 64 bits.
     letters : array of uint8
         The words, with a line end between them.
     starts : array of shape (n_words + 1,), uint64
@@ -63,9 +67,15 @@ class FileVocabulary(Mapping[str, int]):
     """
 
     def __init__(
-        self, label: str, letters: FileArray, starts: FileArray, hashes: FileArray, rows: FileArray
+        self,
+        label: str,
+        hash_of: Callable[[bytes], int],
+        letters: Any,
+        starts: Any,
+        hashes: Any,
+        rows: Any,
     ) -> None:
-        self._label = label
+        self._label, self._hash_of = label, hash_of
         self._letters, self._starts, self._hashes, self._rows = letters, starts, hashes, rows
         self._found: dict[str, int] = {}
 
@@ -78,35 +88,24 @@ class FileVocabulary(Mapping[str, int]):
         if word in self._found:
             return self._found[word]
         encoded = word.encode("utf-8", "surrogatepass")
-        wanted = _hash(encoded)
-        for row in self._candidates(wanted):
+        wanted = self._hash_of(encoded)
+        key = np.uint64(wanted)
+        start, stop = (np.searchsorted(self._sorted, key, side) for side in ("left", "right"))
+        for row in self._rows[start:stop].tolist():
             there = self._bytes(row, row + 1)
             if there == encoded:
                 self._found[word] = row
-                return row
-            if _hash(there) != wanted:
+                return row  # type: ignore[no-any-return]
+            if self._hash_of(there) != wanted:
                 raise ValueError(
                     f"{self._label} is damaged: its index of words points at other words."
                 )
         raise KeyError(word)
 
-    def _candidates(self, wanted: int) -> list[int]:
-        """Return the rows of the words with this hash."""
-        # Hashes lie evenly, so the place of one is known within a few standard deviations.
-        n_words = len(self)
-        guess, width = wanted * n_words >> 64, 16 + 4 * math.isqrt(n_words)
-        low, high = max(guess - width, 0), min(guess + width, n_words)
-        window = self._hashes[low:high]
-        key = np.uint64(wanted)
-        start, stop = (int(np.searchsorted(window, key, side)) for side in ("left", "right"))
-        if (low and not window[0] < key) or (high < n_words and not window[-1] > key):
-            # Hashes of another kind.
-            low, places = 0, range(n_words)
-            start, stop = (
-                find(places, wanted, key=lambda place: int(self._hashes[place : place + 1][0]))
-                for find in (bisect.bisect_left, bisect.bisect_right)
-            )
-        return self._rows[low + start : low + stop].tolist()  # type: ignore[no-any-return]
+    @functools.cached_property
+    def _sorted(self) -> Any:
+        """The hashes, in memory: 8 bytes per word."""
+        return self._hashes[:]
 
     def __iter__(self) -> Iterator[str]:
         for part in chunks(len(self), 1 << 18):
@@ -144,7 +143,7 @@ class FileVocabulary(Mapping[str, int]):
             bounds = self._starts[start : stop + 1]
             first, last = int(bounds[0]), int(bounds[-1]) - 1
             if 0 <= first <= last <= len(self._letters):
-                return self._letters[first:last].tobytes()
+                return self._letters[first:last].tobytes()  # type: ignore[no-any-return]
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
 
 
@@ -190,11 +189,6 @@ class QuantizedVectors(StoredVectors):
         """Bytes of the rounded numbers and their scales."""
         return int(self._numbers.nbytes + self._scale.nbytes)
 
-    @property
-    def stored_held(self) -> Held:
-        """Always 'mapped'."""
-        return "mapped"
-
 
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
     """Open a native file, or the table of a model with a tokenizer; no vector is read."""
@@ -213,8 +207,8 @@ def _open_native(
     numbers = arrays["embeddings"]
     index: Mapping[str, int]
     if "vocabulary.hashes" in tensors:
-        parts = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
-        index = FileVocabulary(str(path), *parts)
+        parts: Any = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
+        index = FileVocabulary(str(path), _hash, *parts)
         n_rows = len(index)
     else:
         letters = arrays["vocabulary"]
@@ -441,7 +435,3 @@ class _NativeWriter:
 
 def _entry(dtype: str, shape: tuple[int, ...], start: int, end: int) -> dict[str, Any]:
     return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
-
-
-def _hash(word: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")

@@ -207,7 +207,7 @@ def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | N
         raise ValueError(
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
-    return table_source(words, vectors, label, path.stem, counts)
+    return table_source(words, vectors, label, path.stem, None if counts is None else counts.copy)
 
 
 def _find_vocabulary(path: Path) -> Path:

@@ -79,6 +79,8 @@ class SharedVectors(StoredVectors):
         The rows. Kept as they are.
     """
 
+    stored_held: Held = "memory"
+
     def __init__(self, rows: Mapping[str, int], data: FloatArray) -> None:
         self.key_to_index = dict(zip(rows, range(len(rows)), strict=True))
         self.vector_size = int(data.shape[1])
@@ -91,11 +93,6 @@ class SharedVectors(StoredVectors):
     def stored_nbytes(self) -> int:
         """Bytes of the rows."""
         return int(self._data.nbytes + self._rows.nbytes)
-
-    @property
-    def stored_held(self) -> Held:
-        """Always 'memory': spaCy maps nothing."""
-        return "memory"
 
 
 def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wefe._progress import progress_bar
 from wefe.models._types import CHUNK_ROWS, Block
-from wefe.models.formats._bytes import check_budget, naming_errors
-from wefe.models.formats._frame import FrameLayout
-from wefe.models.formats._source import Reading, VectorSource, import_library
+from wefe.models.formats._bytes import MAX_WORD_BYTES, check_budget, naming_errors
+from wefe.models.formats._frame import FrameLayout, stack
+from wefe.models.formats._source import Reading, VectorSource, import_library, select
 
 # Numbers that are worked on at once.
 _CHUNK_NUMBERS = 1 << 19
+# As dictionaries, these take no more memory than in the file.
+_TEXT = ("string", "large_string", "string_view")
 # A larger file is not read a whole column at a time.
 _BUFFERED_BYTES = 1 << 24
 
@@ -50,41 +54,77 @@ class ParquetSource(VectorSource):
         with naming_errors(self.label, "Parquet file"):
             file = self._open()
             self.n_words = self.expected_words = file.metadata.num_rows
-            head = next(file.iter_batches(100), file.schema_arrow.empty_table())
-            self._layout = FrameLayout(self.label, head.to_pandas())
-            self.dim = self._layout.dim
+            head = next(file.iter_batches(100), file.schema_arrow.empty_table()).to_pandas()
+            layout = FrameLayout(self.label, head)
+            self.dim, self._is_list = layout.dim, layout.is_list
+            index = head.index.name or "__index_level_0__"
+            self._word = index if layout.word < 0 else head.columns[layout.word]
+            self._numbers = [head.columns[place] for place in layout.vectors]
             # Equal numbers take next to nothing in the file. (pyarrow knows more of each column,
             # but to ask for it ends the process if the file is damaged.)
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             n_bytes = sum(group.total_byte_size for group in groups)
             check_budget(self.label, max(n_bytes, 8 * self.n_words * self.dim), size)
 
-    def _open(self, **options: Any) -> Any:
-        from pyarrow.parquet import ParquetFile
+    def _open(self) -> Any:
+        from pyarrow.parquet import ParquetFile, read_schema
 
+        fields = read_schema(self.path)
         # Buffered, otherwise a column of a row group (often the whole file) is read at once. A
         # buffer grows to what a page says of its size, up to 2 GB: not for a small file.
-        if self.path.stat().st_size > _BUFFERED_BYTES:
-            options["buffer_size"] = 1 << 16
-        options["pre_buffer"] = False
-        return ParquetFile(self.path, page_checksum_verification=True, **options)
+        is_large = self.path.stat().st_size > _BUFFERED_BYTES
+        return ParquetFile(
+            self.path,
+            read_dictionary=[field.name for field in fields if str(field.type) in _TEXT],
+            buffer_size=1 << 16 if is_large else 0,
+            pre_buffer=False,
+            page_checksum_verification=True,
+        )
 
     def blocks(self) -> Iterator[Block]:
         """Read the rows, in order."""
+        return self._blocks(None)
+
+    def select(self, words: frozenset[str]) -> Block:
+        """Read the rows of the words."""
+        return select(self._blocks(words), words, self.dim)
+
+    def _blocks(self, wanted: frozenset[str] | None) -> Iterator[Block]:
         n_rows = min(CHUNK_ROWS, max(1, _CHUNK_NUMBERS // self.dim))
-        row = 0
+        start = 0
         with (
             progress_bar(self.n_words, self.path.name, "word", self.reading.progress) as bar,
             naming_errors(self.label, "Parquet file"),
         ):
-            fields = self._open().schema_arrow
-            # A text that many rows have is held once.
-            text = [field.name for field in fields if str(field.type) == "string"]
-            for batch in self._open(read_dictionary=text).iter_batches(n_rows):
-                block = self._layout.read(batch.to_pandas(), row, self.reading.lenient)
-                row += batch.num_rows
-                self.n_skipped += batch.num_rows - len(block[0])
+            for batch in self._open().iter_batches(n_rows):
+                block = self._read(batch, start, wanted)
+                start += batch.num_rows
                 bar.update(batch.num_rows)
                 yield block
-            if row != self.n_words:
-                raise ValueError(f"of {self.n_words:,} rows, {row:,} can be read")
+            if start != self.n_words:
+                raise ValueError(f"of {self.n_words:,} rows, {start:,} can be read")
+
+    def _read(self, batch: Any, start: int, wanted: frozenset[str] | None) -> Block:
+        import pyarrow.compute as pc
+
+        rows: Any = range(batch.num_rows)
+        column = batch.column(self._word)
+        # A long word that many rows have is held once until here.
+        if (pc.max(pc.binary_length(column.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
+            raise ValueError(f"a word has more than {MAX_WORD_BYTES:,} bytes")
+        words = column.to_numpy(zero_copy_only=False).tolist()
+        if wanted is not None:
+            rows = [row for row in rows if words[row] in wanted]
+            batch, words = batch.take(np.array(rows, np.int64)), [words[row] for row in rows]
+        columns = [batch.column(name) for name in self._numbers]
+        if not self._is_list:
+            values = np.column_stack([each.to_numpy(zero_copy_only=False) for each in columns])
+        elif pc.list_value_length(columns[0]).unique().to_pylist() == [self.dim]:
+            values = columns[0].flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
+        else:
+            values = columns[0].to_numpy(zero_copy_only=False)
+        block = stack(
+            self.label, words, values, self.dim, (start + row for row in rows), self.reading.lenient
+        )
+        self.n_skipped += len(rows) - len(block[0])
+        return block

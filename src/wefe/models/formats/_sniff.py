@@ -46,9 +46,17 @@ def is_text(head: bytes) -> bool:
     """
     header = parse_header(head)
     body = head.partition(b"\n")[2] if header is not None else head
-    # A line end may stand before a word in binary, never in text.
-    if header is not None and body.startswith(b"\n"):
-        return False
+    if header is not None:
+        # Where the first vector would be in binary there are digits; or letters, if the first line
+        # has no space, which may yet be a word with a line end.
+        n_bytes = min(4 * header[1], 64)
+        digits = rb"\n?[^ ]+ [-+.0-9eE\s]{%d}" % n_bytes
+        letters = rb"\n?[^ \n]+\n[^ ]* [!-~\s]{%d}" % n_bytes
+        if re.match(digits + b"|" + letters, body):
+            return True
+        # A line end may stand before a word in binary, never in text.
+        if body.startswith(b"\n"):
+            return False
     lines = body.removeprefix(codecs.BOM_UTF8).split(b"\n")
     if len(head) >= HEAD_BYTES:
         # The last line is cut, within its last number.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -70,8 +70,8 @@ class VectorSource(ABC):
         About as many, for reserving memory: never more than the file can hold.
     n_skipped : int
         Words left out so far because they were damaged (only where the user asked for leniency).
-    counts : mapping from str to int, or None
-        How often each word occurred in the training text, where the format knows.
+    counts : callable, or None
+        Returns how often each word occurred in the training text, where the format knows.
     use_subwords : bool
         Whether its table is to be asked for the vectors of words that are not in its vocabulary.
     """
@@ -83,7 +83,7 @@ class VectorSource(ABC):
     n_words: int | None = None
     expected_words: int = 0
     n_skipped: int = 0
-    counts: Mapping[str, int] | None = None
+    counts: Callable[[], Mapping[str, int]] | None = None
     use_subwords: bool = False
 
     @abstractmethod
@@ -110,8 +110,8 @@ class TableSource(VectorSource):
         The table.
     label, name : str
         How messages and results name it.
-    counts : mapping from str to int, optional
-        Frequency of the words.
+    counts : callable, optional
+        Returns the frequency of the words.
     subwords : bool, default=False
         Whether the table is to be asked for vectors of unseen words.
     """
@@ -123,7 +123,7 @@ class TableSource(VectorSource):
         table: Any,
         label: str,
         name: str,
-        counts: Mapping[str, int] | None = None,
+        counts: Callable[[], Mapping[str, int]] | None = None,
         subwords: bool = False,
     ) -> None:
         self.table = as_table(table)
@@ -145,7 +145,7 @@ def table_source(
     vectors: FloatArray | FileArray,
     label: str,
     name: str,
-    counts: Mapping[str, int] | None = None,
+    counts: Callable[[], Mapping[str, int]] | None = None,
 ) -> TableSource:
     """Make a source of words and rows; of a word that comes twice the first row is kept."""
     first: dict[str, int] = {}

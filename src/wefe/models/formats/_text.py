@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.models._types import Block
-from wefe.models.formats._bytes import PackedFile, line_blocks, line_spans, read_fully
+from wefe.models.formats._bytes import PackedFile, line_blocks, line_spans
 from wefe.models.formats._numbers import PAD, keep_freed_memory, parse_rows
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
 from wefe.models.formats._source import Reading, VectorSource
@@ -144,7 +144,7 @@ class TextSource(VectorSource):
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
         ):
-            read_fully(file, self._start)
+            file.read(self._start)
             yield file, bar
 
     def _lines(self) -> Iterator[tuple[bytes, int, int]]:

@@ -26,7 +26,7 @@ _TIED_TABLES = (".shared.weight", ".encoder.embed_tokens.weight", ".decoder.embe
 
 
 @dataclass(frozen=True)
-class _Module:
+class Module:
     """A part of a model of sentence-transformers, as modules.json lists it."""
 
     type: str = ""
@@ -40,8 +40,8 @@ class _Index:
     weight_map: dict[str, str]
 
 
-def _read_json(path: Path, kind: type[T]) -> T:
-    """Read a JSON file of a known layout; damage is a ValueError that names the file."""
+def read_json(path: Path, kind: type[T]) -> T:
+    """Read a JSON file of a known layout; a ValueError names a file that is damaged or missing."""
     # Whoever opens a text file does not pay for this import.
     from pydantic import TypeAdapter, ValidationError
 
@@ -54,6 +54,8 @@ def _read_json(path: Path, kind: type[T]) -> T:
             f"{path} is damaged: {place}: {first['msg']}; found {found(first['input'])}. Fetch or "
             "save it again."
         ) from error
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} is missing. Fetch or save the model again.") from error
 
 
 def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
@@ -69,7 +71,7 @@ def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
     root, weights = (path, None) if path.is_dir() else (path.parent, path.name)
     above, part = root.resolve().parent, root.resolve().name
     listed = above / "modules.json"
-    modules = _read_json(listed, list[_Module]) if listed.is_file() else []
+    modules = read_json(listed, list[Module]) if listed.is_file() else []
     if modules and modules[0].path == part:
         root, weights = above, weights and f"{part}/{weights}"
     names = [each.relative_to(root).as_posix() for each in (*root.glob("*"), *root.glob("*/*"))]
@@ -105,7 +107,7 @@ def find_files(
     ValueError
         If a file is missing or damaged, or if the table is not clear.
     """
-    modules = _read_json(fetch("modules.json"), list[_Module]) if "modules.json" in names else []
+    modules = read_json(fetch("modules.json"), list[Module]) if "modules.json" in names else []
     first = PurePosixPath(modules[0].path if modules else "")
     weights = weights or _find_weights(label, names, fetch, first)
     tokenizer, config = (
@@ -116,7 +118,7 @@ def find_files(
     if tokenizer not in names:
         raise missing(label, tokenizer, names)
     steps = [module.type.rpartition(".")[2] for module in modules[1:]]
-    if config in names and _read_json(fetch(config), dict[str, Any]).get("normalize") is True:
+    if config in names and read_json(fetch(config), dict[str, Any]).get("normalize") is True:
         steps.append("Normalize")  # as model2vec says it
     return fetch(weights), fetch(tokenizer), steps
 
@@ -127,7 +129,7 @@ def _find_weights(
     """Return the name of the safetensors file that has the table."""
     weights, index = (str(folder / f"model.safetensors{end}") for end in ("", ".index.json"))
     if weights not in names and index in names:
-        shards = _read_json(fetch(index), _Index).weight_map
+        shards = read_json(fetch(index), _Index).weight_map
         weights = str(folder / shards[choose_table(f"{label}: {index}", shards)])
     elif weights not in names:
         here = [each for each in map(PurePosixPath, names) if each.parent == folder]

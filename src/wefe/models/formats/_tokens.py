@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wefe._checks import check_choice
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors
-from wefe.models._types import CHUNK_ROWS, FloatArray, Held, Subwords
+from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
 from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource, import_library
 from wefe.models.formats._token_folder import choose_table, find_local_files
@@ -110,6 +110,7 @@ class TokenVectors(StoredVectors):
         self._mapping = None if mapping is None else mapping.astype(np.intp, casting="same_kind")
         self._weights = None if weights is None else np.array(weights)
         self.vector_size = int(table.shape[1])
+        self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if getattr(tokenizer.model, "dropout", None):
@@ -221,11 +222,6 @@ class TokenVectors(StoredVectors):
         """Bytes of the table, and of the row and weight of each token."""
         parts = (self._table, self._mapping, self._weights)
         return sum(part.nbytes for part in parts if part is not None)
-
-    @property
-    def stored_held(self) -> Held:
-        """'memory' if the table is an array there; otherwise its rows are read from a file."""
-        return "memory" if isinstance(self._table, np.ndarray) else "mapped"
 
 
 def marks_spaces(tokenizer: Tokenizer) -> bool:

@@ -15,7 +15,6 @@ from wefe.models.formats._bytes import (
     READ_BYTES,
     PackedFile,
     read_ahead,
-    read_fully,
 )
 from wefe.models.formats._sniff import parse_header
 from wefe.models.formats._source import Reading, VectorSource
@@ -130,7 +129,7 @@ class Word2VecBinarySource(VectorSource):
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
         ):
-            read_fully(file, self._start)
+            file.read(self._start)
             for piece in read_ahead(file, max(READ_BYTES, 2 * longest)):
                 bar.update(len(piece))
                 start = 0

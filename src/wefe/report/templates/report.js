@@ -7,42 +7,16 @@
 
   // Figures
 
-  // Colours of wefe.plotting on a light page, and what stands for them on a dark one.
-  const DARK = {
-    "#222222": "#e8eaed",
-    "#555555": "#b4bac2",
-    "#e3e3e3": "#3c434c",
-    "#d4d4d4": "#3c434c",
-    white: "rgba(0,0,0,0)",
-  };
-  // A word may be "white", too: only what is called a colour is one.
-  const recoloured = (value, key = "") => {
-    if (typeof value === "string") {
-      return key.toLowerCase().endsWith("color") && Object.hasOwn(DARK, value)
-        ? DARK[value]
-        : value.replace(/color:#555555/g, `color:${DARK["#555555"]}`);
-    }
-    if (Array.isArray(value)) return value.map((part) => recoloured(part, key));
-    if (value && typeof value === "object") {
-      return Object.fromEntries(
-        Object.entries(value).map(([name, part]) => [name, recoloured(part, name)])
-      );
-    }
-    return value;
-  };
-
-  const themed = (figure) => {
-    const { data, layout } = structuredClone(figure);
-    layout.paper_bgcolor = "rgba(0,0,0,0)";
-    layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: "#555555", activecolor: "#222222" };
-    if (printing || !darkScheme.matches) return { data, layout };
-    // The numbers in heat maps stand on pale colours in both themes.
-    const traces = data.map((trace) => (trace.type === "heatmap" ? trace : recoloured(trace)));
-    const dark = recoloured(layout);
-    dark.template.data.heatmap = layout.template.data.heatmap;
-    const template = dark.template.layout;
-    template.hoverlabel = { ...template.hoverlabel, bgcolor: "#2b3138" };
-    return { data: traces, layout: dark };
+  const themes = JSON.parse(document.getElementById("themes").textContent);
+  const themed = ({ data, layout }) => {
+    const isDark = darkScheme.matches && !printing;
+    layout.template = isDark ? themes.dark : themes.light;
+    const { paper_bgcolor: bgcolor, font } = layout.template.layout;
+    layout.modebar = { bgcolor, color: font.color, activecolor: font.color };
+    // Dark blue could not be told from the paper.
+    const faint = data.filter((trace) => isDark && trace.marker?.opacity && trace.type === "scatter");
+    faint.forEach((trace) => (trace.marker.opacity = 1));
+    return { data, layout };
   };
 
   const plots = [...document.querySelectorAll(".drawing")];
@@ -132,7 +106,7 @@
 
   const valueOf = (row, column) => {
     const text = (row.cells[column]?.textContent ?? "").trim();
-    const number = Number.parseFloat(text.replace(/^[<>] /, ""));
+    const number = Number.parseFloat(text.replace(/^[<>≤] /, ""));
     return Number.isNaN(number) ? text : number;
   };
   const compare = (a, b) => {
@@ -152,13 +126,32 @@
         const falls = heading.getAttribute("aria-sort") === "ascending";
         headings.forEach((other) => other.removeAttribute("aria-sort"));
         heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
-        const rows = [...table.tBodies[0].rows];
-        rows.sort((a, b) => compare(valueOf(a, column), valueOf(b, column)) * (falls ? -1 : 1));
-        table.tBodies[0].append(...rows);
+        const rows = [...table.tBodies[0].rows].map((row) => [valueOf(row, column), row]);
+        rows.sort(([a], [b]) => compare(a, b) * (falls ? -1 : 1));
+        table.tBodies[0].append(...rows.map(([, row]) => row));
       });
     });
   };
   document.querySelectorAll("table.sortable").forEach(makeSortable);
+
+  // Long tables can be filtered by what stands in a row.
+  const LONG = 40;
+  const makeFilter = (table) => {
+    let rows;
+    const field = document.createElement("input");
+    field.type = "search";
+    field.placeholder = "Filter rows";
+    field.setAttribute("aria-label", `Filter rows: ${table.parentElement.getAttribute("aria-label")}`);
+    field.addEventListener("input", () => {
+      rows ??= [...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]);
+      const wanted = field.value.toLowerCase();
+      rows.forEach(([row, text]) => (row.hidden = !text.includes(wanted)));
+    });
+    table.parentElement.before(field);
+  };
+  document.querySelectorAll("table.sortable").forEach((table) => {
+    if (table.tBodies[0].rows.length > LONG) makeFilter(table);
+  });
 
   // All words of a query, by model: built when it is asked for.
   const buildWords = (details) => {

@@ -1,4 +1,4 @@
-"""What a worker does: open a model, tell which results its tasks have, and compute those missing.
+"""What tasks do: open a model, say what its results depend on, compute those that are missing.
 
 Everything here is plain data or can travel to another process: a :class:`Unit` is one model of the
 study file with all that is asked of it, as it is and mitigated.
@@ -6,14 +6,15 @@ study file with all that is asked of it, as it is and mitigated.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -22,13 +23,15 @@ from threadpoolctl import threadpool_limits
 
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
+from wefe._evaluation import Evaluation
+from wefe._plain import plain
+from wefe._same_words import hiding, lacking
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import WordUse
-from wefe.running import audited
 from wefe.study._fingerprint import Fingerprints, source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
@@ -45,6 +48,8 @@ logger = logging.getLogger(__name__)
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
 _LOOKUP = tuple(Lookup.__annotations__)
+#: A call returns when it has worked this long, so that results are kept and progress shows.
+CALL_SECONDS = 0.2
 
 
 @contextmanager
@@ -137,6 +142,7 @@ class Mitigation:
                 **self.entry.fit_params(),
             )
         return mitigated, {
+            "dtype": str(mitigated.dtype),
             "method": self.entry.method,
             "criterion": self.criterion.name,
             "n_ignored": len(ignored),
@@ -155,108 +161,150 @@ class Variant:
         What tables call it.
     mitigation : Mitigation or None
         What is done to it.
-    tasks : tuple of (int, Task)
-        The tasks to be done, with their positions in the plan.
-    all_tasks : tuple of Task
-        These, and those that are done. The words of all of them are read, so that what is known of
-        a model does not depend on what an earlier run has left to do.
+    tasks : dict of Task
+        Position in the plan -> task.
     """
 
     label: str
     mitigation: Mitigation | None
-    tasks: tuple[tuple[int, Task], ...]
-    all_tasks: tuple[Task, ...]
+    tasks: Mapping[int, Task]
+
+    @cached_property
+    def how(self) -> str | None:
+        """Hash of all that decides what becomes of the model; None if nothing is done to it."""
+        return None if self.mitigation is None else digest(self.mitigation.identity())
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One model of the study file, and all that is asked of it: opened once.
+    """One model of the study file, and all that is asked of it.
 
     Attributes
     ----------
     entry : ModelEntry
         The model, with absolute paths.
+    identity : list or None
+        What :func:`source_identity` told of the model when the study was planned.
     variants : tuple of Variant
-        What is made of it; those without tasks left are not there.
+        What is made of it.
     queries : dict of Query
         Digest -> query, for every query that a task asks.
     benchmarks : dict of Benchmark
         Name -> quality benchmark.
     texts : dict of Path
         Hash of its content -> file of sentences.
-    identity : list or None
-        What :func:`source_identity` told of the model when the study was planned.
+    preprocessors : list of dict
+        The forms in which words are looked up.
     n_threads : int or None
         Threads that read the model; None is one for each core.
     """
 
     entry: ModelEntry
+    identity: Any
     variants: tuple[Variant, ...]
     queries: Mapping[str, Query]
     benchmarks: Mapping[str, Benchmark]
     texts: Mapping[str, Path]
-    identity: Any = None
+    preprocessors: Sequence[Mapping[str, Any]]
     n_threads: int | None = None
-
-    @property
-    def positions(self) -> list[int]:
-        """The positions of all its tasks in the plan."""
-        return [position for variant in self.variants for position, _ in variant.tasks]
 
 
 class Opened(NamedTuple):
-    """A variant was opened: what is known of it, and the key of each of its tasks."""
+    """What the results of a model depend on.
 
-    label: str
-    info: dict[str, Any]
-    keys: dict[int, str]
-    #: None of them is done by that.
-    positions: tuple[int, ...] = ()
-
-
-class Done(NamedTuple):
-    """A task was done."""
-
-    positions: tuple[int, ...]
-    value: dict[str, Any]
-    seconds: float
-
-
-class Failed(NamedTuple):
-    """Tasks could not be done."""
-
-    positions: tuple[int, ...]
-    reason: str
-
-
-Message: TypeAlias = Opened | Done | Failed
-
-
-def run_unit(unit: Unit) -> Generator[Message, set[int] | None, None]:
-    """Do what is missing of a unit.
-
-    Yields
-    ------
-    Opened, Done or Failed
-        To `Opened` the caller sends the positions of the tasks that are to be computed.
+    Attributes
+    ----------
+    prints : dict of str
+        Digest of a task -> hash of the vectors that it uses. Those of a mitigated model are the
+        ones before: what is computed is not the same to the last digit everywhere.
+    lacking : dict of list of str
+        Digest of a query -> its words that the model does not have.
+    info : dict of dict
+        Label -> what is known of the model.
     """
-    # The last digits of sums depend on the number of threads, and so on how many processes share
-    # the cores.
-    with threadpool_limits(1, "blas"):
-        try:
-            base = open_base(unit)
-        except Exception as error:
-            yield Failed(tuple(unit.positions), describe(error))
-            return
-        for variant in unit.variants:
-            try:
-                opened = OpenedVariant(unit, variant, base)
-            except Exception as error:
-                yield Failed(tuple(position for position, _ in variant.tasks), describe(error))
-                continue
-            wanted = yield opened.message
-            for position in sorted(wanted or ()):
-                yield opened.run(position)
+
+    prints: dict[str, dict[str, str]]
+    lacking: dict[str, list[str]]
+    info: dict[str, dict[str, Any]]
+
+
+class Result(NamedTuple):
+    """What a task computed, or why it failed."""
+
+    value: dict[str, Any] | None
+    seconds: float = 0.0
+    reason: str | None = None
+
+
+def open_unit(unit: Unit) -> Opened:
+    """Open the model of a unit and return what its results depend on."""
+    with _one_thread():
+        return _model_of(unit).opened
+
+
+def run_tasks(
+    unit: Unit,
+    positions: Sequence[int],
+    prints: Mapping[str, Mapping[str, str]],
+    without: Mapping[str, Sequence[str]],
+) -> dict[int, Result]:
+    """Run some tasks of a unit: the first one, and others as long as there is time.
+
+    Parameters
+    ----------
+    unit : Unit
+        The model.
+    positions : sequence of int
+        The tasks, by their positions in the plan.
+    prints : dict of dict of str
+        What the results are kept under: the vectors must still be the same.
+    without : dict of sequence of str
+        Digest of a query -> its words that are left out, as other models lack them.
+    """
+    end = time.perf_counter() + CALL_SECONDS
+    results: dict[int, Result] = {}
+    with _one_thread():
+        opened = _model_of(unit)
+        if opened.opened.prints != prints:
+            raise RuntimeError(_changed(unit.entry))
+        for position in positions:
+            results[position] = opened.run(position, without)
+            if time.perf_counter() > end:
+                break
+    return results
+
+
+def _one_thread() -> threadpool_limits:
+    """Have BLAS use one thread: the last digits of sums depend on how many there are."""
+    return threadpool_limits(1, "blas")
+
+
+# The models that this process has open: one for each of its threads that run tasks.
+_open: dict[int, tuple[Unit, OpenedUnit]] = {}
+
+
+def _model_of(unit: Unit) -> OpenedUnit:
+    """Return the opened model of a unit; the last one of each thread stays open."""
+    place = threading.get_ident()
+    known = _open.get(place)
+    if known is None or (known[0] is not unit and _token(known[0]) != _token(unit)):
+        _open.pop(place, None)
+        known = _open[place] = unit, OpenedUnit(unit)
+    return known[1]
+
+
+def _token(unit: Unit) -> Any:
+    tasks = [task.digest for variant in unit.variants for task in variant.tasks.values()]
+    return unit.entry, unit.identity, tasks
+
+
+def close_units() -> None:
+    """Forget the models that this process has open."""
+    _open.clear()
+
+
+def _changed(entry: ModelEntry) -> str:
+    return f"the files of {entry.label} changed since the study began; run it again."
 
 
 def describe(error: BaseException) -> str:
@@ -270,16 +318,10 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
     if entry.is_encoder:
         from wefe.contextual import load_encoder
 
-        model: WordEmbeddingModel = load_encoder(
+        encoder: WordEmbeddingModel = load_encoder(
             entry.encoder, name=entry.label, progress=False, **entry.load_options()
         )
-    else:
-        model = _load_vectors(unit)
-    return model
-
-
-def _load_vectors(unit: Unit) -> WordEmbeddingModel:
-    entry = unit.entry
+        return encoder
     return load(
         entry.source,
         entry.label,
@@ -290,107 +332,139 @@ def _load_vectors(unit: Unit) -> WordEmbeddingModel:
     )
 
 
-class OpenedVariant:
-    """A variant with its model, ready to do its tasks."""
+class OpenedUnit:
+    """A model that is open, with what was made of it."""
 
-    def __init__(self, unit: Unit, variant: Variant, base: WordEmbeddingModel) -> None:
+    def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self._tasks = dict(variant.tasks)
-        self.model = base
-        #: The model before mitigation, where a task asks for it: it may have far to travel.
-        self.original: WordEmbeddingModel | None = None
-        known: dict[str, Any] = {}
-        if variant.mitigation is not None:
-            self.model, known["mitigation"] = variant.mitigation.apply(base)
-            self.model.name = variant.label
-            if any(_asks_for_original(task) for _, task in variant.tasks):
-                self.original = base
-        # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
-        # (It does so for one thread; a cluster may use several.)
-        self._metrics: dict[tuple[str, int], BaseMetric] = {}
-        keys = _Keys(unit, variant, base)
-        info = {
-            "n_words_read": None if unit.entry.is_encoder else len(base),
-            "dim": self.model.dim,
-            "held": base.held,
-            "dtype": str(self.model.dtype),
-            "fingerprint": digest(sorted({keys.words_of(task) for task in variant.all_tasks})),
-            **known,
-        }
-        self.message = Opened(
-            variant.label, info, {position: keys.key(task) for position, task in variant.tasks}
-        )
+        self.base = open_base(unit)
+        self.opened = self._what_results_depend_on()
         self._check_files()
+        self._places: dict[str, Place] = {}
+        self._failures: dict[str, str] = {}
+        # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
+        self.metrics: dict[str, BaseMetric] = {}
+
+    def _what_results_depend_on(self) -> Opened:
+        unit, base = self.unit, self.base
+        fingerprints = Fingerprints(base)
+        of_words: dict[Any, str] = {}
+        prints: dict[str, dict[str, str]] = {}
+        info = {}
+        for variant in unit.variants:
+            to_fit = _words_to_fit(variant, base.vocab_prefix)
+            own = prints[variant.label] = {}
+            for task in variant.tasks.values():
+                place = _place(task), variant.label if variant.mitigation else None
+                if place not in of_words:
+                    words = None if to_fit is None else _words_of(unit, task)
+                    if words is None or to_fit is None:
+                        of_words[place] = fingerprints.of_all()
+                    else:
+                        asked = _looked_up(words, task, base.vocab_prefix)
+                        of_words[place] = fingerprints.of_words(asked | to_fit)
+                own[task.digest] = of_words[place]
+            info[variant.label] = {
+                "n_words_read": None if unit.entry.is_encoder else len(base),
+                "dim": base.dim,
+                "held": base.held,
+                "dtype": str(base.dtype),
+                "fingerprint": digest(sorted(set(own.values()))),
+            }
+        # An encoder has a vector of every word.
+        queries = {} if unit.entry.is_encoder else unit.queries
+        lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
+        return Opened(prints, {key: words for key, words in lost.items() if words}, info)
 
     def _check_files(self) -> None:
         """Raise if the files changed: vectors are read from them at any time while tasks run."""
-        entry = self.unit.entry
-        if source_identity(entry) != self.unit.identity:
-            raise RuntimeError(
-                f"the files of {entry.label} changed since the study began; run it again."
-            )
+        if source_identity(self.unit.entry) != self.unit.identity:
+            raise RuntimeError(_changed(self.unit.entry))
 
-    def run(self, position: int) -> Done | Failed:
+    def _place_of(self, variant: Variant) -> Place:
+        """Return where the tasks of a variant are done; a mitigation is tried once."""
+        label = variant.label
+        if label in self._failures:
+            raise RuntimeError(self._failures[label])
+        if label not in self._places:
+            try:
+                self._places[label] = Place(self, variant)
+            except Exception as error:
+                self._failures[label] = describe(error)
+                raise
+        return self._places[label]
+
+    def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
         """Do a task."""
-        task = self._tasks[position]
+        variant = next(part for part in self.unit.variants if position in part.tasks)
+        task = variant.tasks[position]
         start = time.perf_counter()
         try:
+            place = self._place_of(variant)
+            place.without = without
             # What is logged of words and NaN is part of every result.
             with _noted([]):
-                value = _RUN[task.kind](self, task.identity)
+                value = _RUN[task.kind](place, task.identity)
             # A result that JSON cannot hold is a failure here, not of the file.
             json.dumps(value, allow_nan=False)
             self._check_files()
         except Exception as error:
-            return Failed((position,), describe(error))
-        return Done((position,), value, time.perf_counter() - start)
+            reason = self._failures.get(variant.label) or describe(error)
+            return Result(None, reason=reason)
+        return Result(value, time.perf_counter() - start)
+
+
+@dataclass
+class Place:
+    """Where a task is done: a model, as it is or mitigated, and what belongs to the study."""
+
+    opened: OpenedUnit
+    variant: Variant
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.unit, self.model = self.opened.unit, self.opened.base
+        self.made: dict[str, Any] = {}
+        #: The model before mitigation, for what compares with it.
+        self.original: WordEmbeddingModel | None = None
+        mitigation = self.variant.mitigation
+        if mitigation is not None:
+            self.original = self.model
+            self.model, self.made = mitigation.apply(self.original)
+            self.model.name = self.variant.label
 
     def metric(self, name: str) -> BaseMetric:
         """Return the metric of that name, the same one at each call."""
-        place = name, threading.get_ident()
-        if place not in self._metrics:
-            self._metrics[place] = as_metric(name)
-        return self._metrics[place]
+        return self.opened.metrics.setdefault(name, as_metric(name))
 
+    def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
+        """Return metric, query, model and options of a score."""
+        metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]
+        params, model = dict(what["params"]), self.model
+        if what.get("contexts") is not None:
+            from wefe.contextual import find_contexts
 
-class _Keys:
-    """Under which hash each result of a variant is kept.
-
-    That of a mitigated model depends on the vectors before, and on the mitigation: vectors that
-    were computed are not the same to the last digit everywhere.
-    """
-
-    def __init__(self, unit: Unit, variant: Variant, base: WordEmbeddingModel) -> None:
-        self._unit, self._base = unit, base
-        self._fingerprints = Fingerprints(base)
-        self._of_place: dict[Any, str] = {}
-        self._how, self._to_fit = "", frozenset[str]()
-        self._needs_all = False
-        if variant.mitigation is not None:
-            self._how = digest(variant.mitigation.identity())
-            to_fit = variant.mitigation.needed_words()
-            self._needs_all = to_fit is None
-            prefix = base.vocab_prefix or ""
-            self._to_fit = frozenset(prefix + word for word in to_fit or ())
-
-    def key(self, task: Task) -> str:
-        """Return the key of a task's result."""
-        return digest(task.digest, self.words_of(task), self._how)
-
-    def words_of(self, task: Task) -> str:
-        """Return the hash of the vectors that a task uses."""
-        place = _place(task)
-        if place not in self._of_place:
-            words = _words_of(self._unit, task)
-            if words is None or self._needs_all:
-                self._of_place[place] = self._fingerprints.of_all()
-            else:
-                asked = _looked_up(words, task, self._base.vocab_prefix)
-                self._of_place[place] = self._fingerprints.of_words(asked | self._to_fit)
-        return self._of_place[place]
+            # Of this query alone, as which words find a sentence depends on all that are asked for.
+            with self.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
+                params["contexts"] = find_contexts([query], (line.strip() for line in lines))
+        if metric.takes_original and self.original is not None:
+            params["original"] = self.original
+        if not metric.encodes_texts:
+            forms = check_preprocessors(params.get("preprocessors"))
+            model.prepare([query], forms)
+            lost = self.without.get(what["query"])
+            if lost:
+                model = hiding(model, [query], lost, forms)
+        return metric, query, model, params
 
 
 # Which words are needed
+
+
+def _words_to_fit(variant: Variant, prefix: str | None) -> frozenset[str] | None:
+    """Return the words that a mitigation looks up; None for the whole vocabulary."""
+    words = [] if variant.mitigation is None else variant.mitigation.needed_words()
+    return None if words is None else frozenset((prefix or "") + word for word in words)
 
 
 def needed_words(unit: Unit) -> frozenset[str] | None:
@@ -399,12 +473,11 @@ def needed_words(unit: Unit) -> frozenset[str] | None:
     needed: set[str] = set()
     places: dict[Any, Task] = {}
     for variant in unit.variants:
-        if variant.mitigation is not None:
-            to_fit = variant.mitigation.needed_words()
-            if to_fit is None:
-                return None
-            needed.update((prefix or "") + word for word in to_fit)
-        for task in variant.all_tasks:
+        to_fit = _words_to_fit(variant, prefix)
+        if to_fit is None:
+            return None
+        needed |= to_fit
+        for task in variant.tasks.values():
             places.setdefault(_place(task), task)
     for task in places.values():
         asked = _words_of(unit, task)
@@ -424,7 +497,7 @@ def _place(task: Task) -> Any:
 
 def _needs_vocabulary(task: Task) -> bool:
     """Tell whether a task looks at more words than its query, or its criterion, has."""
-    if task.kind == "score":
+    if task.kind in ("score", "interval", "warnings"):
         return get_metric(task.identity["metric"]).needs_vocabulary
     return task.kind == "explore"
 
@@ -435,6 +508,8 @@ def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
     if task.kind == "quality":
         benchmark = unit.benchmarks[identity["benchmark"]]
         return None if benchmark.kind == "analogy" else sorted(benchmark.words)
+    if task.kind == "mitigation":
+        return []
     if task.kind == "direction":
         from wefe.datasets import load_criterion
 
@@ -444,13 +519,6 @@ def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
     if _needs_vocabulary(task):
         return None
     return unit.queries[identity["query"]]
-
-
-def _asks_for_original(task: Task) -> bool:
-    """Tell whether a task of a mitigated model looks at the model as it was, too."""
-    if task.kind == "score":
-        return get_metric(task.identity["metric"]).takes_original
-    return task.kind == "explore"
 
 
 def _looked_up(words: list[str] | Query, task: Task, prefix: str | None) -> frozenset[str]:
@@ -468,34 +536,53 @@ def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[s
     return words_of([query], prefix, json.loads(forms))
 
 
-# How tasks are done: each takes the model and the identity, and returns plain data.
+# How tasks are done: each takes the place and the identity, and returns plain data.
 
 
-def _run_score(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
-    metric, model = opened.metric(what["metric"]), opened.model
-    query = opened.unit.queries[what["query"]]
-    params = dict(what["params"])
-    if what.get("contexts") is not None:
-        from wefe.contextual import find_contexts
+def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    answer = answer_of(*place.asked(what), None)
+    return {name: plain(part) for name, part in answer._asdict().items() if name not in _INTERVAL}
 
-        # Of this query alone, as which words find a sentence depends on all that are asked for.
-        with opened.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
-            params["contexts"] = find_contexts([query], (line.strip() for line in lines))
-    if metric.takes_original and opened.original is not None:
-        params["original"] = opened.original
-    wanted = None if what["bootstrap"] is None else Resampling(*what["bootstrap"])
-    if not metric.encodes_texts:
-        model.prepare([query], check_preprocessors(params.get("preprocessors")))
+
+_INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
+
+
+def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    from wefe.comparison import resampled_distances
+
+    metric, query, model, params = place.asked(what)
+    if "calculate_p_value" in params:
+        params["calculate_p_value"] = False
+    wanted = Resampling(*what["bootstrap"])
     answer = answer_of(metric, query, model, params, wanted)
-    if what["audit"]:
-        answer = audited(answer, metric, query, model, params)
-    return {name: _plain(part) for name, part in answer._asdict().items()}
+    value = {name: plain(getattr(answer, name)) for name in _INTERVAL}
+    try:
+        evaluation = Evaluation(metric, query, model, params, subset_defaults=False)
+        found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
+        # For comparisons of models, which have the same resamples.
+        distances = base64.b64encode(found.astype("<f4").tobytes()).decode()
+    except ValueError:  # there is no score, or nothing to draw
+        distances = None
+    return {**value, "distances": distances}
 
 
-def _run_words(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_warnings(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    from wefe.audit import score_warnings
+
+    metric, query, model, params = place.asked(what)
+    found = score_warnings(metric, query, model, **params) if metric.accepts(query) else ()
+    # A score that is NaN has its reason instead.
+    return {"warnings": [str(each) for each in found if each.kind != "not-audited"]}
+
+
+def _run_mitigation(place: Place, _: Mapping[str, Any]) -> dict[str, Any]:
+    return place.made
+
+
+def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_query
 
-    query, model = opened.unit.queries[what["query"]], opened.model
+    query, model = place.unit.queries[what["query"]], place.model
     lookup = {name: what["params"][name] for name in _LOOKUP if name in what["params"]}
     model.prepare([query], check_preprocessors(lookup.get("preprocessors")))
     embedded = embed_query(model, query, **lookup)
@@ -518,26 +605,26 @@ def _run_words(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]
     return value
 
 
-def _run_direction(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_direction
     from wefe.datasets import load_criterion
 
     criterion = load_criterion(what["criterion"], offline=True)
     try:
-        audit = audit_direction(criterion, opened.model, preprocessors=what["preprocessors"])
+        audit = audit_direction(criterion, place.model, preprocessors=what["preprocessors"])
     except ValueError as error:  # no set is complete
         return {"audit": None, "nan_reason": str(error)}
     return {"audit": _nameless(audit.to_json()), "nan_reason": None}
 
 
-def _run_silhouette(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
     try:
         silhouette = bias_silhouette(
             what["metric"],
-            opened.unit.queries[what["query"]],
-            opened.model,
+            place.unit.queries[what["query"]],
+            place.model,
             metric_params=what["params"],
             progress=False,
             **what["options"],
@@ -547,22 +634,22 @@ def _run_silhouette(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str,
     return {"silhouette": _nameless(silhouette.to_json()), "nan_reason": None}
 
 
-def _run_quality(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.quality import evaluate
 
-    benchmark = opened.unit.benchmarks[what["benchmark"]]
+    benchmark = place.unit.benchmarks[what["benchmark"]]
     score = evaluate(
-        opened.model, benchmark, random_state=what["random_state"], progress=False
+        place.model, benchmark, random_state=what["random_state"], progress=False
     ).to_dict()
-    return {name: _plain(part) for name, part in score.items()}
+    return {name: plain(part) for name, part in score.items()}
 
 
-def _run_explore(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.embeddings import get_embeddings_from_set
     from wefe.explore import bias_directions, model_page, word_page
 
-    model, forms = opened.model, what["preprocessors"]
-    before = model if opened.original is None else opened.original
+    model, forms = place.model, what["preprocessors"]
+    before = model if place.original is None else place.original
     word = what.get("word")
     try:
         if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
@@ -578,17 +665,18 @@ def _run_explore(opened: OpenedVariant, what: Mapping[str, Any]) -> dict[str, An
                 *(model, word, directions),
                 k=what["k"],
                 theta=what["theta"],
-                original=opened.original,
+                original=place.original,
                 preprocessors=forms,
             ).to_dict()
     except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
         return {"page": None, "nan_reason": str(error.args[0])}
     # Names of the model are not kept, as another one with these vectors may share the page.
-    plain = {key: part for key, part in page.items() if key not in ("model", "map", "map_method")}
+    left_out = ("model", "caveat", "map", "map_method")
+    kept = {key: part for key, part in page.items() if key not in left_out}
     for rows in ("distribution", "extremes"):
-        for row in plain.get(rows, ()):
+        for row in kept.get(rows, ()):
             del row["model"]
-    return {"page": _plain(plain), "nan_reason": None}
+    return {"page": plain(kept), "nan_reason": None}
 
 
 def _nameless(text: str) -> dict[str, Any]:
@@ -598,23 +686,15 @@ def _nameless(text: str) -> dict[str, Any]:
     return data
 
 
-_Run: TypeAlias = Callable[[OpenedVariant, Mapping[str, Any]], dict[str, Any]]
+_Run: TypeAlias = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
 _RUN: Mapping[str, _Run] = {
     "score": _run_score,
+    "interval": _run_interval,
+    "warnings": _run_warnings,
+    "mitigation": _run_mitigation,
     "words": _run_words,
     "direction": _run_direction,
     "silhouette": _run_silhouette,
     "quality": _run_quality,
     "explore": _run_explore,
 }
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: NaN is null."""
-    if isinstance(value, float) and value != value:
-        return None
-    if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(part) for part in value]
-    return value

@@ -1,0 +1,73 @@
+"""The references of what was run, as BibTeX entries."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+from wefe._files import atomic_file
+from wefe.metrics._registry import as_metric, metric_names
+
+# What is not the reference of a metric, written as those are: authors, title, where and when.
+RANKING = (
+    'Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework", '
+    "IJCAI 2020."
+)
+AUDIT = (
+    'Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for '
+    'Word Embeddings", ICPRAM 2024.'
+)
+INTERVALS = (
+    'Efron, "Better Bootstrap Confidence Intervals", Journal of the American Statistical '
+    "Association 82, 1987."
+)
+ADJUSTED = (
+    'Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of '
+    'Statistics 6, 1979. Benjamini and Hochberg, "Controlling the False Discovery Rate: A '
+    'Practical and Powerful Approach to Multiple Testing", Journal of the Royal Statistical '
+    "Society B 57, 1995."
+)
+_REFERENCE = re.compile(r'([^".]+(?:et al\.)?), "([^"]+)",(?: ([^"]*?),?)? ((?:19|20)\d\d)\b')
+_SOURCE = re.compile(r"([\w-]+).*\b((?:19|20)\d\d)")
+
+
+def write_bibtex(
+    path: Path, metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]
+) -> None:
+    """Write the references of metrics, published query sets, and what else was done."""
+    from wefe.datasets import list_query_sets
+
+    entries = _entries([*(as_metric(name).reference for name in metrics), *others])
+    known = _entries([RANKING, *(as_metric(name).reference for name in metric_names())])
+    sources = {entry["name"]: str(entry["source"]) for entry in list_query_sets()}
+    for name in query_sets:
+        source = _SOURCE.match(sources.get(name, ""))
+        key = _key(*source.groups()) if source else ""
+        entries |= {key: known[key]} if key in known else {}
+    with atomic_file(path) as file:
+        file.write("\n".join(entries.values()).encode())
+
+
+def _entries(references: Iterable[str]) -> dict[str, str]:
+    """Return BibTeX entries by their keys."""
+    entries = {}
+    for authors, title, venue, year in _REFERENCE.findall(" ".join(references)):
+        names = re.split(r", | and ", authors.strip().replace(" et al.", ", others"))
+        fields = {"author": " and ".join(names), "title": f"{{{title}}}", "year": year}
+        fields |= {"howpublished": venue} if venue else {}
+        lines = [f"  {name} = {{{_escaped(text)}}},\n" for name, text in fields.items()]
+        key = _key(names[0], year)
+        entries[key] = f"@misc{{{key},\n{''.join(lines)}}}\n"
+    return entries
+
+
+def _key(author: str, year: str) -> str:
+    # Keys of BibTeX are plain letters.
+    plain = unicodedata.normalize("NFKD", author.casefold()).encode("ascii", "ignore").decode()
+    return f"{plain}{year}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([&%$#_])", r"\\\1", text)

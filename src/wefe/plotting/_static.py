@@ -1,0 +1,346 @@
+"""The figures that papers print, as files: drawn by matplotlib, without a browser."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from wefe._checks import check_choice, check_sequence
+from wefe._files import atomic_file
+from wefe.plotting._labels import shorten
+from wefe.plotting._negative_sentiment import Spread, check_rnsb_results, joint_shares
+from wefe.plotting._ranking import best_first
+from wefe.plotting._reading import Reading
+from wefe.plotting._style import INK, LIGHT, PALETTE
+from wefe.plotting._table import Table, check_several, check_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from wefe.silhouette import Silhouette
+
+Limits: TypeAlias = tuple[float, float]
+# Title -> model -> target set -> values.
+Biases: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
+
+FORMATS = ("png", "svg", "pdf")
+# Of more bars, a figure has a box for each query; of more models, panels for the first ones.
+_MOST_BARS, _MOST_PANELS = 400, 12
+# In more cells a row there is no room for numbers.
+_MOST_NUMBERS = 20
+# Names are text, not formulas; fonts stay fonts; the same figure is the same file.
+_STYLE = {
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 8,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "wefe",
+    "savefig.bbox": "tight",
+    "savefig.dpi": 200,
+}
+_NO_DATE = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def write_figures(
+    folder: str | os.PathLike[str],
+    *,
+    scores: pd.DataFrame | None = None,
+    ranking: pd.DataFrame | None = None,
+    correlations: pd.DataFrame | None = None,
+    negative_sentiment: Mapping[str, Mapping[str, Any]] | None = None,
+    silhouettes: Sequence[Silhouette] = (),
+    biases: Biases | None = None,
+    formats: Sequence[str] = FORMATS,
+) -> list[Path]:
+    """Write the figures that papers print: PNG, SVG and PDF, without a browser.
+
+    It needs matplotlib: ``pip install 'wefe[figures]'``.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files go. It is made if it does not exist.
+    scores : DataFrame, optional
+        What :func:`wefe.running.measure` returns: bars with intervals and nulls, a figure for each
+        metric and query set. More than 400 scores become a box for each query.
+    ranking, correlations : DataFrame, optional
+        What :func:`wefe.ranking.create_ranking` and
+        :func:`wefe.ranking.calculate_ranking_correlations` return.
+    negative_sentiment : mapping, optional
+        Title -> model name -> result of RNSB: distributions, and the matrix of every model.
+    silhouettes : sequence of Silhouette, optional
+        What :func:`wefe.silhouette.bias_silhouettes` returns.
+    biases : mapping, optional
+        Title -> model name -> target set -> individual biases of its words.
+    formats : sequence of {'png', 'svg', 'pdf'}, default=('png', 'svg', 'pdf')
+        What to write of each figure.
+
+    Returns
+    -------
+    list of Path
+        The files. Figures with a panel for each model have the first 12 models.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If a format is unknown, or a table cannot be plotted.
+
+    Examples
+    --------
+    ``write_figures("figures", ranking=ranks)`` writes ranking.png, ranking.svg and ranking.pdf. A
+    wrong format is refused before anything is drawn:
+
+    >>> write_figures("figures", formats=["jpeg"])
+    Traceback (most recent call last):
+    ...
+    ValueError: formats must be one of 'png', 'svg', 'pdf'; got str 'jpeg'.
+    """
+    for name in check_sequence("formats", formats):
+        check_choice("formats", name, FORMATS)
+    mpl = check_matplotlib()
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    with mpl.rc_context(_STYLE):
+        drawn = itertools.chain(
+            _scores(scores),
+            _ranking(ranking),
+            _correlations(correlations),
+            _sentiment(negative_sentiment or {}),
+            _silhouettes(silhouettes),
+            _biases(biases or {}),
+        )
+        for name, figure in drawn:
+            slug = re.sub(r"\W+", "-", name).strip("-")[:80]
+            taken = sum(path.stem.rstrip("0123456789").rstrip("_") == slug for path in written)
+            stem = f"{slug}_{taken // len(formats) + 1}" if taken else slug
+            for kind in formats:
+                buffer = io.BytesIO()
+                figure.savefig(buffer, format=kind, metadata=_NO_DATE[kind])
+                path = folder / f"{stem}.{kind}"
+                with atomic_file(path) as file:
+                    file.write(buffer.getvalue())
+                written.append(path)
+    return written
+
+
+def check_matplotlib() -> Any:
+    """Return matplotlib, or say how to install it."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError(
+            "figures as files need matplotlib: pip install 'wefe[figures]'."
+        ) from error
+    return mpl
+
+
+def _figure(
+    n_panels: int = 1, abreast: int = 1, panel: tuple[float, float] = (6.0, 3.0), **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with so many panels, and their axes."""
+    from matplotlib.figure import Figure
+
+    columns = min(abreast, n_panels)
+    rows = math.ceil(n_panels / columns)
+    figure = Figure(figsize=(panel[0] * columns, panel[1] * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options).ravel().tolist()
+    for empty in axes[n_panels:]:
+        empty.set_axis_off()
+    return figure, axes[:n_panels]
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Put names on the vertical axis, the first on top."""
+    axes.set_yticks(range(len(names)), [textwrap.fill(name, 32) for name in names])
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+
+
+def _legend(axes: Axes) -> None:
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+
+
+def _scores(scores: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
+    if scores is None:
+        return
+    for (metric, query_set), group in scores.groupby(["metric", "query_set"], sort=False):
+        reading = Reading.of(group)
+        models, queries, values = check_table(
+            "scores", reading.matrix, "measure", "models", "queries"
+        )
+        is_long = values.size > _MOST_BARS
+        high = 0.3 * len(queries) if is_long else max(0.12 * values.size, 0.3 * len(queries))
+        figure, (axes,) = _figure(panel=(6, 1 + high))
+        if is_long:
+            known = [column[np.isfinite(column)] for column in values.T]
+            axes.boxplot(known, orientation="horizontal", positions=range(len(queries)), widths=0.6)
+        else:
+            for position, model in enumerate(models):
+                _bars(axes, reading, model, position, models, queries)
+            _legend(axes)
+        _name_rows(axes, queries)
+        if reading.no_bias[0] is not None:
+            axes.axvline(reading.no_bias[0], color=INK, linewidth=0.8)
+        axes.set_xlabel(reading.axis_title([0]))
+        axes.set_title(reading.title())
+        yield f"scores {metric} {query_set}", figure
+
+
+def _bars(
+    axes: Axes,
+    reading: Reading,
+    model: str,
+    position: int,
+    models: Sequence[str],
+    queries: Sequence[str],
+) -> None:
+    """Draw the bars of a model with their intervals and, as black lines, the nulls."""
+    start, high = reading.no_bias[0] or 0.0, 0.8 / len(models)
+    y = np.arange(len(queries)) + (position - (len(models) - 1) / 2) * high
+    records = [reading.records[model, query] for query in queries]
+    values = np.array([record["score"] for record in records])
+    colour = PALETTE[position % len(PALETTE)]
+    axes.barh(y, values - start, high * 0.9, left=start, color=colour, label=model)
+    for width, ink, ends in ((1.0, INK, "score"), (2.5, "#00000055", "null")):
+        bounds = np.array(
+            [[record[f"{ends}_{end}"] for end in ("lower", "upper")] for record in records]
+        )
+        axes.hlines(y, *bounds.T.astype(float), color=ink, linewidth=width)
+
+
+def _ranking(ranking: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
+    if ranking is None:
+        return
+    models, columns, ranks = best_first(ranking)
+    figure, (axes,) = _figure(panel=(6, 1 + 0.22 * len(models)))
+    left = np.zeros(len(models))
+    for position, (name, values) in enumerate(zip(shorten(columns)[0], ranks.T, strict=True)):
+        colour = PALETTE[position % len(PALETTE)]
+        axes.barh(range(len(models)), values, left=left, color=colour, label=name)
+        left += np.nan_to_num(values)
+    for row, total in enumerate(left):
+        lacks = " (lacks a rank)" if np.isnan(ranks[row]).any() else ""
+        axes.text(total, row, f" {total:g}{lacks}", va="center")
+    _name_rows(axes, models)
+    axes.set_xlabel("Sum of ranks (rank 1: least bias measured)")
+    _legend(axes)
+    yield "ranking", figure
+
+
+def _correlations(correlations: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
+    if correlations is None:
+        return
+    table = check_table("correlations", correlations, "correlations", "rows", "columns")
+    yield "correlations", _matrices({"": table}, "Rank correlation", (-1.0, 1.0), "{:.2f}")
+
+
+def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str) -> Figure:
+    """Draw tables of one scale, a panel for each."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale = LIGHT.layout.colorscale
+    cells = scale.diverging if limits[0] < 0 else scale.sequential
+    colours = LinearSegmentedColormap.from_list("wefe", [colour for _, colour in cells])
+    side = 1.5 + min(5.0, 0.35 * max(len(table.columns) for table in tables.values()))
+    figure, panels = _figure(len(tables), 2, (side, side))
+    for axes, (title, (rows, columns, values)) in zip(panels, tables.items(), strict=True):
+        image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
+        size = min(8.0, 8 * 14 / len(columns))
+        axes.set_xticks(range(len(columns)), shorten(columns)[0], rotation=90, fontsize=size)
+        axes.set_yticks(range(len(rows)), shorten(rows)[0], fontsize=size)
+        axes.set_title(title)
+        for (i, j), value in np.ndenumerate(values) if len(columns) <= _MOST_NUMBERS else ():
+            shown = "n/a" if math.isnan(value) else text.format(value)
+            axes.text(j, i, shown, ha="center", va="center", fontsize=0.8 * size)
+    figure.colorbar(image, ax=panels, label=what, shrink=0.8)
+    return figure
+
+
+def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+    for title, of_models in results_of.items():
+        results = {
+            model: result
+            for model, result in list(check_rnsb_results(of_models).items())[:_MOST_PANELS]
+            if Spread.of(result).shares
+        }
+        if not results:
+            continue
+        spreads = {model: Spread.of(result) for model, result in results.items()}
+        wide = max(2.5, 0.25 * max(len(spread.shares) for spread in spreads.values()))
+        figure, panels = _figure(len(spreads), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
+        for axes, (model, spread) in zip(panels, spreads.items(), strict=True):
+            axes.bar(range(len(spread.shares)), list(spread.shares.values()), color=PALETTE[0])
+            axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
+            axes.set_xticks(range(len(spread.shares)), list(spread.shares), rotation=90)
+            axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
+        figure.supylabel("Share of negative sentiment")
+        yield f"negative sentiment {title}", figure
+        tables = {
+            model: check_table("shares", joint_shares(result), "RNSB", "rows", "columns")
+            for model, result in results.items()
+        }
+        highest = max(float(table.values.max()) for table in tables.values())
+        limits = (0.0, highest or 1.0)
+        figure = _matrices(tables, "Joint share", limits, "{:.1%}")
+        yield f"joint negative sentiment {title}", figure
+
+
+def _silhouettes(silhouettes: Sequence[Silhouette]) -> Iterator[tuple[str, Figure]]:
+    from wefe.silhouette import Silhouette
+
+    groups: dict[tuple[str, str, str], list[Silhouette]] = {}
+    for each in check_several("silhouettes", silhouettes, Silhouette) if silhouettes else ():
+        groups.setdefault((each.metric, each.query_name, each.vary), []).append(each)
+    for (metric, query, vary), several in groups.items():
+        several = several[:_MOST_PANELS]
+        figure, panels = _figure(len(several), 3, (2.6, 2.2), sharey=True)
+        for axes, each in zip(panels, several, strict=True):
+            axes.plot(each.k, each.curves.T, color=PALETTE[0], linewidth=0.4, alpha=0.15)
+            axes.fill_between(each.k, each.lower, each.upper, color=PALETTE[0], alpha=0.15)
+            axes.plot(each.k, each.mean, color=INK, linewidth=1.2)
+            axes.axhline(each.no_bias_value, color=INK, linewidth=0.8, linestyle="--")
+            axes.set_title(f"{each.model_name}\nrobustness {each.robustness:.2f}")
+            axes.set_xlabel(f"k (words of the {vary})")
+        panels[0].set_ylabel(metric)
+        yield f"silhouette {metric} {query} {vary}", figure
+
+
+def _biases(biases: Biases) -> Iterator[tuple[str, Figure]]:
+    for title, of_models in biases.items():
+        shown = dict(list(of_models.items())[:_MOST_PANELS])
+        n_sets = max((len(sets) for sets in shown.values()), default=0)
+        if not n_sets:
+            continue
+        figure, panels = _figure(len(shown), 2, (3.6, 0.9 + 0.6 * n_sets), sharex=True)
+        for axes, (model, sets) in zip(panels, shown.items(), strict=True):
+            for row, given in enumerate(sets.values()):
+                values = np.asarray(given, dtype=float)
+                values, colour = values[np.isfinite(values)], PALETTE[row % len(PALETTE)]
+                if np.unique(values).size > 1:
+                    shape: Any = axes.violinplot(
+                        values, [row], orientation="horizontal", showextrema=False
+                    )
+                    shape["bodies"][0].set_facecolor(colour)
+                axes.plot(values, np.full(values.size, row), "o", color=colour, markersize=3)
+                if values.size:
+                    axes.plot(values.mean(), row, "|", color=INK, markersize=14)
+            axes.axvline(0, color=INK, linewidth=0.8)
+            _name_rows(axes, list(sets))
+            axes.set_title(model)
+        figure.suptitle(title)
+        figure.supxlabel("Individual bias of a word (line: mean of the set)")
+        yield f"individual biases {title}", figure

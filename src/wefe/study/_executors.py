@@ -1,0 +1,153 @@
+"""Where calls are run: in this process, in several, or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+from wefe.study._tasks import close_units
+
+
+class Call(NamedTuple):
+    """A function to be called, and what becomes of its result.
+
+    Attributes
+    ----------
+    function : callable
+        It can travel to another process, as its arguments can.
+    arguments : tuple
+        Of the function.
+    done : callable
+        Takes the finished future; returns the call that follows in the same place, if any.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    done: Callable[[Future[Any]], Call | None]
+
+
+def run_calls(calls: Iterable[Call], executors: Iterable[Executor]) -> None:
+    """Run calls, one at a time on each executor."""
+    waiting, free = deque(calls), list(executors)
+    running: dict[Future[Any], tuple[Call, Executor]] = {}
+
+    def start(call: Call, executor: Executor) -> None:
+        running[executor.submit(call.function, *call.arguments)] = call, executor
+
+    while waiting or running:
+        while waiting and free:
+            start(waiting.popleft(), free.pop())
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            call, executor = running.pop(future)
+            following = call.done(future)
+            if following is None:
+                free.append(executor)
+            else:
+                start(following, executor)
+
+
+@contextmanager
+def here() -> Iterator[list[Executor]]:
+    """Run calls in this process."""
+    try:
+        yield [_Here()]
+    finally:
+        close_units()
+
+
+class _Here(Executor):
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def processes(n: int) -> Iterator[list[Executor]]:
+    """Run calls in processes, each in a pool of its own: one that dies takes no others along."""
+    executors = [_OneProcess() for _ in range(n)]
+    try:
+        yield list(executors)
+    finally:
+        for executor in executors:
+            executor.kill()
+
+
+class _OneProcess(Executor):
+    """A process that runs calls; if it died, another one takes its place.
+
+    Processes of loky need no ``if __name__ == "__main__"`` in the caller's script.
+    """
+
+    def __init__(self) -> None:
+        self._pool: Any = None
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        from joblib.externals.loky import ProcessPoolExecutor, process_executor
+
+        try:
+            if self._pool is not None:
+                return self._pool.submit(function, *args)  # type: ignore[no-any-return]
+        except process_executor.BrokenProcessPool:
+            self.kill()
+        self._pool = ProcessPoolExecutor(1, initializer=_begin, initargs=(os.getpid(),))
+        return self._pool.submit(function, *args)  # type: ignore[no-any-return]
+
+    def kill(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+
+
+def _begin(caller: int) -> None:
+    """Prepare a worker process: Ctrl-C is for its caller, with whom it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What libraries print must not get into what the caller prints.
+    os.dup2(2, 1)
+
+    def watch() -> None:
+        while os.getppid() == caller:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
+    """Run calls on a Dask cluster, as many at a time as it has threads.
+
+    The calls of a model prefer one worker, which has it open; others take over if that is lost.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "engine='dask' needs dask.distributed: pip install 'wefe[dask]'."
+        ) from error
+    client: Any = None
+    if scheduler is None:
+        with suppress(ValueError):  # there is none
+            client = distributed.get_client()
+    own = client is None
+    client = distributed.Client(scheduler) if own else client  # type: ignore[no-untyped-call]
+    try:
+        client.wait_for_workers(1)
+        yield [
+            client.get_executor(pure=False, workers=[address], allow_other_workers=True)
+            for address, n_threads in client.nthreads().items()
+            for _ in range(n_threads)
+        ]
+    finally:
+        if own:
+            client.close()

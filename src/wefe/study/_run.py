@@ -1,0 +1,219 @@
+"""Compute what is missing of a study, and keep it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, Future
+from typing import TYPE_CHECKING, Any
+
+from wefe._same_words import left_out, tell_left_out
+from wefe.study._executors import Call, run_calls
+from wefe.study._plan import Task, digest
+from wefe.study._store import Row, Store
+from wefe.study._tasks import Opened, Result, Unit, describe, open_unit, run_tasks
+
+if TYPE_CHECKING:
+    from wefe.study._planning import Planned
+
+logger = logging.getLogger(__name__)
+
+
+class Run:
+    """Keeps what is known of the models of a study, and has done what is missing.
+
+    Parameters
+    ----------
+    planned : Planned
+        The study.
+    store : Store
+        Where results are kept.
+    only : set of int, optional
+        Positions of the tasks that are wanted; by default all of them.
+    """
+
+    def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
+        self._planned, self._store, self._only = planned, store, only
+        self._opened: dict[str, Opened] = {}
+        self._failures: dict[str, dict[str, dict[str, str]]] = {}
+        # A key that is being computed, with the tasks that wait for it.
+        self._in_work: dict[str, list[int]] = {}
+        self._without: dict[str, list[str]] = {}
+        self._keys: dict[int, str] = {}
+        self._unit_of = {part.label: unit for unit in planned.units for part in unit.variants}
+        self.n_computed = 0
+
+    # Open
+
+    def to_open(self, *, reopen: bool) -> list[Unit]:
+        """Return the models of which nothing tells that they are what they were."""
+        rows = self._store.get(self._planned.model_keys.values())
+        units = []
+        for unit in self._planned.units:
+            row = rows.get(self._planned.model_keys[unit.entry.label])
+            known = None if row is None or reopen or unit.identity is None else row.value
+            if known is not None and all(
+                task.digest in known["prints"].get(label, ()) for label, _, task in _tasks(unit)
+            ):
+                self._opened[unit.entry.label] = Opened(
+                    known["prints"], known["lacking"], known["info"]
+                )
+            else:
+                units.append(unit)
+        return units
+
+    def open(
+        self, units: Iterable[Unit], executors: Iterable[Executor], advance: Callable[[int], object]
+    ) -> None:
+        """Open models."""
+
+        def call(unit: Unit) -> Call:
+            def done(future: Future[Opened]) -> None:
+                advance(1)
+                opened, reason = _result(future)
+                if reason is None:
+                    self._opened[unit.entry.label] = opened
+                else:
+                    self._fail({at: reason for _, at, _ in _tasks(unit)})
+
+            return Call(open_unit, (unit,), done)
+
+        run_calls(map(call, units), executors)
+
+    # Compute
+
+    def missing(self) -> list[tuple[Unit, list[int]]]:
+        """Return the tasks without a result, by model."""
+        self._without = {} if self._planned.own_words else self._words_left_out()
+        opened = [unit for unit in self._planned.units if unit.entry.label in self._opened]
+        for unit in opened:
+            own = self._opened[unit.entry.label]
+            for label, at, task in _tasks(unit):
+                self._keys[at] = self._key(unit, task, own.prints[label][task.digest])
+        present = self._store.present(self._keys.values())
+        missing = []
+        for unit in opened:
+            self._keep(unit)
+            wanted = []
+            for _, at, _ in _tasks(unit):
+                key = self._keys[at]
+                if key in present or (self._only is not None and at not in self._only):
+                    continue
+                if key not in self._in_work:
+                    wanted.append(at)
+                self._in_work.setdefault(key, []).append(at)
+            if wanted:
+                missing.append((unit, wanted))
+        return missing
+
+    def compute(
+        self,
+        missing: Iterable[tuple[Unit, list[int]]],
+        executors: Iterable[Executor],
+        advance: Callable[[int], object],
+    ) -> None:
+        """Compute results, and keep each as soon as it is there."""
+
+        def call(unit: Unit, left: list[int]) -> Call:
+            def done(future: Future[Any]) -> Call | None:
+                results, reason = _result(future)
+                if reason is not None:
+                    # What ended the call, or its process, took the whole model along.
+                    advance(self._fail(dict.fromkeys(left, reason)))
+                    return None
+                advance(self._enter(results))
+                others = [at for at in left if at not in results]
+                return call(unit, others) if others else None
+
+            opened = self._opened[unit.entry.label]
+            return Call(run_tasks, (unit, left, opened.prints, self._without), done)
+
+        run_calls((call(*each) for each in missing), executors)
+
+    def _words_left_out(self) -> dict[str, list[str]]:
+        """Return the words of each query that some models lack: all are compared without them."""
+        lookup = self._planned.plan.settings["lookup"]
+        found = {}
+        for key, query in self._planned.plan.queries.items():
+            lacked = [opened.lacking.get(key, []) for opened in self._opened.values()]
+            words = left_out(query, lacked, lookup["lost_vocabulary_threshold"])
+            if words:
+                found[key] = words
+        tell_left_out(sorted(set().union(*found.values())))
+        return found
+
+    def _key(self, unit: Unit, task: Task, vectors: str) -> str:
+        """Return what a result is kept under: all that it is computed from."""
+        from wefe import __version__
+
+        (how,) = (part.how for part in unit.variants if part.label == task.model)
+        is_compared = task.kind in ("score", "interval", "warnings")
+        without = self._without.get(task.identity["query"]) if is_compared else None
+        return digest(task.digest, __version__, vectors, how, without)
+
+    def _enter(self, results: Mapping[int, Result]) -> int:
+        """Keep results; return how many tasks they settle."""
+        tasks = self._planned.plan.tasks
+        done = {at: result for at, result in results.items() if result.reason is None}
+        self._store.put(
+            Row(self._keys[at], tasks[at].kind, result.value, result.seconds)
+            for at, result in done.items()
+        )
+        self.n_computed += len(done)
+        settled = sum(len(self._in_work.pop(self._keys[at])) for at in done)
+        return settled + self._fail(
+            {at: result.reason for at, result in results.items() if result.reason is not None}
+        )
+
+    def _fail(self, reasons: Mapping[int, str]) -> int:
+        """Keep why tasks failed, for all that wait for them; return how many these are."""
+        n, changed = 0, {}
+        for at, reason in reasons.items():
+            for other in self._in_work.pop(self._keys.get(at, ""), [at]):
+                task = self._planned.plan.tasks[other]
+                unit = self._unit_of[task.model]
+                failures = self._failures.setdefault(unit.entry.label, {})
+                failures.setdefault(task.model, {})[task.digest] = reason
+                changed[unit.entry.label, reason] = unit
+                n += 1
+        for label, reason in changed:
+            logger.info("%s failed: %s", label, reason)
+        if changed:
+            self._store.put(map(self._row, changed.values()))
+        return n
+
+    def _keep(self, unit: Unit) -> None:
+        row = self._row(unit)
+        known = self._store.get([row.key]).get(row.key)
+        # A second run with nothing to do writes nothing.
+        if known is None or known.value != row.value:
+            self._store.put([row])
+
+    def _row(self, unit: Unit) -> Row:
+        """Return what is known of a model."""
+        label = unit.entry.label
+        opened = self._opened.get(label, Opened({}, {}, {}))
+        keys: dict[str, dict[str, str]] = {}
+        for model, at, task in _tasks(unit):
+            if at in self._keys:
+                keys.setdefault(model, {})[task.digest] = self._keys[at]
+        value = {**opened._asdict(), "keys": keys, "failures": self._failures.get(label, {})}
+        return Row(self._planned.model_keys[label], "model", value)
+
+
+def _result(future: Future[Any]) -> tuple[Any, str | None]:
+    """Return the result of a call, or why there is none."""
+    try:
+        return future.result(), None
+    except CancelledError as error:
+        raise ConnectionError(
+            "the Dask scheduler was lost. What was finished is kept; run the study again."
+        ) from error
+    except Exception as error:
+        return None, describe(error)
+
+
+def _tasks(unit: Unit) -> Iterator[tuple[str, int, Task]]:
+    for variant in unit.variants:
+        for at, task in variant.tasks.items():
+            yield variant.label, at, task

@@ -1,0 +1,108 @@
+"""Whether the numbers in a results file come out again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wefe._checks import found
+from wefe.study._results import StudyResults
+from wefe.study._study import Study
+
+
+def verify(
+    study: Study,
+    results: StudyResults,
+    n: int = 20,
+    *,
+    tolerance: float = 1e-9,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Compute a random sample of results again, and compare.
+
+    Parameters
+    ----------
+    study : Study
+        The study, with the models at hand.
+    results : StudyResults
+        What is to be verified.
+    n : int, default=20
+        How many results are drawn, among those that are done; all of them if there are fewer.
+    tolerance : float, default=1e-9
+        Largest difference of two numbers that counts as none. On one machine there is none.
+    random_state : int, optional
+        Seed of the draw; None draws others each time.
+    n_jobs, progress : optional
+        As in :meth:`Study.run`.
+
+    Returns
+    -------
+    DataFrame
+        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (of its numbers;
+        infinite if something else differs), 'passed', and 'reason', if it did not come out again.
+
+    Raises
+    ------
+    ValueError
+        If `n` is less than 1, nothing is done yet, or the study file has changed since it was run.
+
+    Examples
+    --------
+    >>> from wefe.study import Study, verify
+    >>> study = Study.example()
+    >>> results = study.run(":memory:", progress=False)
+    >>> bool(verify(study, results, n=3, progress=False)["passed"].all())
+    True
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a whole number of at least 1; got {found(n)}.")
+    done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
+    if not done:
+        raise ValueError("no result is done yet, so there is nothing to verify.")
+    asked, was_asked = ([(t.model, t.digest) for t in p.tasks] for p in (study.plan, results.plan))
+    if asked != was_asked:
+        raise ValueError(
+            "the study file has changed since it was run, so that other results come out. Run it "
+            "again, or verify with the file as it was."
+        )
+    generator = np.random.default_rng(random_state)
+    drawn = sorted(generator.choice(done, min(n, len(done)), replace=False).tolist())
+    again = study._again(set(drawn), n_jobs, progress)
+    rows = []
+    for at in drawn:
+        task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
+        difference = math.inf
+        if before.value is not None and after.value is not None:
+            difference = _difference(_shown(before.value), _shown(after.value))
+        passed = difference <= tolerance
+        reason = None if passed else after.reason or "other numbers, texts or words came out"
+        if not passed and after.status == "done" and before.key != after.key:
+            reason = "the vectors of the model, or the version of wefe, are others than they were"
+        place = ", ".join(task.place.values())
+        rows.append((task.kind, task.model, place, difference, passed, reason))
+    columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _shown(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without the resamples of an interval, which are kept in an encoded text."""
+    return {key: part for key, part in value.items() if key != "distances"}
+
+
+def _difference(one: Any, other: Any) -> float:
+    """Return the largest difference of the numbers in plain data; infinite if more differs."""
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return 0.0 if one is other else math.inf
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping) and list(one) == list(other):
+        return max((_difference(one[key], other[key]) for key in one), default=0.0)
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return max(map(_difference, one, other), default=0.0)
+    return 0.0 if one == other else math.inf

@@ -1,0 +1,125 @@
+"""Results of studies that were never run, for tests and benchmarks of reports."""
+
+import math
+import random
+
+from wefe import Query
+from wefe.metrics._base import Scale
+from wefe.study import Outcome, Plan, StudyResults, Task
+from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet
+
+SCALES = {
+    "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
+    "RND": Scale("RND", (-math.inf, math.inf), 0.0),
+    "ECT": Scale("ECT", (-1.0, 1.0), 1.0),
+    "MAC": Scale("MAC", (0.0, 2.0), 1.0),
+    "RNSB": Scale("RNSB", (0.0, math.inf), 0.0),
+}
+
+
+def _query(name):
+    word = name.split()[-1]
+    return Query([[f"she {word}"], [f"he {word}"]], [[f"home {word}"], [f"office {word}"]])
+
+
+def results_of(scores, settings=None):
+    """Build results by hand: metric -> query set -> query -> model -> score or value.
+
+    Queries share words if the last words of their names are the same.
+    """
+    sets: dict[str, list[str]] = {}
+    for of_set in scores.values():
+        for query_set, queries in of_set.items():
+            sets.setdefault(query_set, [])
+            sets[query_set] += [query for query in queries if query not in sets[query_set]]
+    queries_of = [
+        q for of_set in scores.values() for queries in of_set.values() for q in queries.values()
+    ]
+    labels = list(dict.fromkeys(label for models in queries_of for label in models))
+    planned = []
+    for label in labels:
+        base, _, mitigation = label.partition(" + ")
+        planned.append(PlannedModel(label, base, False, base, mitigation or None))
+    tasks, outcomes = [], []
+    for label in labels:
+        for metric, of_set in scores.items():
+            for query_set, queries in of_set.items():
+                for name, each in queries.items():
+                    place = {"metric": metric, "query_set": query_set, "query": name}
+                    tasks.append(Task("score", label, place, {"query": name}))
+                    value = each[label]
+                    if isinstance(value, Outcome):
+                        outcomes.append(value)
+                        continue
+                    value = value if isinstance(value, dict) else {"score": value}
+                    outcomes.append(Outcome("done", value, key=f"key{len(tasks)}", version="2.0"))
+    plan = Plan(
+        "By hand",
+        "",
+        tuple(planned),
+        tuple(
+            PlannedQuerySet(name, tuple(map(_query, queries)), float(len(queries)))
+            for name, queries in sets.items()
+        ),
+        tuple(
+            PlannedMetric(metric, metric.lower(), metric, {}, SCALES[metric], tuple(of_set))
+            for metric, of_set in scores.items()
+        ),
+        tuple(tasks),
+        {name: _query(name) for queries in sets.values() for name in queries},
+        {
+            "aggregation": {
+                "function": "bias_avg",
+                "missing": "queries",
+                "ties": "min",
+                "correlation": "spearman",
+            },
+            "lookup": {
+                "preprocessors": [{}],
+                "strategy": "first",
+                "normalize": False,
+                "lost_vocabulary_threshold": 0.2,
+            },
+            "intervals": {"n_bootstrap": 0, "confidence": 0.95},
+            "audit": {"scores": False, "criteria": []},
+            "mitigations": [],
+            "external": [],
+            "quality": None,
+            **(settings or {}),
+        },
+    )
+    return StudyResults(plan, tuple(outcomes))
+
+
+def many(n_models, n_queries=25, n_metrics=5, seed=0):
+    """Build results of many models, some of whose scores have no value."""
+    generator = random.Random(seed)
+
+    def score():
+        if generator.random() < 0.01:
+            return {"score": None, "nan_reason": "the model lacks a word"}
+        return {"score": generator.gauss(0.3, 0.2), "words_used": 16, "words_lost": 0}
+
+    # Models that lack a word must not take the queries from all others.
+    settings = {
+        "aggregation": {
+            "function": "bias_avg",
+            "missing": "models",
+            "ties": "min",
+            "correlation": "spearman",
+        }
+    }
+    sets = {"Gender": range(n_queries // 2), "Age": range(n_queries // 2, n_queries)}
+    names = [f"model {number}" for number in range(n_models)]
+    return results_of(
+        {
+            metric: {
+                name: {
+                    f"query q{number}": {model: score() for model in names} for number in numbers
+                }
+                for name, numbers in sets.items()
+            }
+            for metric in list(SCALES)[:n_metrics]
+        },
+        settings,
+    )
