@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from wefe.datasets import load_query_set
+from wefe.datasets import list_queries_left_out, load_query_set
 from wefe.study._declaration import check_declaration, list_study_files, study_file
 
 DEMO = study_file("demo")
@@ -108,8 +108,9 @@ def test_in_the_case_study_only_the_models_are_to_be_filled_in():
         ("religion", 9),
     ]
     for entry in study.queries:
-        assert len(entry.known_names()) == entry.weight
-        assert len(load_query_set(entry.set, offline=True)) < entry.weight
+        queries = load_query_set(entry.set, offline=True)
+        assert 0 < len(queries) < entry.weight
+        assert len(queries) + len(list_queries_left_out(entry.set)) == entry.weight
     assert [metric.label for metric in study.metrics] == ["WEAT", "WEAT-ES", "RND", "RNSB"]
     params = study.metrics[3].run_params()
     assert (params["n_iterations"], params["holdout"]) == (100, True)

@@ -6,25 +6,23 @@ import logging
 import math
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pydantic
-from pydantic import (
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from wefe._checks import check_choice
 from wefe.study._entries import (
     AggregationEntry,
+    EncoderEntry,
     Intervals,
     Lookup,
     MetricEntry,
     ModelEntry,
     QuerySetEntry,
+    TableEntry,
 )
 from wefe.study._extras import (
     AuditEntry,
@@ -35,23 +33,21 @@ from wefe.study._extras import (
     QualityEntry,
     SilhouetteEntry,
 )
-from wefe.study._parts import (
+from wefe.study._plan import OVERALL
+from wefe.study._schema import (
     Name,
     Part,
+    PlacedError,
+    Problem,
+    lines_of,
     no_such,
     plain_name,
+    plain_problems,
+    problems_of,
+    refuse,
     repeated,
+    unknown,
 )
-from wefe.study._plan import OVERALL
-from wefe.study._toml_errors import (
-    Location,
-    PlacedError,
-    hint_of_toml,
-    problems_text,
-)
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger(__name__)
 
@@ -182,12 +178,6 @@ class Declaration(Part):
     quality: QualityEntry | None = Field(default=None, description="The built-in quality column")
     limits: Limits = Field(default=Limits(), description="What 'wefe check' lets pass")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _is_of_toml(cls, data: Any) -> Any:
-        _check_integers(data)
-        return data
-
     @field_validator("results")
     @classmethod
     def _is_kept(cls, value: str | None) -> str | None:
@@ -197,22 +187,13 @@ class Declaration(Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        if self.limits.max:
-            # As those who check limits know the metrics.
-            known = _names_of_metrics(self)
-            most: dict[str, float] = {}
-            for name, limit in self.limits.max.items():
-                plain = known.get(name, known.get(plain_name(name), name))
-                most[plain] = min(limit, most.get(plain, math.inf))
-            object.__setattr__(self, "limits", self.limits.model_copy(update={"max": most}))
-        problems = [
-            *_repeated(self),
-            *_unknown(self),
-            *_for_encoders(self),
-            *_without_weight(self),
-        ]
-        if problems:
-            raise PlacedError(problems)
+        # As those who check limits know the metrics.
+        known, most = _names_of_metrics(self), dict[str, float]()
+        for name, limit in self.limits.max.items():
+            plain = known.get(name, known.get(plain_name(name), name))
+            most[plain] = min(limit, most.get(plain, math.inf))
+        object.__setattr__(self, "limits", self.limits.model_copy(update={"max": most}))
+        refuse([*_repeated(self), *_unknown(self), *_for_encoders(self), *_without_weight(self)])
         return self
 
     @property
@@ -220,12 +201,12 @@ class Declaration(Part):
         """Names of the models as they are, without the mitigated ones."""
         return [model.label for model in self.models]
 
-    def mitigated(self) -> list[tuple[ModelEntry, MitigationEntry]]:
+    def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
         """Return which models are mitigated, and how; `label_of` of the mitigation names each.
 
         Returns
         -------
-        list of (ModelEntry, MitigationEntry)
+        list of (TableEntry, MitigationEntry)
             Mitigation by mitigation: entries of `models` and `mitigations`. Encoders are never
             mitigated. Methods that draw at random have the seed of the study, unless their
             parameters have one.
@@ -274,11 +255,6 @@ class Declaration(Part):
             and the limits.
         """
         plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
-        # Options of the other kind of model decide nothing, and no study file may have them.
-        plain["models"] = [
-            {key: value for key, value in each.items() if key not in model.options_of_other_kind}
-            for model, each in zip(self.models, plain["models"], strict=True)
-        ]
         if not self.explore.criteria:
             del plain["explore"]
         return plain
@@ -301,18 +277,21 @@ def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declarati
 
     Examples
     --------
-    >>> check_declaration({"name": "A study", "models": [{"sorce": "demo"}]})
+    >>> check_declaration({"nmae": "A study", "models": [{"source": "demo"}]})
     Traceback (most recent call last):
     ...
-    ValueError: study: [[models]] number 1, key 'sorce': unknown. Did you mean 'source'? ...
+    ValueError: study: key 'name': missing. Title of the study...
     """
     try:
+        refuse(plain_problems(data))
         return Declaration.model_validate(dict(data))
+    except PlacedError as error:
+        problems = error.problems
     except pydantic.ValidationError as error:
-        text = problems_text(error, data, Declaration, file)
+        problems = problems_of(error)
     except RecursionError:
-        text = f"{file}: lists or tables are nested too deeply"
-    raise ValueError(text)
+        problems = [((), "lists or tables are nested too deeply")]
+    raise ValueError(lines_of(problems, data, file))
 
 
 def read_declaration(path: str | os.PathLike[str]) -> Declaration:
@@ -361,11 +340,15 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is no TOML: {error}.{hint_of_toml(error)}") from error
+        several = " Tables of which there are several have double brackets: [[models]]."
+        hint = several if "twice" in str(error) else ""
+        raise ValueError(f"{path} is no TOML: {error}.{hint}") from error
     except ValueError as error:  # of Python, which reads no number of many digits
         raise ValueError(f"{path} is no TOML: a number has too many digits.") from error
     declaration = check_declaration(data, path.name)
-    trusted = [model.label for model in declaration.models if model.trust_pickle]
+    trusted = [
+        model.label for model in declaration.models if model.load_options().get("trust_pickle")
+    ]
     if trusted:
         logger.warning(
             "%s sets trust_pickle for %s: a pickle can run any code that its author put there",
@@ -422,16 +405,6 @@ def study_file(name: str = "demo") -> str:
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _check_integers(data: Any, where: Location = ()) -> None:
-    """Refuse whole numbers that TOML does not have; text of millions of digits takes minutes."""
-    if isinstance(data, int) and not -(2**63) <= data < 2**63:
-        raise PlacedError([(where, "whole numbers have at most 64 bits")])
-    for key, value in data.items() if isinstance(data, Mapping) else ():
-        _check_integers(value, (*where, key))
-    for position, value in enumerate(data if isinstance(data, list) else ()):
-        _check_integers(value, (*where, position))
-
-
 def _names_of_metrics(study: Declaration) -> dict[str, str]:
     """Return what metrics may be called in [limits]: any spelling -> the name or label."""
     names = [name for each in study.metrics for name in (each.metric, each.label)]
@@ -444,7 +417,7 @@ def _names_of_metrics(study: Declaration) -> dict[str, str]:
     return of_class | plain | {name: name for name in names}
 
 
-def _without_weight(study: Declaration) -> Iterator[tuple[Location, str]]:
+def _without_weight(study: Declaration) -> Iterator[Problem]:
     """Find metrics whose overall score would be made of nothing."""
     for metric in study.metrics:
         asked = {
@@ -452,67 +425,61 @@ def _without_weight(study: Declaration) -> Iterator[tuple[Location, str]]:
             for position, entry in enumerate(study.queries)
             if metric.queries is None or entry.label in metric.queries
         }
-        if asked and all(weight == 0 for weight in asked.values()):
+        if asked and not any(weight != 0 for weight in asked.values()):
             text = f"is 0 for every query set of {metric.label}; one must count in overall scores"
             yield ("queries", min(asked), "weight"), text
 
 
-def _repeated(study: Declaration) -> Iterator[tuple[Location, str]]:
+def _repeated(study: Declaration) -> Iterator[Problem]:
     """Find names that stand for two things."""
-    named: dict[str, tuple[str, list[str]]] = {
-        "models": ("name", study.model_labels),
-        "queries": ("name", [each.label for each in study.queries]),
-        "metrics": ("label", [each.label for each in study.metrics]),
-        "mitigations": ("name", [each.label for each in study.mitigations]),
-        "external": ("name", [each.name for each in study.external]),
+    models, columns = study.model_labels, [each.name for each in study.external]
+    metrics = [each.label for each in study.metrics]
+    named = {
+        ("models", "name"): models,
+        ("queries", "name"): [each.label for each in study.queries],
+        ("metrics", "label"): metrics,
+        ("mitigations", "name"): [each.label for each in study.mitigations],
+        ("external", "name"): columns,
     }
-    for table, (key, labels) in named.items():
+    for (table, key), labels in named.items():
         for position, first in repeated(labels):
             text = f"number {first + 1} is called {labels[first]!r} as well; give one another {key}"
             yield (table, position, key), text
-    columns = [each.name for each in study.external]
-    metrics = [each.label for each in study.metrics]
-    for position, asked in enumerate(study.queries):
-        if asked.label == OVERALL:
-            text = f"{OVERALL!r} stands for all query sets together; choose another name"
-            yield ("queries", position, "name"), text
-    for position, name in enumerate(columns):
-        if name in metrics:
-            yield ("external", position, "name"), f"there is a metric called {name!r}"
-    if study.quality is not None and study.quality.name in metrics:
-        yield ("quality", "name"), f"there is a metric called {study.quality.name!r}"
-    if study.quality is not None and study.quality.name in columns:
-        yield ("quality", "name"), f"[[external]] has a column {study.quality.name!r} as well"
-    for position, mitigation in enumerate(study.mitigations):
-        for label in map(mitigation.label_of, study.model_labels):
-            if label in study.model_labels:
-                yield ("mitigations", position, "name"), f"there is a model called {label!r}"
-    for position, silhouette in enumerate(study.silhouettes):
-        for number, other in enumerate(study.silhouettes[:position], start=1):
-            if silhouette.overlaps(other):
-                text = f"number {number} shows the same metric, query and model"
-                yield ("silhouettes", position), f"{text}; take one out, or name other models"
-                break
+    # The name of one thing, and what is called so.
+    taken: list[tuple[tuple[str | int, ...], str, Collection[str], str]] = [
+        *(
+            (("queries", i), each.label, [OVERALL], "all query sets together are")
+            for i, each in enumerate(study.queries)
+        ),
+        *((("external", i), name, metrics, "a metric is") for i, name in enumerate(columns)),
+        *(
+            (("mitigations", i), each.label_of(model), models, "a model is")
+            for i, each in enumerate(study.mitigations)
+            for model in models
+        ),
+    ]
+    if study.quality is not None:
+        name = study.quality.name
+        taken.append((("quality",), name, [*metrics, *columns], "another column is"))
+    for where, name, others, what in taken:
+        if name in others:
+            yield (*where, "name"), f"{what} called {name!r}; choose another name"
 
 
-def _unknown(study: Declaration) -> Iterator[tuple[Location, str]]:
+def _unknown(study: Declaration) -> Iterator[Problem]:
     """Find references to what is not there."""
-    sets = {each.label: each for each in study.queries}
+    sets = [each.label for each in study.queries]
     models, every = study.model_labels, study.all_labels()
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
-    wanted: list[tuple[Location, Iterable[str], Sequence[str], str]] = []
     for i, metric in enumerate(study.metrics):
-        wanted.append((("metrics", i, "queries"), metric.queries or (), [*sets], "no query set"))
+        yield from unknown(("metrics", i, "queries"), metric.queries or (), sets, "no query set")
     for i, mitigation in enumerate(study.mitigations):
-        where: Location = ("mitigations", i, "models")
-        wanted.append((where, mitigation.models or (), models, "no model"))
-    for i, silhouette in enumerate(study.silhouettes):
-        where = ("silhouettes", i, "models")
-        wanted.append((where, silhouette.models or (), every, "no model"))
-    for where, names, known, what in wanted:
-        for position, name in enumerate(names):
-            if name not in known:
-                yield (*where, position), no_such(name, known, what)
+        where = ("mitigations", i, "models")
+        yield from unknown(where, mitigation.models or (), models, "no model")
+    for i, each in enumerate(study.silhouettes):
+        yield from unknown(("silhouettes", i, "models"), each.models or (), every, "no model")
+        if each.query_set not in sets:
+            yield ("silhouettes", i, "query_set"), no_such(each.query_set, sets, "no query set")
     for i, external in enumerate(study.external):
         for name in external.scores:
             if name not in every:
@@ -520,17 +487,13 @@ def _unknown(study: Declaration) -> Iterator[tuple[Location, str]]:
     for name in study.limits.max:
         if name not in metrics:
             yield ("limits", "max", name), no_such(name, metrics, "no metric of this study")
-    for i, silhouette in enumerate(study.silhouettes):
-        if silhouette.query_set not in sets:
-            text = no_such(silhouette.query_set, [*sets], "no query set")
-            yield ("silhouettes", i, "query_set"), text
 
 
-def _for_encoders(study: Declaration) -> Iterator[tuple[Location, str]]:
+def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find what is asked of encoders only, or never of them."""
     tables = [model.label for model in study.models if not model.is_encoder]
     for i, metric in enumerate(study.metrics):
-        if metric.metric in ("seat", "ceat") and tables:
+        if metric.metric_class.encodes_texts and tables:
             yield (
                 ("metrics", i, "metric"),
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
@@ -540,11 +503,7 @@ def _for_encoders(study: Declaration) -> Iterator[tuple[Location, str]]:
         text = "all models are encoders; words are explored in vocabularies, which they lack"
         yield ("explore", "criteria"), text
     for i, mitigation in enumerate(study.mitigations):
-        wrong = [name for name in mitigation.models or () if name in study.model_labels]
-        wrong = [name for name in wrong if name not in tables]
-        if wrong:
-            text = f"{wrong[0]!r} is an encoder; mitigations change tables of vectors only"
+        encoders = set(mitigation.models or study.model_labels) & {*study.model_labels} - {*tables}
+        if encoders and (mitigation.models or not tables):
+            text = f"{min(encoders)!r} is an encoder; mitigations change tables of vectors only"
             yield ("mitigations", i, "models"), text
-        elif not tables:
-            text = "there is no table of vectors to change; all models are encoders"
-            yield ("mitigations", i), text

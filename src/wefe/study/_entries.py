@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
-from pydantic import (
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from wefe.datasets._opened import open_query_set
+from wefe.embeddings import Lookup as LookupOptions
+from wefe.metrics._parameters import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.models.formats._registry import without_suffixes
 from wefe.query import Query
-from wefe.study._parts import (
+from wefe.study._schema import (
     Name,
     Part,
-    as_value_error,
-    at_key,
     beside,
     blaming,
-    check_each,
-    check_metric_params,
     check_name,
+    check_params,
     check_title,
     existing_file,
-    metric_name,
-    names_model,
+    no_such,
+    plain_name,
+    refuse,
     repeated,
 )
-from wefe.study._toml_errors import (
-    Location,
-    PlacedError,
-)
+from wefe.words import check_preprocessors
 
 if TYPE_CHECKING:
     from wefe.metrics import BaseMetric
@@ -46,33 +38,98 @@ if TYPE_CHECKING:
 _TO_FILL_IN = "FILL IN"
 
 
-class ModelEntry(Part):
-    """A model: `source` for a table of vectors, or `encoder` for one that reads sentences.
+class _OpenedEntry(Part):
+    """What tables of vectors and encoders have in common."""
 
-    Examples
-    --------
-    >>> ModelEntry(source="vectors/glove.6B.50d.txt.gz", limit=1000).label
-    'glove.6B.50d'
-    """
-
-    source: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Whatever wefe.load opens: a file of vectors (a relative path is looked for "
-        "beside the study file), 'org/name' on Hugging Face, a name of gensim-data, or 'demo'",
-    )
-    encoder: str | None = Field(
-        default=None,
-        min_length=1,
-        description="A contextual or sentence encoder, in place of source: a folder that "
-        "transformers or sentence-transformers saved, or 'org/name' on Hugging Face",
-    )
     name: Name | None = Field(
         default=None,
         min_length=1,
         description="What tables and plots call the model; else a short source",
     )
     revision: str | None = Field(default=None, description="Branch, tag or commit on Hugging Face")
+
+    is_encoder: ClassVar[bool]
+    #: The keys that are names of files, the first one of the model itself.
+    paths: ClassVar[tuple[str, ...]]
+
+    @model_validator(mode="after")
+    def _is_filled_in(self) -> _OpenedEntry:
+        key, value = self.paths[0], self.place
+        if value.upper().startswith(_TO_FILL_IN):
+            what = value.removeprefix(_TO_FILL_IN).lstrip(": ")
+            text = f"still to be filled in ({what}). Write where the model is, or take it out"
+            refuse([((key,), text)])
+        try:
+            check_title(self.label)
+        except ValueError as error:
+            refuse([((key,), str(error))])
+        return self
+
+    @property
+    def place(self) -> str:
+        """Where the model is, as it is written."""
+        return str(getattr(self, self.paths[0]))
+
+    @property
+    def label(self) -> str:
+        """What tables call it: its name, or a short form of where it comes from."""
+        return self.name or self._short()
+
+    def _short(self) -> str:
+        return re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
+
+    def load_options(self) -> dict[str, Any]:
+        """Return what was set, for the function that opens the model; not its place or name."""
+        others = self.model_fields_set - {self.paths[0], "name"}
+        return self.model_dump(include=others, exclude_none=True)
+
+    def resolved(self, base: str | os.PathLike[str]) -> Any:
+        """Return the entry with absolute paths, for files that lie beside the study file.
+
+        Names such as 'demo', and 'org/name' if nothing of that name lies beside the study file,
+        stay. All else is a path, whether or not there is something: what lies in the working folder
+        is never read in its place.
+        """
+        paths = {
+            key: beside(value, base)
+            for key in self.paths
+            if (value := getattr(self, key)) and not self._is_name(key, value, base)
+        }
+        # The label must not change when its source becomes another text.
+        return self.model_copy(update={**paths, "name": self.label})
+
+    def _is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
+        """Tell whether a text names a model, and no path."""
+        from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
+
+        if key != self.paths[0]:
+            return False
+        if (text == "demo" and not self.is_encoder) or text.startswith("hf://"):
+            return True
+        path = Path(beside(text, base))
+        # A file in a zip archive is named as if the archive were a folder.
+        if path.exists() or any(parent.is_file() for parent in path.parents):
+            return False
+        # 'vectors/glove' is a file that is missing, if there is a folder 'vectors'.
+        is_repo = looks_like_repo_id(text) and not Path(base, text.split("/")[0]).is_dir()
+        return is_repo or (text in GENSIM_DATA_NAMES and not self.is_encoder)
+
+
+class TableEntry(_OpenedEntry):
+    """A table of vectors.
+
+    Examples
+    --------
+    >>> TableEntry(source="vectors/glove.6B.50d.txt.gz", limit=1000).label
+    'glove.6B.50d'
+    """
+
+    source: str = Field(
+        min_length=1,
+        description="Whatever wefe.load opens: a file of vectors (a relative path is looked for "
+        "beside the study file), 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. "
+        "Write encoder = ... in its place for a model that reads sentences",
+    )
     vocab_prefix: str | None = Field(
         default=None, description="Stands before each word in the file: '/c/en/' for ConceptNet"
     )
@@ -99,6 +156,31 @@ class ModelEntry(Part):
     on_error: Literal["raise", "skip"] = Field(
         default="raise", description="What becomes of damaged lines: an error, or they are left out"
     )
+
+    is_encoder = False
+    called = "models with a 'source'"
+    paths = ("source", "counts", "vocabulary")
+
+    def _short(self) -> str:
+        short = super()._short()
+        short = without_suffixes(short) or short
+        return short.split("@")[0] or short
+
+
+class EncoderEntry(_OpenedEntry):
+    """A model that reads sentences.
+
+    Examples
+    --------
+    >>> EncoderEntry(encoder="google-bert/bert-base-uncased", layer=4).label
+    'bert-base-uncased, layer 4'
+    """
+
+    encoder: str = Field(
+        min_length=1,
+        description="A contextual or sentence encoder: a folder that transformers or "
+        "sentence-transformers saved, or 'org/name' on Hugging Face",
+    )
     layer: int = Field(
         default=-1, description="Hidden state: 0 is the embedding layer, -1 the last one"
     )
@@ -118,111 +200,36 @@ class ModelEntry(Part):
     )
     max_length: int | None = Field(default=None, ge=1, description="Tokens of a text that are read")
 
-    _of_source: ClassVar[tuple[str, ...]] = (
-        *("vocab_prefix", "limit", "lowercase", "min_count", "counts", "subwords", "vocabulary"),
-        *("trust_pickle", "on_error"),
-    )
-    _of_encoder: ClassVar[tuple[str, ...]] = (
-        *("layer", "pooling", "templates", "device", "dtype", "max_length"),
-    )
-
-    @field_validator("source", "encoder")
-    @classmethod
-    def _is_filled_in(cls, value: str | None) -> str | None:
-        if value is not None and value.upper().startswith(_TO_FILL_IN):
-            raise ValueError(
-                f"still to be filled in ({value.removeprefix(_TO_FILL_IN).lstrip(': ')}). Write "
-                "where the model is, or take this model out"
-            )
-        return value
+    is_encoder = True
+    called = "models with an 'encoder'"
+    paths = ("encoder",)
 
     @field_validator("templates")
     @classmethod
-    def _has_gaps(cls, value: list[str] | None) -> list[str] | None:
-        for position, text in enumerate(value or ()):
-            if text.count("{}") != 1:
-                raise PlacedError([((position,), f"must have one {{}} for the word; got {text!r}")])
+    def _have_gaps(cls, value: list[str] | None) -> list[str] | None:
+        refuse(
+            ((position,), f"must have one {{}} for the word; got {text!r}")
+            for position, text in enumerate(value or ())
+            if text.count("{}") != 1
+        )
         return value
 
-    @model_validator(mode="after")
-    def _is_one_kind(self) -> ModelEntry:
-        if (self.source is None) == (self.encoder is None):
-            both = "both are given" if self.source else "neither is given"
-            raise ValueError(
-                "a model is either source = '...' (a table of vectors) or encoder = '...' (reads "
-                f"sentences); {both}"
-            )
-        kind, other = ("encoder", "source") if self.is_encoder else ("source", "encoder")
-        wrong = [key for key in self.options_of_other_kind if key in self.model_fields_set]
-        if not wrong and self.name is None:
-            with at_key(kind):
-                check_title(self.label)
-        if wrong:
-            text = f"is an option of models with {other!r}, and this one has {kind!r}. "
-            text += f"Options of {kind!r}: {', '.join(self._own_options)}"
-            raise PlacedError([((key,), text) for key in wrong])
-        return self
-
-    @property
-    def is_encoder(self) -> bool:
-        """Whether the model reads sentences."""
-        return self.encoder is not None
-
-    @property
-    def _own_options(self) -> tuple[str, ...]:
-        return (*(self._of_encoder if self.is_encoder else self._of_source), "revision")
-
-    @property
-    def options_of_other_kind(self) -> tuple[str, ...]:
-        """Keys that this kind of model does not have."""
-        return self._of_source if self.is_encoder else self._of_encoder
-
-    @property
-    def label(self) -> str:
-        """What tables call it: its name, or a short form of where it comes from."""
-        if self.name is not None:
-            return self.name
-        text = str(self.encoder or self.source).rstrip("/\\")
-        short = re.split(r"[/\\]", text)[-1]
-        if not self.is_encoder:
-            short = without_suffixes(short) or short
-        short = short.split("@")[0] or short
+    def _short(self) -> str:
         # Without these, two readings of one encoder could not be told apart.
         said = [f"layer {self.layer}"] if self.layer != -1 else []
         said += [self.pooling] if self.pooling != "auto" else []
         said += ["in templates"] if self.templates else []
-        return ", ".join([short, *said])
+        return ", ".join([super()._short().split("@")[0], *said])
 
-    def load_options(self) -> dict[str, Any]:
-        """Return what was set, for `wefe.load` or `wefe.contextual.load_encoder`.
 
-        Without source and name.
-        """
-        return {
-            key: getattr(self, key)
-            for key in self._own_options
-            if key in self.model_fields_set and getattr(self, key) is not None
-        }
+def _kind_of_model(data: object) -> str:
+    return "encoders" if isinstance(data, Mapping) and "encoder" in data else "tables"
 
-    def resolved(self, base: str | os.PathLike[str]) -> ModelEntry:
-        """Return the entry with absolute paths, for files that lie beside the study file.
 
-        'demo' stays as it is, as do a name of gensim-data and 'org/name' if nothing of that name
-        lies beside the study file. All else is a path, whether or not there is something: what
-        lies in the working folder is never read in its place.
-
-        Parameters
-        ----------
-        base : path
-            The folder of the study file.
-        """
-        paths = {}
-        for key in ("source", "encoder", "counts", "vocabulary"):
-            value = getattr(self, key)
-            if value is not None and not names_model(key, value, base):
-                paths[key] = beside(value, base)
-        # The label must not change when its source becomes another text.
-        return self.model_copy(update={**paths, "name": self.label})
+ModelEntry: TypeAlias = Annotated[
+    Annotated[TableEntry, Tag("tables")] | Annotated[EncoderEntry, Tag("encoders")],
+    Discriminator(_kind_of_model),
+]
 
 
 class InlineQuery(Part):
@@ -237,26 +244,13 @@ class InlineQuery(Part):
     'Women and Men wrt Arts'
     """
 
-    targets: dict[Name, list[str]] = Field(
+    targets: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(
         min_length=1, description="Social groups: a name and a list of words for each"
     )
-    attributes: dict[Name, list[str]] = Field(
+    attributes: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(
         min_length=1,
         description="What the groups may be associated with: a name and a list of words for each",
     )
-
-    @model_validator(mode="after")
-    def _is_query(self) -> InlineQuery:
-        problems: list[tuple[Location, str]] = [
-            ((side, name), "is empty; a word set needs at least one word")
-            for side in ("targets", "attributes")
-            for name, words in getattr(self, side).items()
-            if not words
-        ]
-        if problems:
-            raise PlacedError(problems)
-        as_value_error(self.to_query)
-        return self
 
     def to_query(self) -> Query:
         """Return the query."""
@@ -320,43 +314,26 @@ class QuerySetEntry(Part):
                 f"here as [[queries.query]]; found {' and '.join(given) or 'none of them'}"
             )
         if self.query is not None and self.name is None:
-            raise PlacedError([(("name",), "missing. Queries that are written here need a name")])
-        if self.file is not None and self.name is None:
-            with at_key("file"):
-                check_title(self.label)
+            refuse([(("name",), "missing. Queries that are written here need a name")])
+        try:
+            check_title(self.label)
+        except ValueError as error:
+            refuse([(("file",), str(error))])
         titles = [query.to_query().query_name for query in self.query or ()]
-        again = [
+        refuse(
             (
                 ("query", position),
                 f"number {first + 1} is called {titles[first]!r} as well; "
                 "give a set of words another name",
             )
             for position, first in repeated(titles)
-        ]
-        if again:
-            raise PlacedError(again)
-        names = self.known_names() if self.leave_out else None
-        if names is not None:
-            check_each(("leave_out",), self.leave_out, names, f"no query of {self.label!r}")
-            if all(name in self.leave_out for name in names):
-                raise PlacedError([(("leave_out",), "leaves out every query")])
+        )
         return self
 
     @property
     def label(self) -> str:
         """What tables call it."""
         return self.name or self.set or Path(str(self.file)).stem
-
-    def known_names(self) -> list[str] | None:
-        """Return the names of all queries; None of a file, which is not read here."""
-        if self.query is not None:
-            return [query.to_query().query_name for query in self.query]
-        if self.set is None:
-            return None
-        from wefe.datasets import list_queries_left_out, load_query_set
-
-        queries = load_query_set(self.set, offline=True)
-        return [query.query_name for query in queries] + list_queries_left_out(self.set)
 
     def load(
         self, base: str | os.PathLike[str], offline: bool = False
@@ -383,34 +360,24 @@ class QuerySetEntry(Part):
         FileNotFoundError, ValueError
             If there is no such file, it is damaged, or not one query is left.
         """
-        left_out: list[tuple[str, str]] = []
-        if self.query is not None:
-            queries = [query.to_query() for query in self.query]
-        else:
-            with self._blaming("set" if self.file is None else "file"):
+        queries = [query.to_query() for query in self.query or ()]
+        lost: dict[str, str] = {}
+        if self.query is None:
+            with blaming("queries", self.label, "set" if self.file is None else "file"):
                 source = self.set or existing_file(str(self.file), base)
                 opened = open_query_set(source, offline)
                 queries = opened.queries
-                if self.file is not None:
-                    _check_titles(queries)
-            left_out = [
-                (name, f"its words are a download ({opened.why})")
-                for name in opened.left_out
-                if name not in self.leave_out
-            ]
-        names = [query.query_name for query in queries] + [name for name, _ in left_out]
-        with self._blaming("leave_out"):
+                _check_titles(queries)
+            lost = dict.fromkeys(opened.left_out, f"its words are a download ({opened.why})")
+        with blaming("queries", self.label, "leave_out"):
+            names = [*(query.query_name for query in queries), *lost]
             for name in self.leave_out:
-                if self.file is not None:
-                    check_name(name, names, f"no query of {self.label!r}")
-                left_out.append((name, "the study leaves it out"))
-            queries = [query for query in queries if query.query_name not in self.leave_out]
-            if not queries:
+                check_name(name, names, f"no query of {self.label!r}")
+            lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
+            asked = [query for query in queries if query.query_name not in lost]
+            if not asked:
                 raise ValueError("every query is left out")
-        return queries, left_out
-
-    def _blaming(self, key: str) -> AbstractContextManager[None]:
-        return blaming("queries", self.label, key)
+        return asked, list(lost.items())
 
 
 class MetricEntry(Part):
@@ -450,11 +417,10 @@ class MetricEntry(Part):
     def _params_fit(self) -> MetricEntry:
         check_metric_params(self.metric, self.params)
         if self.metric == "ceat" and self.contexts is None:
-            raise PlacedError(
-                [(("contexts",), "missing. ceat finds the words in a text: one sentence per line")]
-            )
+            text = "missing. ceat finds the words in a text: one sentence per line"
+            refuse([(("contexts",), text)])
         if self.metric != "ceat" and self.contexts is not None:
-            raise PlacedError([(("contexts",), f"is for ceat, and this is {self.metric}")])
+            refuse([(("contexts",), f"is for ceat, and this is {self.metric}")])
         if not self.label:
             label = self.metric_class().scale(None, **self.run_params()).label
             object.__setattr__(self, "label", label)
@@ -474,13 +440,7 @@ class MetricEntry(Part):
         return {**metric.report_params(self.params, random_state, "two-sided"), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
-        """Return where the sentences are; None for metrics that need none.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        """
+        """Return where the sentences are; None for metrics that need none."""
         if self.contexts is None:
             return None
         with blaming("metrics", self.label, "contexts"):
@@ -513,12 +473,15 @@ class Lookup(Part):
     @field_validator("preprocessors")
     @classmethod
     def _are_preprocessors(cls, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        from wefe.words import check_preprocessors
-
-        for position, options in enumerate(value):
-            if "preprocessor" in options:
-                raise PlacedError([((position, "preprocessor"), "is for Python; no file has code")])
-        as_value_error(check_preprocessors, value)
+        refuse(
+            ((position, "preprocessor"), "is for Python; no file has code")
+            for position, options in enumerate(value)
+            if "preprocessor" in options
+        )
+        try:
+            check_preprocessors(value)
+        except TypeError as error:  # which pydantic does not know
+            raise ValueError(str(error)) from error
         return value
 
 
@@ -560,7 +523,40 @@ class Intervals(Part):
         return value
 
 
-def _check_titles(queries: Sequence[Query]) -> None:
+# Metrics
+
+# Parameters that no file can set.
+_NOT_OF_METRICS = {
+    *("contexts", "estimator", "print_model_evaluation"),
+    *("p_value_verbose", "warn_not_found_words"),
+}
+
+
+def metric_name(value: str) -> str:
+    """Return the name of a metric as it is listed; case and punctuation do not matter."""
+    known = metric_names()
+    of_class = {
+        plain_name(kind.__name__): name for name, kind in known.items() if name != "weat-es"
+    }
+    name = (of_class | {plain_name(name): name for name in known}).get(plain_name(value))
+    if name is None:
+        raise ValueError(no_such(value, list(known), "no metric"))
+    return name
+
+
+def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
+    """Refuse parameters that a metric does not take, and values of another type."""
+    elsewhere = {"preprocessors": "is the same for all metrics; write it into [lookup]"}
+    if metric.startswith("weat"):
+        elsewhere["return_effect_size"] = "is chosen by the metric: 'weat' or 'weat-es'"
+    refuse((("params", name), elsewhere[name]) for name in params if name in elsewhere)
+    hints = {**plain_hints_of(metric_names()[metric]), **get_type_hints(LookupOptions)}
+    without = {*_NOT_OF_METRICS, *elsewhere}
+    hints = {name: hint for name, hint in hints.items() if name not in without}
+    refuse(check_params(params, hints, metric))
+
+
+def _check_titles(queries: list[Query]) -> None:
     """Refuse different queries of one name, of which tables would show one."""
     first: dict[str, Query] = {}
     for query in queries:

@@ -6,38 +6,28 @@ import inspect
 import logging
 import math
 import os
+import typing
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import (
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
-from wefe.study._parts import (
+from wefe.study._entries import check_metric_params, metric_name
+from wefe.study._schema import (
     Name,
     Part,
-    at_key,
     blaming,
-    check_each,
-    check_metric_params,
     check_name,
     check_once,
-    check_plain,
-    existing_file,
-    metric_name,
-    no_such,
-    repeated,
-)
-from wefe.study._toml_errors import (
-    PlacedError,
     check_params,
+    existing_file,
+    no_such,
+    refuse,
     shown,
+    unknown,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +36,13 @@ if TYPE_CHECKING:
     from wefe.quality import Benchmark
 
 logger = logging.getLogger(__name__)
+
+
+def _are_criteria(names: list[str]) -> list[str]:
+    from wefe.datasets import list_criteria
+
+    refuse(unknown((), names, list_criteria(), "no criterion"))
+    return check_once(names)
 
 
 class AuditEntry(Part):
@@ -57,14 +54,7 @@ class AuditEntry(Part):
         description="Criteria whose bias direction is audited in each model: gender, ...",
     )
 
-    @field_validator("criteria")
-    @classmethod
-    def _are_known(cls, value: list[str]) -> list[str]:
-        from wefe.datasets import list_criteria
-
-        check_each((), value, list_criteria(), "no criterion")
-        check_once(value)
-        return value
+    _are_known = field_validator("criteria")(_are_criteria)
 
 
 class ExploreEntry(Part):
@@ -88,35 +78,29 @@ class ExploreEntry(Part):
         description="A neighbour is biased if its indirect bias is above it",
     )
 
-    @field_validator("criteria")
-    @classmethod
-    def _are_known(cls, value: list[str]) -> list[str]:
-        return AuditEntry._are_known(value)
+    _are_known = field_validator("criteria")(_are_criteria)
 
     @field_validator("words")
     @classmethod
     def _are_words(cls, value: list[str]) -> list[str]:
-        empty = [position for position, word in enumerate(value) if not word.strip()]
-        if empty:
-            raise PlacedError([((position,), "must not be empty") for position in empty])
-        padded = [position for position, word in enumerate(value) if word != word.strip()]
-        if padded:
-            raise PlacedError(
-                [
-                    ((at,), f"{value[at]!r} has blanks around it; write {value[at].strip()!r}")
-                    for at in padded
-                ]
-            )
-        check_once(value)
-        return value
+        refuse(
+            ((at,), f"{word!r} has blanks around it, or is empty")
+            for at, word in enumerate(value)
+            if not word or word != word.strip()
+        )
+        return check_once(value)
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:
         # Without it nothing would be done, and nobody would know.
         if not self.criteria and self.model_fields_set - {"criteria"}:
-            with at_key("criteria"):
-                raise ValueError("names no criterion, so nothing is explored; write ['gender']")
+            text = "names no criterion, so nothing is explored; write ['gender']"
+            refuse([(("criteria",), text)])
         return self
+
+
+# Parameters that no file can set, or that another key sets.
+_NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name", "verbose"}
 
 
 class MitigationEntry(Part):
@@ -146,7 +130,7 @@ class MitigationEntry(Part):
     target: list[str] | None = Field(
         default=None, min_length=1, description="Only the vectors of these words change; else all"
     )
-    ignore: list[str] | Literal["specific"] = Field(
+    ignore: list[str] | Literal["specific"] | None = Field(
         default="specific",
         description="Words that keep their vectors: a list, [] for none, or 'specific' for those "
         "to which the class rightly belongs",
@@ -173,24 +157,21 @@ class MitigationEntry(Part):
             check_name(value, [*list_criteria(), "FILE.json"], "no criterion")
         return value
 
-    @field_validator("ignore", mode="before")
-    @classmethod
-    def _is_list_or_word(cls, value: object) -> object:
-        if value is None:
-            return []
-        words = value if isinstance(value, list) else [None]
-        if value != "specific" and not all(isinstance(word, str) for word in words):
-            raise ValueError(
-                f"must be a list of words, [] for none, or 'specific'; got {shown(value)}"
-            )
-        return value
-
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
-        kind = self.method_class
-        check_params(self.params, [kind, kind.fit], {}, _NOT_OF_MITIGATIONS, self.method)
-        check_plain(self.params)
+        refuse(check_params(self.params, self._hints(), self.method))
         return self
+
+    def _hints(self) -> dict[str, Any]:
+        """Return the parameters of the constructor and of `fit`, with their types."""
+        kind = self.method_class
+        hints: dict[str, Any] = {}
+        for function in (kind.__init__, kind.fit):
+            known = typing.get_type_hints(function)
+            for name, parameter in inspect.signature(function).parameters.items():
+                if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                    hints.setdefault(name, known.get(name, Any))
+        return {name: hint for name, hint in hints.items() if name not in _NOT_OF_MITIGATIONS}
 
     @property
     def method_class(self) -> type[BaseDebias]:
@@ -217,9 +198,7 @@ class MitigationEntry(Part):
         >>> entry.seeded(7).constructor_params()
         {'random_state': 7}
         """
-        kind = self.method_class
-        takes = {*inspect.signature(kind).parameters, *inspect.signature(kind.fit).parameters}
-        if "random_state" not in takes or "random_state" in self.params:
+        if "random_state" not in self._hints() or "random_state" in self.params:
             return self
         return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
 
@@ -234,15 +213,7 @@ class MitigationEntry(Part):
         return {name: value for name, value in self.params.items() if name not in own}
 
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
-        """Return the word sets of the criterion.
-
-        Without a connection they are those that ship with the package.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            If there is no such file, or it is damaged.
-        """
+        """Return the word sets; without a connection those that ship with the package."""
         from wefe.datasets import list_criteria, load_criterion
 
         with blaming("mitigations", self.label, "criterion"):
@@ -257,7 +228,7 @@ class MitigationEntry(Part):
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""
-        return list(criterion.specific_words) if self.ignore == "specific" else list(self.ignore)
+        return list(criterion.specific_words if self.ignore == "specific" else self.ignore or ())
 
 
 class SilhouetteEntry(Part):
@@ -306,32 +277,8 @@ class SilhouetteEntry(Part):
             defaults = as_metric("rnsb").report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
-    def overlaps(self, other: SilhouetteEntry) -> bool:
-        """Tell whether both are of the same query, model, metric and side."""
-        same = ("metric", "query_set", "vary")
-        return (
-            all(getattr(self, key) == getattr(other, key) for key in same)
-            and (self.query == other.query or None in (self.query, other.query))
-            and (
-                self.models is None
-                or other.models is None
-                or not set(self.models).isdisjoint(other.models)
-            )
-        )
-
     def pick(self, queries: Sequence[Query]) -> list[Query]:
-        """Return the queries, in the form that the metric takes, that are meant.
-
-        Parameters
-        ----------
-        queries : sequence of Query
-            Those of the query set.
-
-        Raises
-        ------
-        ValueError
-            If none of them, or of their subqueries, has that name.
-        """
+        """Return the queries of a query set, in the form that the metric takes, that are meant."""
         metric = metric_names()[self.metric]()
         fitting = list(dict.fromkeys(sub for query in queries for sub in metric.subqueries(query)))
         if self.query is None:
@@ -358,15 +305,6 @@ class ExternalEntry(Part):
         min_length=1, description="Name of a model and its score; models may be missing"
     )
 
-    @field_validator("best", mode="before")
-    @classmethod
-    def _is_order(cls, value: object) -> object:
-        number = None if isinstance(value, bool) or not isinstance(value, int | float) else value
-        is_number = number is not None and abs(number) < math.inf
-        if value not in ("higher", "lower") and not is_number:
-            raise ValueError(f"must be 'higher', 'lower' or a number; got {shown(value)}")
-        return value
-
 
 class QualityEntry(Part):
     """What the models are worth otherwise: word similarity, analogies, categories."""
@@ -379,68 +317,28 @@ class QualityEntry(Part):
         default=True, description="Whether mitigated models are evaluated as well"
     )
 
-    @field_validator("benchmarks")
-    @classmethod
-    def _are_different(cls, value: list[str]) -> list[str]:
-        check_once(value)
-        names = [cls._name_of(source) for source in value]
-        again = [
-            (
-                (position,),
-                f"{value[position]!r} and {value[first]!r} are both called {names[first]!r}; "
-                "rename a file",
-            )
-            for position, first in repeated(names)
-        ]
-        if again:
-            raise PlacedError(again)
-        return value
-
-    @staticmethod
-    def _name_of(source: str) -> str:
-        from wefe.quality import list_benchmarks
-
-        known = {benchmark["name"] for benchmark in list_benchmarks()}
-        return source if source in known else Path(source).stem
-
-    def sources(self, base: str | os.PathLike[str]) -> list[str]:
-        """Return the benchmarks: names as they are, files with absolute paths.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        """
-        from wefe.quality import list_benchmarks
-
-        known = [benchmark["name"] for benchmark in list_benchmarks()]
-        found = []
-        for position, source in enumerate(self.benchmarks):
-            with self._blaming(position):
-                found.append(source if source in known else existing_file(source, base, known))
-        return found
-
-    def load(self, base: str | os.PathLike[str]) -> list[Benchmark]:
-        """Return the benchmarks.
+    def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
+        """Return the benchmarks by their names.
 
         Raises
         ------
         FileNotFoundError, ValueError
-            If there is no such file, or it is damaged.
+            If there is no such file, it is damaged, or two benchmarks have one name.
         ImportError
             If gensim, which a benchmark comes with, is not installed.
         """
-        from wefe.quality import load_benchmark
+        from wefe.quality import list_benchmarks, load_benchmark
 
-        opened = []
-        for position, source in enumerate(self.sources(base)):
-            with self._blaming(position):
-                opened.append(load_benchmark(source))
+        known = [benchmark["name"] for benchmark in list_benchmarks()]
+        opened: dict[str, Benchmark] = {}
+        for position, source in enumerate(self.benchmarks):
+            with blaming("quality", None, "benchmarks", position):
+                is_known = source in known
+                each = load_benchmark(source if is_known else existing_file(source, base, known))
+                if each.name in opened:
+                    raise ValueError(f"there is a benchmark called {each.name!r} already")
+            opened[each.name] = each
         return opened
-
-    @staticmethod
-    def _blaming(position: int) -> AbstractContextManager[None]:
-        return blaming("quality", None, "benchmarks", position)
 
 
 class Limits(Part):
@@ -458,11 +356,9 @@ class Limits(Part):
     @field_validator("max")
     @classmethod
     def _are_positive(cls, value: dict[str, float]) -> dict[str, float]:
-        wrong = [key for key, most in value.items() if most < 0]
-        if wrong:
-            raise PlacedError(
-                [((key,), f"must be at least 0; got {shown(value[key])}") for key in wrong]
-            )
+        refuse(
+            ((name,), f"must be at least 0; got {most}") for name, most in value.items() if most < 0
+        )
         return value
 
     @field_validator("max_increase", mode="before")
@@ -498,24 +394,19 @@ def parse_increase(text: object) -> tuple[float, bool]:
     >>> parse_increase("10%"), parse_increase(0.05)
     ((0.1, True), (0.05, False))
     """
-    is_relative = isinstance(text, str) and text.strip().endswith("%")
+    number, percent, rest = str(text).strip().partition("%")
     try:
-        if isinstance(text, bool) or not isinstance(text, str | int | float):
-            raise ValueError
-        value = float(text.strip().removesuffix("%") if isinstance(text, str) else text)
-        if not 0 <= value < math.inf:
-            raise ValueError
-    except (ValueError, OverflowError):
+        value = math.nan if isinstance(text, bool) or rest else float(number)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
         raise ValueError(
             f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
             f"{shown(text)}"
-        ) from None
-    if value >= 1 and not is_relative:
+        )
+    if value >= 1 and not percent:
         raise ValueError(
             f"must be below 1 without '%': {value:g} lets a distance from no bias grow by "
             f"{value:g}; did you mean '{value:g}%'?"
         )
-    return (value / 100, True) if is_relative else (value, False)
-
-
-_NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name", "verbose"}
+    return (value / 100, True) if percent else (value, False)

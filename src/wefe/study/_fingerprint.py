@@ -13,7 +13,7 @@ import numpy as np
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 if TYPE_CHECKING:
-    from wefe.study._entries import ModelEntry
+    from wefe.study._entries import EncoderEntry, TableEntry
 
 _CHUNK_ROWS = 4096
 
@@ -71,12 +71,12 @@ class Fingerprints:
         return self._whole
 
 
-def source_identity(entry: ModelEntry) -> Any:
+def source_identity(entry: TableEntry | EncoderEntry) -> Any:
     """Tell a source from what it was before without reading it; None if that cannot be told.
 
     Parameters
     ----------
-    entry : ModelEntry
+    entry : TableEntry or EncoderEntry
         With paths that are absolute.
 
     Returns
@@ -87,10 +87,9 @@ def source_identity(entry: ModelEntry) -> Any:
     """
     from wefe import __version__
 
-    source = entry.encoder if entry.is_encoder else entry.source
-    if source == "demo" and not entry.is_encoder:
+    if entry.place == "demo" and not entry.is_encoder:
         return ["demo", __version__]
-    path = _existing(Path(str(source)))
+    path = _existing(Path(entry.place))
     if path is None:
         return None
     files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
-from wefe.study._entries import MetricEntry, ModelEntry
+from wefe.study._entries import EncoderEntry, MetricEntry, TableEntry
 from wefe.study._extras import SilhouetteEntry
 from wefe.study._fingerprint import source_identity
 from wefe.study._plan import (
@@ -27,6 +27,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
+from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit, Variant
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Planner:
                     # What is asked of every model is hashed once.
                     is_same = twin.identity == task.identity
                     own.append(twin.about(task.model) if is_same else task)
+                _check_places(own)
                 variants.append(
                     Variant(planned.label, mitigation, dict(enumerate(own, len(tasks))))
                 )
@@ -111,7 +113,7 @@ class Planner:
                     declaration.lookup.preprocessors,
                 )
             )
-            source = identity, entry.source, entry.encoder, entry.load_options()
+            source = identity, entry.is_encoder, entry.place, entry.load_options()
             hows = [variant.how for variant in variants]
             keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
         plan = Plan(
@@ -138,11 +140,13 @@ class Planner:
     def _open_benchmarks(self) -> dict[str, Benchmark]:
         if self._declaration.quality is None:
             return {}
-        return {each.name: each for each in self._declaration.quality.load(self._base)}
+        return self._declaration.quality.load(self._base)
 
-    def _variants(self, entry: ModelEntry) -> Iterator[tuple[PlannedModel, Mitigation | None]]:
+    def _variants(
+        self, entry: TableEntry | EncoderEntry
+    ) -> Iterator[tuple[PlannedModel, Mitigation | None]]:
         label = entry.label
-        source = str(entry.encoder or entry.source)
+        source = entry.place
         yield PlannedModel(label, source, entry.is_encoder, label), None
         for model, how in self._declaration.mitigated():
             if model.label == label:
@@ -300,6 +304,16 @@ class Planner:
                 "vary": entry.vary,
             }
             yield Task("silhouette", model.label, place, identity)
+
+
+def _check_places(tasks: Sequence[Task]) -> None:
+    """Refuse two silhouettes of the same, of which tables would show one."""
+    places = [tuple(task.place.values()) for task in tasks if task.kind == "silhouette"]
+    for position, _ in repeated(places):
+        raise ValueError(
+            f"two of [[silhouettes]] show the same: {', '.join(places[position])}. Take one out, "
+            "or name other models."
+        )
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:

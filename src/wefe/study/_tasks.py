@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from wefe.debias import BaseDebias
     from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
-    from wefe.study._entries import ModelEntry
+    from wefe.study._entries import EncoderEntry, TableEntry
     from wefe.study._extras import MitigationEntry
 
 logger = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ class Unit:
 
     Attributes
     ----------
-    entry : ModelEntry
+    entry : TableEntry or EncoderEntry
         The model, with absolute paths.
     identity : list or None
         What :func:`source_identity` told of the model when the study was planned.
@@ -199,7 +199,7 @@ class Unit:
         Threads that read the model; None is one for each core.
     """
 
-    entry: ModelEntry
+    entry: TableEntry | EncoderEntry
     identity: Any
     variants: tuple[Variant, ...]
     queries: Mapping[str, Query]
@@ -303,7 +303,7 @@ def close_units() -> None:
     _open.clear()
 
 
-def _changed(entry: ModelEntry) -> str:
+def _changed(entry: TableEntry | EncoderEntry) -> str:
     return f"the files of {entry.label} changed since the study began; run it again."
 
 
@@ -319,11 +319,11 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
         from wefe.contextual import load_encoder
 
         encoder: WordEmbeddingModel = load_encoder(
-            entry.encoder, name=entry.label, progress=False, **entry.load_options()
+            entry.place, name=entry.label, progress=False, **entry.load_options()
         )
         return encoder
     return load(
-        entry.source,
+        entry.place,
         entry.label,
         words=needed_words(unit),
         n_jobs=unit.n_threads,
@@ -469,7 +469,7 @@ def _words_to_fit(variant: Variant, prefix: str | None) -> frozenset[str] | None
 
 def needed_words(unit: Unit) -> frozenset[str] | None:
     """Return all strings that may be looked up for a unit; None if that is the whole vocabulary."""
-    prefix = unit.entry.vocab_prefix
+    prefix = unit.entry.load_options().get("vocab_prefix")
     needed: set[str] = set()
     places: dict[Any, Task] = {}
     for variant in unit.variants:
