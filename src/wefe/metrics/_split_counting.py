@@ -32,6 +32,8 @@ Counts: TypeAlias = npt.NDArray[Any]
 
 # Sums listed for one half, enough for any 40 values; 2**20 for each half take about 0.1 s.
 _MAX_STATES = 2**21
+# Shorter lists are dealt with in the time that it takes to look for what can be dropped.
+_WORTH_PRUNING = 2**8
 _FIRST_CELLS = 2**18
 _FULL_TABLE = 2**22
 # 128 MiB of 8-byte counts.
@@ -122,33 +124,41 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
     effort = np.cumsum(np.log2(copies + 1))
     middle = int(np.abs(effort - effort[-1] / 2).argmin()) + 1
     dtype = np.int64 if math.comb(n_values, size) < 2**63 else object
+    are_different = len(distinct) == n_values
 
-    def half_sums(part: slice, from_top: bool) -> tuple[Integers, ChosenCounts, Counts] | None:
-        """Sum, number of chosen values and number of subsets for all choices that may reach T."""
-        sums = np.zeros(1, np.int64)
-        chosen = np.zeros(1, np.int32)
-        ways = np.ones(1, dtype)
+    def half_sums(part: slice, from_top: bool) -> list[tuple[Integers, Any]] | None:
+        """Return the sums of choices that may reach T, by the number of values chosen.
+
+        Beside each sum is the number of choices that it stands for; None if all are 1.
+        """
+        found: list[tuple[Integers, Any]] = [
+            (np.zeros(1, np.int64), None if are_different else np.ones(1, dtype))
+        ]
         seen = 0
         for value, count in zip(distinct[part].tolist(), copies[part].tolist(), strict=True):
             seen += count
-            taken = range(min(count, size) + 1)
-            sums = np.concatenate([sums + value * t for t in taken])
-            chosen = np.concatenate([chosen + np.int32(t) for t in taken])
-            if count == 1:
-                ways = np.concatenate([ways, ways])
-            else:
-                ways = np.concatenate([ways * math.comb(count, t) for t in taken])
-            # needed[c]: what c chosen values must sum to, if the largest ones left are to lift them
-            # to T. Going down, those are the next values; going up, the largest of all.
-            needed = np.full(size + count + 1, _UNREACHABLE)
+            # What `chosen` values must sum to, if the largest ones left are to lift them to T.
+            # Going down, those are the next values; going up, the largest of all.
+            best = largest[seen if from_top else 0 :]
             fewest = max(0, size - (n_values - seen))
-            best = largest[seen if from_top else 0 :][: size - fewest + 1]
-            needed[fewest : size + 1] = threshold - (best - best[0])[::-1]
-            keep = sums >= needed[chosen]
-            sums, chosen, ways = sums[keep], chosen[keep], ways[keep]
-            if len(sums) > max_states:
+            before, found = found, []
+            for chosen in range(min(seen, size) + 1):
+                taken = range(max(0, chosen - len(before) + 1), min(count, chosen) + 1)
+                sums = np.concatenate([before[chosen - t][0] + value * t for t in taken])
+                ways = None
+                if not are_different:
+                    parts = [before[chosen - t][1] * math.comb(count, t) for t in taken]
+                    ways = np.concatenate(parts)
+                if len(sums) > _WORTH_PRUNING:
+                    # With fewer than these, what is left does not fill the subset.
+                    keep: Any = slice(0)
+                    if chosen >= fewest:
+                        keep = sums >= threshold - (best[size - chosen] - best[0])
+                    sums, ways = sums[keep], None if ways is None else ways[keep]
+                found.append((sums, ways))
+            if sum(len(sums) for sums, _ in found) > max_states:
                 return None
-        return sums, chosen, ways
+        return found
 
     # The upper half from its largest value down, the lower one from its smallest up: where few
     # subsets reach T, the first choices are then almost forced.
@@ -158,22 +168,19 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
         return None
 
     total = 0
-    for chosen_above in range(size + 1):
-        above = upper[1] == chosen_above
-        below = lower[1] == size - chosen_above
-        if not (above.any() and below.any()):
+    for chosen, (above, ways_above) in enumerate(upper):
+        if not 0 <= size - chosen < len(lower):
             continue
-        sums_above, ways_above = _sorted_by_sum(upper[0][above], upper[2][above])
-        sums_below, ways_below = _sorted_by_sum(lower[0][below], lower[2][below])
-        n_short = np.searchsorted(sums_above, threshold - sums_below)
-        ways_from = np.concatenate([[0], np.cumsum(ways_above[::-1])])[::-1]
+        below, ways_below = lower[size - chosen]
+        if ways_above is None or ways_below is None:
+            n_short = np.searchsorted(np.sort(above), threshold - np.sort(below))
+            total += len(above) * len(below) - int(n_short.sum())
+            continue
+        order = np.argsort(above)
+        n_short = np.searchsorted(above[order], threshold - below)
+        ways_from = np.concatenate([[0], np.cumsum(ways_above[order][::-1])])[::-1]
         total += int((ways_below * ways_from[n_short]).sum())
     return total
-
-
-def _sorted_by_sum(sums: Integers, ways: Counts) -> tuple[Integers, Counts]:
-    order = np.argsort(sums)
-    return sums[order], ways[order]
 
 
 def _bound_on_grid(values: Integers, size: int, threshold: int, max_cells: int) -> tuple[int, int]:
