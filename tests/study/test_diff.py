@@ -34,9 +34,9 @@ def changed(scores, **cells):
 def test_a_study_does_not_differ_from_itself(two_models):
     found = diff(two_models, two_models)
     assert found.is_empty
-    assert set(found.scores["status"]) == {"equal"}
-    assert len(found.scores) == 8
-    assert set(found.aggregated["query_set"]) == {"Overall", "gender", "faith"}
+    assert set(found.rows()["status"]) == {"equal"}
+    assert len(found.rows()) == 8
+    assert set(found.rows("aggregated")["query_set"]) == {"Overall", "gender", "faith"}
     assert found.changed("ranks").empty
     assert list(found.tables()) == []
     assert repr(found) == "<StudyDiff: no difference in 8 scores>"
@@ -50,8 +50,8 @@ def test_a_changed_score_is_found_with_its_size_and_direction(results_of):
         *("glove", "gender", "art", "WEAT-ES"),
     )
     assert row["status"] == "changed"
-    assert row["score_before"] == -0.375
-    assert row["score_after"] == 0.625
+    assert row["before"] == -0.375
+    assert row["after"] == 0.625
     assert row["change"] == 1.0
     # It crossed the value for no bias: the distance grew by less than the score.
     assert row["bias_change"] == 0.25
@@ -77,12 +77,12 @@ def test_the_distance_is_that_from_the_score_of_no_bias(results_of):
 def test_aggregated_scores_and_ranks_are_compared(results_of):
     found = diff(results_of(ONE), results_of(changed(ONE, art_glove=0.625)))
     rows = found.changed("aggregated").set_index("query_set")
-    assert rows.loc["gender", "score_before"] == 0.3125
-    assert rows.loc["gender", "score_after"] == 0.4375
+    assert rows.loc["gender", "before"] == 0.3125
+    assert rows.loc["gender", "after"] == 0.4375
     assert set(rows.index) == {"gender", "Overall"}
-    ranks = found.ranks.set_index(["query_set", "model_name"])
-    assert ranks.loc[("gender", "glove"), ["rank_before", "rank_after"]].tolist() == [1.0, 2.0]
-    assert ranks.loc[("gender", "w2v"), ["rank_before", "rank_after"]].tolist() == [1.0, 1.0]
+    ranks = found.rows("ranks").set_index(["query_set", "model_name"])
+    assert ranks.loc[("gender", "glove"), ["before", "after"]].tolist() == [1.0, 2.0]
+    assert ranks.loc[("gender", "w2v"), ["before", "after"]].tolist() == [1.0, 1.0]
 
 
 def test_a_tolerance_is_a_largest_difference_and_holds_for_ranks_too(results_of):
@@ -92,7 +92,7 @@ def test_a_tolerance_is_a_largest_difference_and_holds_for_ranks_too(results_of)
     assert len(diff(before, after).changed("ranks")) == 4
     found = diff(before, after, tolerance=2**-19)
     assert found.is_empty
-    assert set(found.ranks["status"]) == {"within tolerance"}
+    assert set(found.rows("ranks")["status"]) == {"within tolerance"}
     assert not diff(before, after, tolerance=2**-20).is_empty
 
 
@@ -105,7 +105,7 @@ def test_other_ranks_of_equal_scores_are_a_difference(results_of):
 
     found = diff(study("min"), study("max"))
     assert found.changed().empty
-    assert found.changed("ranks")["rank_after"].tolist() == [2.0] * 4
+    assert found.changed("ranks")["after"].tolist() == [2.0] * 4
     assert not found.is_empty
 
 
@@ -113,11 +113,11 @@ def test_what_is_renamed_is_in_one_of_them_only(results_of):
     renamed = {"WEAT-ES": {"gender": {"art": ONE["WEAT-ES"]["gender"]["art"]}}}
     renamed["WEAT-ES"]["gender"]["work"] = ONE["WEAT-ES"]["gender"]["job"]
     found = diff(results_of(ONE), results_of(renamed))
-    assert found.only_before["query_name"].tolist() == ["job", "job"]
-    assert found.only_after["query_name"].tolist() == ["work", "work"]
-    assert list(found.only_after) == ["model_name", "query_set", "query_name", "metric"]
+    rows = found.rows()
+    assert rows["query_name"][rows["status"] == "only before"].tolist() == ["job", "job"]
+    assert rows["query_name"][rows["status"] == "only after"].tolist() == ["work", "work"]
     assert not found.is_empty
-    statuses = found.to_frame()["status"].value_counts().to_dict()
+    statuses = found.rows()["status"].value_counts().to_dict()
     assert statuses == {"equal": 2, "only before": 2, "only after": 2}
     assert "scores only before: 2; scores only after: 2" in found.summary()
 
@@ -125,10 +125,10 @@ def test_what_is_renamed_is_in_one_of_them_only(results_of):
 def test_studies_that_share_nothing_can_be_compared(results_of):
     other = results_of({"RND": {"x": {"y": {"z": 1.0}}}})
     found = diff(results_of(ONE), other)
-    assert found.scores.empty
-    assert (len(found.only_before), len(found.only_after)) == (4, 1)
+    statuses = found.rows()["status"].value_counts().to_dict()
+    assert statuses == {"only before": 4, "only after": 1}
     assert not found.is_empty
-    assert len(found.to_frame()) == 5
+    assert len(found.rows()) == 5
     assert (
         repr(found) == "<StudyDiff: scores in both: 0; scores only before: 4; scores only after: 1>"
     )
@@ -141,7 +141,7 @@ def test_ranks_are_among_the_models_that_both_have(results_of):
         results_of(with_third),
     )
     assert found.changed("ranks").empty
-    assert found.only_after["model_name"].tolist() == ["best"]
+    assert found.changed()["model_name"].tolist() == ["best"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_has_no_score_has_a_status(results_of, before, after, status, is_em
         return results_of({"WEAT-ES": {"s": {"q": {"m": score}, "other": {"m": 0.25}}}})
 
     found = diff(study(before), study(after))
-    assert dict(zip(found.scores["query_name"], found.scores["status"], strict=True)) == {
+    assert dict(zip(found.rows()["query_name"], found.rows()["status"], strict=True)) == {
         "q": status,
         "other": "equal",
     }
@@ -183,7 +183,7 @@ def test_a_change_is_set_against_the_interval(results_of, score, beyond):
         results_of({"WEAT-ES": {"s": {"q": {"m": cell}, "none": {"m": 0.1}}}})
         for cell in (with_interval(0.5, 0.25), with_interval(score, 0.125))
     )
-    found = diff(before, after).scores.set_index("query_name")["beyond_interval"]
+    found = diff(before, after).rows().set_index("query_name")["beyond_interval"]
     assert bool(found["q"]) is beyond
     assert found["none"] is pd.NA
 
@@ -199,13 +199,13 @@ def test_p_values_and_intervals_of_equal_scores_are_compared(results_of):
         (0.5, "p-value changed"),
     ):
         found = diff(before, study(cell))
-        assert found.scores["status"].tolist() == [status]
+        assert found.rows()["status"].tolist() == [status]
         assert not found.is_empty
 
 
 def test_it_is_told_what_the_scores_were_computed_from(results_of):
     before = results_of(ONE)
-    assert diff(before, results_of(ONE, params={"ddof": 1})).scores["differs"].unique() == [
+    assert diff(before, results_of(ONE, params={"ddof": 1})).rows()["differs"].unique() == [
         "parameters"
     ]
 
@@ -218,7 +218,7 @@ def test_it_is_told_what_the_scores_were_computed_from(results_of):
         ((redone("1", "2.0"), redone("2", "2.1")), "version, perhaps vectors"),
         ((redone("1", "2.0"), redone("1", "2.0")), None),
     ):
-        rows = diff(*pair).scores.set_index(["query_name", "model_name"])
+        rows = diff(*pair).rows().set_index(["query_name", "model_name"])
         assert rows.loc[("art", "w2v"), "differs"] == expected
 
 
@@ -247,7 +247,7 @@ def test_columns_from_elsewhere_are_compared_by_rank(results_of):
         return results_of(ONE, settings={"external": [column]})
 
     found = diff(study(w2v=0.5, glove=0.25), study(w2v=0.125, glove=0.25))
-    assert set(found.changed("ranks")["ranking"]) == {"WEB"}
+    assert set(found.changed("ranks")["metric"]) == {"WEB"}
     assert not found.is_empty
 
 
@@ -272,8 +272,8 @@ def test_a_column_of_the_ranking_that_is_gone_is_a_difference(results_of):
     assert not gone.is_empty
     rows = gone.changed("ranks")
     assert rows["status"].tolist() == ["only before"] * 2
-    assert rows["rank_before"].tolist() == [1.0, 2.0]
-    assert rows["rank_after"].isna().all()
+    assert rows["before"].tolist() == [1.0, 2.0]
+    assert rows["after"].isna().all()
     assert gone.settings["setting"].tolist() == ["external: WEB"]
     new = diff(results_of(ONE), with_web)
     assert new.changed("ranks")["status"].tolist() == ["only after"] * 2
@@ -303,7 +303,7 @@ def test_quality_that_collapses_is_a_difference(results_of, after, status, chang
     assert found.changed().empty
     assert not found.is_empty
     (row,) = found.changed("quality").to_dict("records")
-    assert (row["model_name"], row["benchmark"], row["status"]) == ("w2v", "pairs", status)
+    assert (row["model_name"], row["metric"], row["status"]) == ("w2v", "pairs", status)
     np.testing.assert_equal(row["change"], change)
     assert "Quality" in [title for title, *_ in found.tables()]
     gone = diff(before, results_of(ONE))
@@ -341,15 +341,15 @@ def test_silhouettes_and_bias_directions_are_compared():
 
     before = study(["home", "children", "parents"])
     assert diff(before, before).is_empty
-    assert len(diff(before, before).audits) == 2
+    assert len(diff(before, before).rows("audits")) == 2
     found = diff(before, study(["home", "children", "wedding"]))
-    row = found.audits.to_dict("records")[0]
-    assert row["audit"] == "robustness of the silhouette"
-    assert row["score_after"] != row["score_before"]
-    assert row["score_before"] == before.silhouettes()[0][1].robustness
+    row = found.rows("audits").to_dict("records")[0]
+    assert row["metric"] == "robustness of the silhouette"
+    assert row["after"] != row["before"]
+    assert row["before"] == before.silhouettes()[0][1].robustness
     assert row["differs"] == "query"
     # The direction has no word of the query.
-    assert found.audits["status"].tolist() == ["changed", "equal"]
+    assert found.rows("audits")["status"].tolist() == ["changed", "equal"]
 
 
 def test_of_another_version_the_hash_of_the_vectors_tells_whether_they_are_the_same(results_of):
@@ -364,7 +364,7 @@ def test_of_another_version_the_hash_of_the_vectors_tells_whether_they_are_the_s
         (None, None, "version, perhaps vectors"),
     ):
         found = diff(study("2.0", one), study("2.1", other))
-        assert found.scores["differs"].tolist() == [expected]
+        assert found.rows()["differs"].tolist() == [expected]
 
 
 def test_nothing_to_compare_is_not_the_same_as_no_difference(results_of):
@@ -372,7 +372,7 @@ def test_nothing_to_compare_is_not_the_same_as_no_difference(results_of):
     found = diff(nothing, nothing)
     assert not found.is_empty
     assert repr(found) == "<StudyDiff: scores in both: 0; there is nothing to compare>"
-    assert len(found.to_frame()) == 0
+    assert len(found.rows()) == 0
     # Quality alone is something.
     task = ("quality", "w2v", {"benchmark": "pairs"}, {"score": 0.5, "n_used": 1})
     settings = {"quality": {"name": "Quality"}}
@@ -515,13 +515,10 @@ def test_the_command_prints_for_programs(call, another):
     code, printed = call(another, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(printed)))
     assert (code, len(rows)) == (1, 8)
-    assert [row["score_after"] for row in rows if row["status"] == "changed"] == ["0.75"]
+    assert [row["after"] for row in rows if row["status"] == "changed"] == ["0.75"]
     tables = json.loads(call(another, "--format", "json")[1])
-    assert set(tables) == {
-        *("scores", "aggregated", "ranks", "quality", "audits", "settings"),
-        *("only_before", "only_after"),
-    }
-    assert len(tables["scores"]) == 8
+    assert set(tables) == {"differences", "settings"}
+    assert [row["table"] for row in tables["differences"]].count("scores") == 8
     assert "### Scores" in call(another, "--format", "markdown")[1]
 
 
@@ -541,4 +538,4 @@ def test_names_give_no_orders_to_terminals_or_actions(call, results_of, evil, ki
 def test_a_diff_has_a_table_of_everything(two_models, another):
     found = diff(two_models, another)
     assert isinstance(found, StudyDiff)
-    assert list(found.to_frame()["status"]) == list(found.scores["status"])
+    assert list(found.rows()["status"]) == list(found.rows()["status"])

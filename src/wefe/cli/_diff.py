@@ -32,7 +32,7 @@ def diff(
         Format,
         typer.Option(
             help="table, markdown and latex show what differs. csv has all scores, the equal ones "
-            "too; json has all tables."
+            "too; json has everything that was compared."
         ),
     ] = Format.table,
 ) -> None:
@@ -62,11 +62,9 @@ def diff(
     )
     found = compare(one, other, tolerance=tolerance)
     if format is Format.csv:
-        print(_as_csv(found.to_frame()), end="")
+        print(_as_csv(found.rows()), end="")
     elif format is Format.json:
-        tables = ("scores", "aggregated", "ranks", "quality", "audits", "settings")
-        names = (*tables, "only_before", "only_after")
-        print(as_json({name: getattr(found, name) for name in names}))
+        print(as_json({"differences": found.table, "settings": found.settings}))
     elif format is Format.markdown:
         print(found.to_markdown(), end="")
     elif format is Format.latex:

@@ -6,16 +6,16 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, found
 from wefe._visible import visible
-from wefe.study._plan import OVERALL, Kind
+from wefe.study._plan import OVERALL
 from wefe.study._results import StudyResults
 
 #: What a row of :func:`scores_of` is about.
@@ -23,11 +23,16 @@ KEYS = ["model_name", "query_set", "query_name", "metric"]
 
 # No difference, as far as there is something to be compared.
 _SAME = {"equal", "NaN in both", "within tolerance"}
-_VALUES = ["score", "bias", "p_value", "score_lower", "score_upper"]
-_PROVENANCE = ("status", "identity", "key", "wefe_version")
-_SIDES = ("before", "after")
+_NUMBERS = ["value", "bias", "p_value", "lower", "upper"]
+_STATE = ["details", "state", "identity", "key", "version"]
 _LONGEST_LIST = 40
-_COMPARED = ("scores", "aggregated", "ranks", "quality", "audits")
+_TABLES = {
+    "aggregated": "Aggregated scores",
+    "ranks": "Ranks",
+    "quality": "Quality",
+    "audits": "Audits",
+    "scores": "Scores",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,36 +45,26 @@ class StudyDiff:
         Names of the studies.
     tolerance : float
         Scores that differ by no more are equal.
-    scores : DataFrame
-        One row per model, query set, query and metric that both have: 'score_before' and '_after';
-        'bias_before' and '_after', the distance from the score that means no bias; 'change' of the
-        score; 'bias_change', and 'relative_change', of that distance (0.1 is a tenth more);
-        'beyond_interval', whether the score changed by more than half the width of its bootstrap
-        interval, the wider one of the two (missing where there is none); 'p_value_before' and
-        '_after'; 'status', and 'differs': what the two were computed from that is not the same:
-        'query', 'parameters', 'vectors', 'version' of wefe, or 'version, perhaps vectors', where
-        it is not known whether these are the same.
+    table : DataFrame
+        One row for each thing that either study has: 'table' ('scores', 'aggregated', 'ranks',
+        'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric' (or the column of
+        the ranking, the benchmark, or what the audit measures); 'before', 'after' and 'change' of
+        the score, the rank, the robustness of a silhouette, or the share of variance that the first
+        component of a bias direction has; 'bias_before' and '_after', the distance from the score
+        that means no bias, with 'bias_change' and 'relative_change' (0.1 is a tenth more);
+        'beyond_interval', whether a score changed by more than half the width of its bootstrap
+        interval, the wider one of the two; 'p_value_before' and '_after'; 'status', and 'differs':
+        what the two were computed from that is not the same: 'query', 'parameters', 'vectors',
+        'version' of wefe, or 'version, perhaps vectors', where it is not known whether these are
+        the same.
 
-        The status is 'equal', 'changed', 'p-value changed' or 'interval changed' (of an equal
-        score), 'NaN before', 'NaN after', 'NaN in both', 'computed after only', 'computed before
-        only' or 'computed in neither'.
-    aggregated : DataFrame
-        The same of aggregated scores, per model, query set ('Overall' for all) and metric.
-    ranks : DataFrame
-        Ranks among the models that both have, per model, query set and column of the ranking. A
-        column that only one study has is 'only before' or 'only after'.
-    quality : DataFrame
-        Scores of the quality benchmarks, per model and benchmark: 'score_before' and '_after',
-        'change', 'n_used_before' and '_after' (items of the benchmark), 'status' and 'differs'.
-        Of an equal score the status is 'details changed' if it is over another number of items.
-    audits : DataFrame
-        The same of what else was computed, per model, 'audit' and 'name': the robustness of a
-        silhouette, and the share of variance that the first component of a bias direction has; the
-        details are the curves, and the other components.
+        The status is 'equal', 'changed', 'p-value changed', 'interval changed' or 'details changed'
+        (of an equal score: other items of a benchmark, another curve), 'NaN before', 'NaN after',
+        'NaN in both', 'computed after only', 'computed before only', 'computed in neither', 'only
+        before' or 'only after' (the other study does not ask for it), or of ranks 'within
+        tolerance'. Ranks are those among the models that both studies have.
     settings : DataFrame
         What decides aggregated scores and ranks, and differs: 'setting', 'before' and 'after'.
-    only_before, only_after : DataFrame
-        Model, query set, query and metric of scores that the other study does not ask for.
     notes : tuple of str
         In what else the studies differ.
 
@@ -85,36 +80,49 @@ class StudyDiff:
     >>> difference = diff(before, after)
     >>> difference.is_empty
     False
-    >>> columns = ["metric", "score_before", "score_after", "differs"]
-    >>> difference.changed()[columns].round(2).head(1)
-        metric  score_before  score_after differs
-    0  WEAT-ES          0.24        -0.89   query
+    >>> difference.changed()[["metric", "before", "after", "differs"]].round(2).head(1)
+        metric  before  after differs
+    0  WEAT-ES    0.24  -0.89   query
     """
 
     before: str
     after: str
     tolerance: float
-    scores: pd.DataFrame
-    aggregated: pd.DataFrame
-    ranks: pd.DataFrame
-    quality: pd.DataFrame
-    audits: pd.DataFrame
+    table: pd.DataFrame
     settings: pd.DataFrame
-    only_before: pd.DataFrame
-    only_after: pd.DataFrame
     notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs. If nothing could be compared, that is not so."""
-        tables = [getattr(self, name) for name in _COMPARED]
-        same = all(table["status"].isin(_SAME).all() for table in tables)
-        others = (self.settings, self.only_before, self.only_after)
-        return same and self._n_compared > 0 and all(table.empty for table in others)
+        is_same = self.table["status"].isin(_SAME).all() and self.settings.empty
+        return bool(is_same) and self._n_compared > 0
 
     @property
     def _n_compared(self) -> int:
-        return len(self.scores) + len(self.quality) + len(self.audits)
+        return sum(len(self.rows(name)) for name in ("scores", "quality", "audits"))
+
+    def rows(self, table: str = "scores") -> pd.DataFrame:
+        """Return the rows of one table, without the column 'table'.
+
+        Parameters
+        ----------
+        table : {'scores', 'aggregated', 'ranks', 'quality', 'audits'}, default='scores'
+            Which table.
+
+        Returns
+        -------
+        DataFrame
+            Columns as in `table`.
+
+        Raises
+        ------
+        ValueError
+            If `table` is none of these.
+        """
+        check_choice("table", table, _TABLES)
+        part = self.table[self.table["table"] == table]
+        return part.drop(columns="table").reset_index(drop=True)
 
     def changed(self, table: str = "scores") -> pd.DataFrame:
         """Return the rows of a table that differ.
@@ -127,34 +135,10 @@ class StudyDiff:
         Returns
         -------
         DataFrame
-            Those rows of which the status is not 'equal' or 'NaN in both' (of ranks and the like
-            also 'within tolerance').
-
-        Raises
-        ------
-        ValueError
-            If `table` is none of these.
+            Those rows of which the status is not 'equal', 'NaN in both' or 'within tolerance'.
         """
-        check_choice("table", table, _COMPARED)
-        rows: pd.DataFrame = getattr(self, table)
+        rows = self.rows(table)
         return rows[~rows["status"].isin(_SAME)].reset_index(drop=True)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return all scores in one table.
-
-        Returns
-        -------
-        DataFrame
-            `scores`, then those of `only_before` and `only_after`, whose status says so and whose
-            numbers are NaN.
-        """
-        parts = [
-            self.scores,
-            self.only_before.assign(status="only before"),
-            self.only_after.assign(status="only after"),
-        ]
-        whole = [part.reindex(columns=self.scores.columns).astype(object) for part in parts]
-        return pd.concat(whole, ignore_index=True).astype(self.scores.dtypes.to_dict())
 
     def summary(self) -> str:
         """Return the numbers of rows in a line.
@@ -164,33 +148,27 @@ class StudyDiff:
         str
             Such as 'no difference in 6 scores'.
         """
+        counts = self.rows()["status"].value_counts(sort=False)
+        statuses = {str(status): int(n) for status, n in counts.items()}
         if self.is_empty:
-            compared = self.scores["status"]
-            extra = "".join(
-                f", {n:,} {status}"
-                for status, n in compared.value_counts().items()
-                if status != "equal"
-            )
-            others = {"of quality": self.quality, "of audits": self.audits}
-            extra += "".join(
-                f"; nor in {len(table):,} {what}" for what, table in others.items() if len(table)
-            )
-            return f"no difference in {len(compared):,} scores{extra}"
-        counts = self.scores["status"].value_counts(sort=False)
-        statuses = ", ".join(f"{n:,} {status}" for status, n in counts.items())
-        parts = [f"scores in both: {len(self.scores):,}" + (f" ({statuses})" if statuses else "")]
+            parts = [f"no difference in {sum(statuses.values()):,} scores"]
+            counted = {name: len(self.rows(name)) for name in ("quality", "audits")}
+            parts += [f"nor in {n:,} of {name}" for name, n in counted.items() if n]
+            missing = [f", {n:,} {what}" for what, n in statuses.items() if what != "equal"]
+            return "; ".join([parts[0] + "".join(missing), *parts[1:]])
+        only = {side: statuses.pop(f"only {side}", 0) for side in ("before", "after")}
+        listed = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
+        parts = [f"scores in both: {sum(statuses.values()):,}" + (f" ({listed})" if listed else "")]
         others = {
-            "aggregated scores changed": self.changed("aggregated"),
-            "ranks changed": self.changed("ranks"),
-            "scores of quality changed": self.changed("quality"),
-            "audits changed": self.changed("audits"),
-            "settings changed": self.settings,
-            "scores only before": self.only_before,
-            "scores only after": self.only_after,
+            "aggregated scores changed": len(self.changed("aggregated")),
+            "ranks changed": len(self.changed("ranks")),
+            "scores of quality changed": len(self.changed("quality")),
+            "audits changed": len(self.changed("audits")),
+            "settings changed": len(self.settings),
+            **{f"scores only {side}": n for side, n in only.items()},
         }
-        parts += [f"{what}: {len(rows):,}" for what, rows in others.items() if len(rows)]
-        if not self._n_compared and len(parts) == 1:
-            parts.append("there is nothing to compare")
+        parts += [f"{what}: {n:,}" for what, n in others.items() if n]
+        parts += [] if self._n_compared or len(parts) > 1 else ["there is nothing to compare"]
         return "; ".join(parts)
 
     def to_markdown(self, limit: int = _LONGEST_LIST) -> str:
@@ -206,11 +184,8 @@ class StudyDiff:
         str
             Markdown: a title, :meth:`summary`, `notes`, and the tables that are not empty.
         """
-        lines = [
-            f"## {markdown_name(self.before)} before, {markdown_name(self.after)} after",
-            "",
-            self.summary(),
-        ]
+        title = f"{markdown_name(self.before)} before, {markdown_name(self.after)} after"
+        lines = [f"## {title}", "", self.summary()]
         lines += [f"- {markdown_text(note)}" for note in self.notes]
         for title, frame, n_more in self.tables(limit):
             lines += ["", f"### {title}", "", markdown_table(frame)]
@@ -234,31 +209,17 @@ class StudyDiff:
         n_more : int
             Rows that are not shown.
         """
-        titles = {
-            "Aggregated scores": "aggregated",
-            "Ranks": "ranks",
-            "Quality": "quality",
-            "Audits": "audits",
-            "Scores": "scores",
-        }
-        for title, name in titles.items():
-            frame = self.changed(name)
+        for name, title in _TABLES.items():
+            rows = self.changed(name)
             # What could not be compared is easily missed.
-            size = frame["change"].abs().fillna(math.inf)
-            frame = frame.loc[size.sort_values(ascending=False, kind="stable").index]
-            known = ["bias_before", "bias_after", "change"]
-            shown = frame.head(limit).drop(columns=[c for c in known if c in frame])
+            size = rows["change"].abs().fillna(math.inf)
+            rows = rows.loc[size.sort_values(ascending=False, kind="stable").index]
+            shown = rows.head(limit).drop(columns=["bias_before", "bias_after", "change"])
             if len(shown):
                 whole = shown.dropna(axis="columns", how="all").reset_index(drop=True)
-                yield title, _short(whole), len(frame) - len(shown)
-        others = {
-            "Settings": self.settings,
-            "Only before": self.only_before,
-            "Only after": self.only_after,
-        }
-        for title, frame in others.items():
-            if len(frame):
-                yield title, frame.head(limit), max(0, len(frame) - limit)
+                yield title, _for_people(whole, name), len(rows) - len(shown)
+        if len(self.settings):
+            yield "Settings", self.settings.head(limit), max(0, len(self.settings) - limit)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
@@ -305,22 +266,19 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
     if not is_number(tolerance) or not 0 <= tolerance < math.inf:
         raise ValueError(f"tolerance must be a number of at least 0; got {found(tolerance)}.")
-    one, other = scores_of(before), scores_of(after)
-    places = [pd.MultiIndex.from_frame(table[KEYS]) for table in (one, other)]
-    same_vectors = _on_the_same_vectors(before, after)
-    aggregated = _compare(_aggregated_of(before), _aggregated_of(after), tolerance)
+    labels = {model.label for model in after.plan.models}
+    models = [model.label for model in before.plan.models if model.label in labels]
+    sides = [_tidy(each, models) for each in (before, after)]
+    merged = sides[0].merge(
+        sides[1], "outer", ["table", *KEYS], suffixes=("_before", "_after"), indicator="in"
+    )
+    merged = merged.sort_values(["at_before", "at_after"], kind="stable", ignore_index=True)
     return StudyDiff(
         before=before.plan.name,
         after=after.plan.name,
         tolerance=float(tolerance),
-        scores=_compare(one, other, tolerance, KEYS, same_vectors),
-        aggregated=aggregated,
-        ranks=_ranks(before, after, aggregated, tolerance),
-        quality=_quality(before, after, same_vectors, tolerance),
-        audits=_audits(before, after, same_vectors, tolerance),
+        table=_compared(merged, tolerance, _on_the_same_vectors(before, after)),
         settings=_settings(before, after),
-        only_before=one[KEYS][~places[0].isin(places[1])].reset_index(drop=True),
-        only_after=other[KEYS][~places[1].isin(places[0])].reset_index(drop=True),
         notes=tuple(notes_of(before, after)),
     )
 
@@ -360,7 +318,7 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
 
 
 _EMPTY: Mapping[str, Any] = {
-    **dict.fromkeys(_VALUES, float),
+    **dict.fromkeys(("score", "bias", "p_value", "score_lower", "score_upper"), float),
     **dict.fromkeys(("status", "identity", "key", "wefe_version"), object),
 }
 
@@ -382,84 +340,153 @@ def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
         yield "the query sets differ in their weights, or in how many queries they have"
 
 
-# Two tables of the same columns, side by side
+# One tidy table of each study, and the two side by side
 
 
-def _merged(one: pd.DataFrame, other: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of both tables by their keys, those of the first one first; 'in' says whose.
+def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
+    """Return all that is compared: one row for each score, total, rank, benchmark and audit."""
+    names = {"score": "value", "score_lower": "lower", "score_upper": "upper"}
+    names |= {"status": "state", "wefe_version": "version"}
+    scores = scores_of(results).rename(columns=names).assign(table="scores")
+    rows: list[dict[Any, Any]] = scores.to_dict("records")
+    ties = results.plan.settings["aggregation"]["ties"]
+    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
+    for place in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
+        for label, totals in results.totals(place).items():
+            about: dict[Any, Any] = {"table": "aggregated", "query_set": place, "metric": label}
+            for row in totals[totals["model_name"].isin(models)].to_dict("records"):
+                bias = abs(row["score"] - row["best"])
+                rows.append({**about, **row, "value": row["score"], "bias": bias})
+        for column, ranks in results.rankings(place).loc[models].rank(method=ties).items():
+            about = {"table": "ranks", "query_set": place, "metric": column}
+            rows += ({**about, "model_name": name, "value": rank} for name, rank in ranks.items())
+    for kind, (table, title, values_of) in _OTHERS.items():
+        for task, outcome in results.of_kind(kind):  # type: ignore[arg-type]
+            value = outcome.value or {}
+            is_there = bool(value) and value.get(kind, value.get("audit", True)) is not None
+            score, details = values_of(value) if is_there else (None, None)
+            name = task.place.get("benchmark", title)
+            query = None if "benchmark" in task.place else ", ".join(task.place.values())
+            about = {"table": table, "model_name": task.model, "query_name": query, "metric": name}
+            about |= {"state": outcome.status, "key": outcome.key, "version": outcome.version}
+            about |= {"value": score, "details": details, "identity": task.identity}
+            rows.append(about)
+    tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
+    tidy["at"] = np.arange(len(tidy))
+    return tidy.astype(dict.fromkeys(_NUMBERS, float))
 
-    Every other column is there twice, with '_before' and '_after'.
-    """
-    one, other = one.set_index([*keys]), other.set_index([*keys])
-    places = one.index.append(other.index[~other.index.isin(one.index)])
-    sides = [
-        table.reindex(places).add_suffix(f"_{side}")
-        for side, table in zip(_SIDES, (one, other), strict=True)
+
+def _of_benchmark(value: Mapping[str, Any]) -> tuple[Any, Any]:
+    return value["score"], [value["n_used"]]
+
+
+def _of_silhouette(value: Mapping[str, Any]) -> tuple[Any, Any]:
+    from wefe.silhouette import Silhouette
+
+    found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
+    return found.robustness, list(np.ravel(found.curves))
+
+
+def _of_direction(value: Mapping[str, Any]) -> tuple[Any, Any]:
+    shares = value["audit"]["explained_variance_ratio"]
+    return next(iter(shares), None), shares
+
+
+# Kind of task -> table, what is measured, and a function to a number and all that belongs to it.
+_OTHERS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], tuple[Any, Any]]]] = {
+    "quality": ("quality", "", _of_benchmark),
+    "silhouette": ("audits", "robustness of the silhouette", _of_silhouette),
+    "direction": ("audits", "variance of the first component", _of_direction),
+}
+
+
+def _compared(merged: pd.DataFrame, tolerance: float, same_vectors: set[str]) -> pd.DataFrame:
+    """Return the changes between two tables that stand side by side."""
+    one, other = (
+        merged[[f"{name}_{side}" for name in (*_NUMBERS, *_STATE)]].set_axis(
+            [*_NUMBERS, *_STATE], axis=1
+        )
+        for side in ("before", "after")
+    )
+    table = merged[["table", *KEYS]].assign(before=one["value"], after=other["value"])
+    table["change"] = change = other["value"] - one["value"]
+    table["bias_before"], table["bias_after"] = one["bias"], other["bias"]
+    table["bias_change"] = other["bias"] - one["bias"]
+    table["relative_change"] = (table["bias_change"] / one["bias"]).where(one["bias"] > 0)
+    widths = [side["upper"] - side["lower"] for side in (one, other)]
+    half = pd.concat(widths, axis=1).max(axis=1) / 2
+    beyond = (change.abs() > half).astype("boolean")
+    table["beyond_interval"] = beyond.mask(half.isna() | change.isna())
+    table["p_value_before"], table["p_value_after"] = one["p_value"], other["p_value"]
+    table["status"] = _statuses(one, other, tolerance).mask(
+        merged["in"] != "both", merged["in"].map({"left_only": "only before"}).fillna("only after")
+    )
+    # Ranks that noise has exchanged are no difference where noise is none.
+    places = pd.MultiIndex.from_frame(table[["query_set", "metric"]])
+    is_total, is_same = table["table"] == "aggregated", table["status"].isin(_SAME)
+    steady = places[is_total].difference(places[is_total & ~is_same])
+    is_noise = (table["table"] == "ranks") & places.isin(steady) & (tolerance > 0)
+    table.loc[is_noise & (table["status"] == "changed"), "status"] = "within tolerance"
+    pairs = zip(one.to_dict("records"), other.to_dict("records"), strict=True)
+    table["differs"] = [
+        ", ".join(_what_differs(*pair, has_same_vectors=model in same_vectors)) or None
+        for pair, model in zip(pairs, table["model_name"], strict=True)
     ]
-    # As in pairs, each with the same name.
-    columns = [f"{name}_{side}" for name in one.columns for side in _SIDES]
-    merged = pd.concat(sides, axis=1)[columns]
-    inside = zip(places.isin(one.index), places.isin(other.index), strict=True)
-    which = ["both" if all(pair) else f"only {'before' if pair[0] else 'after'}" for pair in inside]
-    merged["in"] = pd.Series(which, index=places, dtype=object)
-    return merged.reset_index()
+    return table
 
 
-def _compare(
-    one: pd.DataFrame,
-    other: pd.DataFrame,
-    tolerance: float,
-    keys: Sequence[str] = ("model_name", "query_set", "metric"),
-    same_vectors: set[str] | None = None,
-) -> pd.DataFrame:
-    """Return the values that both tables have, the changes, and a status."""
-    columns = [*keys, *(name for name in (*_VALUES, *_PROVENANCE) if name in one)]
-    merged = _merged(one[columns], other[columns], keys)
-    table = merged[merged["in"] == "both"].reset_index(drop=True)
-    table["change"] = table["score_after"] - table["score_before"]
-    table["bias_change"] = table["bias_after"] - table["bias_before"]
-    share = table["bias_change"] / table["bias_before"]
-    table["relative_change"] = share.where(table["bias_before"] > 0)
-    if "score_lower" in one:
-        halves = pd.concat(
-            [(table[f"score_upper_{s}"] - table[f"score_lower_{s}"]) / 2 for s in _SIDES], axis=1
-        ).max(axis=1)
-        beyond = (table["change"].abs() > halves).astype("boolean")
-        table["beyond_interval"] = beyond.mask(halves.isna() | table["change"].isna())
-    found = {"status": _statuses(table, tolerance)}
-    if same_vectors is not None:
-        found["differs"] = _reasons(table, same_vectors)
-    internal = (*_PROVENANCE, "score_lower", "score_upper")
-    dropped = ["in", *(f"{name}_{side}" for name in internal for side in _SIDES)]
-    return table.drop(columns=dropped, errors="ignore").assign(**found)
-
-
-def _statuses(table: pd.DataFrame, tolerance: float) -> pd.Series:
-    """Return what became of each row of a merged table."""
+def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Series:
+    """Return what became of each row."""
 
     def differ(*names: str) -> pd.Series:
-        wrong = pd.Series(False, index=table.index)
-        for name in names:
-            if f"{name}_before" in table:
-                one, other = (table[f"{name}_{side}"].astype(float) for side in _SIDES)
-                same = (one == other) | ((other - one).abs() <= tolerance)
-                wrong |= ~(same | (one.isna() & other.isna()))
-        return wrong
+        a, b = one[[*names]], other[[*names]]
+        same = (a == b) | ((b - a).abs() <= tolerance) | (a.isna() & b.isna())
+        return ~same.all(axis=1)
 
-    found = pd.Series("equal", index=table.index, dtype=object, name="status")
+    status = pd.Series("equal", index=one.index, dtype=object)
     # What is said last holds.
-    found[differ("score_lower", "score_upper")] = "interval changed"
-    found[differ("p_value")] = "p-value changed"
+    pairs = zip(one["details"], other["details"], strict=True)
+    status[[not _alike(*pair, tolerance) for pair in pairs]] = "details changed"
+    status[differ("lower", "upper")] = "interval changed"
+    status[differ("p_value")] = "p-value changed"
     # Aggregated values may be equal while what they are farther from is not.
-    found[differ("score", "bias")] = "changed"
-    nan = [table[f"score_{side}"].isna() for side in _SIDES]
-    found[nan[0]], found[nan[1]] = "NaN before", "NaN after"
-    found[nan[0] & nan[1]] = "NaN in both"
-    if "status_before" in table:
-        done = [table[f"status_{side}"] == "done" for side in _SIDES]
-        found[~done[1]], found[~done[0]] = "computed before only", "computed after only"
-        found[~done[0] & ~done[1]] = "computed in neither"
-    return found.mask(table["in"] != "both", table["in"])
+    status[differ("value", "bias")] = "changed"
+    nan = one["value"].isna(), other["value"].isna()
+    status[nan[0]], status[nan[1]] = "NaN before", "NaN after"
+    status[nan[0] & nan[1]] = "NaN in both"
+    done = [side["state"].fillna("done") == "done" for side in (one, other)]
+    status[~done[1]], status[~done[0]] = "computed before only", "computed after only"
+    status[~done[0] & ~done[1]] = "computed in neither"
+    return status
+
+
+def _alike(one: Any, other: Any, tolerance: float) -> bool:
+    """Tell whether two lists of numbers are the same; where one is missing, the status says so."""
+    if not isinstance(one, list) or not isinstance(other, list):
+        return True
+    same = len(one) == len(other)
+    return same and np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
+
+
+def _what_differs(
+    one: Mapping[Any, Any], other: Mapping[Any, Any], *, has_same_vectors: bool
+) -> Iterator[str]:
+    """Yield what two results were computed from that is not the same."""
+    what = one["identity"], other["identity"]
+    if not all(isinstance(each, Mapping) for each in what):
+        return
+    if what[0].get("query") != what[1].get("query"):
+        yield "query"
+    if {**what[0], "query": None} != {**what[1], "query": None}:
+        yield "parameters"
+    if one["state"] != "done" or other["state"] != "done":
+        return
+    if one["version"] != other["version"]:
+        # It is in the key, which tells nothing of the vectors then.
+        yield "version" if has_same_vectors else "version, perhaps vectors"
+    # The key is a hash of all of them, of the vectors, and of the words that other models lack.
+    elif what[0] == what[1] and one["key"] != other["key"]:
+        yield "words that all models have" if has_same_vectors else "vectors"
 
 
 def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
@@ -470,183 +497,6 @@ def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
         for label, about in after.models.items()
         if known.get(label) is not None and about.get("fingerprint") == known[label]
     }
-
-
-def _reasons(table: pd.DataFrame, same_vectors: set[str]) -> pd.Series:
-    """Return what each row of a merged table was computed from that is not the same."""
-    reasons = [
-        ", ".join(_what_differs(row, row["model_name"] in same_vectors)) or None
-        for row in table.to_dict("records")
-    ]
-    return pd.Series(reasons, index=table.index, dtype=object)
-
-
-def _what_differs(row: Mapping[Any, Any], has_same_vectors: bool) -> Iterator[str]:
-    if row["in"] != "both":
-        return
-    one, other = row["identity_before"], row["identity_after"]
-    if one.get("query") != other.get("query"):
-        yield "query"
-    if {**one, "query": None} != {**other, "query": None}:
-        yield "parameters"
-    if row["status_before"] != "done" or row["status_after"] != "done":
-        return
-    if row["wefe_version_before"] != row["wefe_version_after"]:
-        # It is in the key, which tells nothing of the vectors then.
-        yield "version" if has_same_vectors else "version, perhaps vectors"
-    # The key is a hash of all of them, of the vectors, and of the words that other models lack.
-    elif one == other and row["key_before"] != row["key_after"]:
-        yield "words that all models have" if has_same_vectors else "vectors"
-
-
-def _places(results: StudyResults) -> list[str]:
-    """Return the query sets that have columns, and that of all."""
-    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
-    return [OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)]
-
-
-def _aggregated_of(results: StudyResults) -> pd.DataFrame:
-    rows = []
-    for place in _places(results):
-        for label, totals in results.totals(place).items():
-            for model, score, best in totals[["model_name", "score", "best"]].itertuples(
-                index=False
-            ):
-                rows.append((model, place, label, score, abs(score - best)))
-    columns = ["model_name", "query_set", "metric", "score", "bias"]
-    return pd.DataFrame(rows, columns=columns).astype({"score": float, "bias": float})
-
-
-def _ranks(
-    before: StudyResults, after: StudyResults, aggregated: pd.DataFrame, tolerance: float
-) -> pd.DataFrame:
-    labels = {model.label for model in after.plan.models}
-    models = [model.label for model in before.plan.models if model.label in labels]
-    places = [name for name in _places(before) if name in _places(after)]
-    one, other = (_ranks_among(results, places, models) for results in (before, after))
-    table = _merged(one, other, _RANKED)
-    table["change"] = table["rank_after"] - table["rank_before"]
-    ranks = table["rank_before"].fillna(0), table["rank_after"].fillna(0)
-    status = np.where(ranks[0] == ranks[1], "equal", "changed").astype(object)
-    # Ranks that noise has exchanged are no difference where noise is none.
-    steady = {
-        place
-        for place, part in aggregated.groupby(["query_set", "metric"])
-        if tolerance > 0 and part["status"].isin(_SAME).all()
-    }
-    is_steady = [
-        place in steady for place in zip(table["query_set"], table["ranking"], strict=True)
-    ]
-    status[(status == "changed") & np.array(is_steady, bool)] = "within tolerance"
-    inside = table.pop("in")
-    return table.assign(status=np.where(inside == "both", status, inside))
-
-
-_RANKED = ("model_name", "query_set", "ranking")
-
-
-def _ranks_among(results: StudyResults, places: list[str], models: list[str]) -> pd.DataFrame:
-    """Return the ranks that models have among themselves: one row for each."""
-    rows = []
-    # A study may have quality and audits only.
-    for place in places if results.plan.metrics or results._external else ():
-        ties = results.plan.settings["aggregation"]["ties"]
-        for column, ranks in results.rankings(place).loc[models].rank(method=ties).items():
-            rows += [(model, place, column, ranks[model]) for model in models]
-    return pd.DataFrame(rows, columns=[*_RANKED, "rank"]).astype({"rank": float})
-
-
-# What else a study computes: a number for people, and all that must be the same as well
-
-
-def _quality(
-    before: StudyResults, after: StudyResults, same_vectors: set[str], tolerance: float
-) -> pd.DataFrame:
-    """Compare the scores of quality benchmarks."""
-    one, other = (_others_of(each, "quality", _of_benchmark) for each in (before, after))
-    table = _compare_others(one, other, same_vectors, tolerance)
-    for at, side in enumerate(_SIDES, table.columns.to_list().index("status")):
-        used = table.pop(f"details_{side}")
-        numbers = [each[0] if isinstance(each, tuple) else math.nan for each in used]
-        table.insert(at, f"n_used_{side}", np.array(numbers, dtype=float))
-    return table.rename(columns={"name": "benchmark"})
-
-
-def _audits(
-    before: StudyResults, after: StudyResults, same_vectors: set[str], tolerance: float
-) -> pd.DataFrame:
-    """Compare silhouettes and bias directions."""
-    tables = []
-    audits: tuple[tuple[str, Kind, Any], ...] = (
-        ("robustness of the silhouette", "silhouette", _of_silhouette),
-        ("variance of the first component", "direction", _of_direction),
-    )
-    for title, kind, values in audits:
-        one, other = (_others_of(each, kind, values) for each in (before, after))
-        table = _compare_others(one, other, same_vectors, tolerance)
-        table.insert(1, "audit", pd.Series(title, index=table.index, dtype=object))
-        tables.append(table.drop(columns=["details_before", "details_after"]))
-    # Of an empty table, the types would not be known.
-    filled = [table for table in tables if len(table)] or tables[:1]
-    return pd.concat(filled, ignore_index=True)
-
-
-# The score, and the other numbers.
-_Values: TypeAlias = tuple[float | None, tuple[float, ...]]
-
-
-def _of_benchmark(value: Mapping[str, Any]) -> _Values:
-    return value["score"], (value["n_used"],)
-
-
-def _of_silhouette(value: Mapping[str, Any]) -> _Values:
-    from wefe.silhouette import Silhouette
-
-    found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
-    return found.robustness, tuple(np.ravel(found.curves))
-
-
-def _of_direction(value: Mapping[str, Any]) -> _Values:
-    shares = value["audit"]["explained_variance_ratio"]
-    return next(iter(shares), None), tuple(shares)
-
-
-def _others_of(
-    results: StudyResults, kind: Kind, values_of: Callable[[Mapping[str, Any]], _Values]
-) -> pd.DataFrame:
-    """Return the results of a kind as a table of scores."""
-    rows = []
-    for task, outcome in results.of_kind(kind):
-        value = outcome.value or {}
-        has_numbers = bool(value) and value.get(kind, value.get("audit", True)) is not None
-        score, details = values_of(value) if has_numbers else (None, (math.nan,))
-        state = outcome.status, task.identity, outcome.key, outcome.version
-        rows.append((task.model, ", ".join(task.place.values()), score, details, *state))
-    columns = ["model_name", "name", "score", "details", *_PROVENANCE]
-    return pd.DataFrame(rows, columns=columns).astype({"score": float})
-
-
-def _compare_others(
-    one: pd.DataFrame, other: pd.DataFrame, same_vectors: set[str], tolerance: float
-) -> pd.DataFrame:
-    """Return a row for each result of either side."""
-    table = _merged(one, other, ("model_name", "name"))
-    status = _statuses(table, tolerance)
-    pairs = zip(table["details_before"], table["details_after"], strict=True)
-    # Where a side is missing, the status says so.
-    same = [
-        not isinstance(a, tuple)
-        or not isinstance(b, tuple)
-        or (len(a) == len(b) and np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True))
-        for a, b in pairs
-    ]
-    status[(status == "equal") & ~np.array(same, bool)] = "details changed"
-    numbers = table[["model_name", "name", "score_before", "score_after"]].assign(
-        change=table["score_after"] - table["score_before"],
-        status=status,
-        differs=_reasons(table, same_vectors),
-    )
-    return numbers.join(table[["details_before", "details_after"]])
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
@@ -677,16 +527,15 @@ def _as_json(value: Any) -> str | None:
 # For people
 
 
-def _short(frame: pd.DataFrame) -> pd.DataFrame:
+def _for_people(frame: pd.DataFrame, table: str) -> pd.DataFrame:
     """Return a table with shares in percent, and without decimals of whole ranks."""
-    frame = frame.copy()
     if "relative_change" in frame:
-        shares = frame["relative_change"]
-        frame["relative_change"] = shares.map("{:+.1%}".format, na_action="ignore").astype(object)
-    ranks = [name for name in ("rank_before", "rank_after", "change") if name in frame]
+        shares = frame["relative_change"].map("{:+.1%}".format, na_action="ignore")
+        frame = frame.assign(relative_change=shares.astype(object))
+    ranks = frame.columns.intersection(["before", "after"])
     # Those of ties by their average are halves.
-    if "ranking" in frame and (frame[ranks].dropna() % 1 == 0).all(axis=None):
-        frame[ranks] = frame[ranks].astype("Int64")
+    if table == "ranks" and (frame[ranks].dropna() % 1 == 0).all(axis=None):
+        frame = frame.astype(dict.fromkeys(ranks, "Int64"))
     return frame
 
 
