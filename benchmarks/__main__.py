@@ -66,6 +66,7 @@ PARTS = {
     "silhouette": Part("Silhouettes", (), ("--runs", "100")),
     "encode": Part("Encoders"),
     "study": Part("Studies"),
+    "engine": Part("Studies of many small models", (), ("--kills", "20")),
     "explore": Part("Exploration"),
     "report": Part("Reports"),
 }
