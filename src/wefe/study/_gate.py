@@ -258,15 +258,11 @@ def check(
     limits = limits_by_label(max_bias or {}, results.plan)
     increase = None if max_increase is None else parse_limit(max_increase)
     now = _with_baseline(results, baseline)
-    rows = []
-    for place, unit in _units(results, now, on, allow_nan=allow_nan):
-        is_mean = place["query_name"] is None
-        most = limits.get(str(place["metric"]))
-        if most is not None:
-            rows.append({"limit": "max", **place, **_max(unit, most, is_mean=is_mean)})
-        if increase is not None:
-            row = _increase(unit, *increase, is_mean=is_mean, allow_new=allow_new)
-            rows.append({"limit": "increase", **place, **row})
+    rows = [
+        {**place, **row}
+        for place, unit in _units(results, now, on, allow_nan=allow_nan)
+        for row in _judged(unit, place, limits.get(place["metric"]), increase, allow_new=allow_new)
+    ]
     if baseline is not None:
         rows += _gone(now, scores_of(baseline), on, allow_gone=allow_gone)
     table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
@@ -288,41 +284,30 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
 
     Raises
     ------
-    TypeError
-        If a name is none.
     ValueError
         If the study has no such metric, or the limit is no number of at least 0.
     """
     limits: dict[str, float] = {}
+    names = [label for metric in plan.metrics for label in (metric.label, metric.metric)]
     for name, most in max_bias.items():
-        if not isinstance(name, str):
-            raise TypeError(f"max_bias: the name of a metric is a string; got {found(name)}.")
         if not is_number(most) or not 0 <= most < math.inf:
             raise ValueError(
                 f"the limit of {name!r} must be a number of at least 0; got {found(most)}."
             )
-        for label in _labels(name, plan):
+        # A label as it is written is that metric and no other.
+        labels = [metric.label for metric in plan.metrics if metric.label == name] or [
+            metric.label
+            for metric in plan.metrics
+            if str(name).casefold() in (metric.label.casefold(), metric.metric.casefold())
+        ]
+        if not labels:
+            raise ValueError(
+                f"the study has no metric {name!r}; it has {', '.join(map(repr, dict.fromkeys(names)))}."
+                f"{nearest(name, names)}"
+            )
+        for label in labels:
             limits[label] = min(float(most), limits.get(label, math.inf))
     return limits
-
-
-def _labels(name: str, plan: Plan) -> list[str]:
-    """Return the labels of the metrics that a name stands for."""
-    # A label as it is written is that metric and no other.
-    exact = [metric.label for metric in plan.metrics if metric.label == name]
-    plain = name.casefold()
-    labels = exact or [
-        metric.label
-        for metric in plan.metrics
-        if plain in (metric.label.casefold(), metric.metric.casefold())
-    ]
-    if not labels:
-        known = list(dict.fromkeys(n for each in plan.metrics for n in (each.label, each.metric)))
-        raise ValueError(
-            f"the study has no metric {name!r}; it has {', '.join(map(repr, known))}."
-            f"{nearest(name, known)}"
-        )
-    return labels
 
 
 def parse_limit(value: str | float) -> tuple[float, bool]:
@@ -391,34 +376,61 @@ def _why_missing(row: Mapping[Any, Any]) -> str:
     return texts[0] if texts else "no reason is known"
 
 
-def _row(unit: Sequence[Any], value: float, most: float, **more: Any) -> dict[str, Any]:
-    return {"n_scores": len(unit), "value": value, "most": most, **more}
+def _judged(
+    unit: Sequence[Mapping[Any, Any]],
+    place: Mapping[str, Any],
+    most: float | None,
+    increase: tuple[float, bool] | None,
+    *,
+    allow_new: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each limit on some scores, of which the mean counts."""
+    is_mean = place["query_name"] is None
+    why = _what_is_missing(unit, is_mean=is_mean)
+    value = math.nan if why else fmean(row["bias"] for row in unit)
+    if most is not None:
+        passed = value <= most
+        reason = why if passed or why else "{} is more than {}".format(*_apart(value, most))
+        about = {"limit": "max", "n_scores": len(unit), "value": value, "most": most}
+        yield {**about, "passed": passed, "reason": reason}
+    if increase is None:
+        return
+    share, is_relative = increase
+    known = [row for row in unit if math.isfinite(row["was"])]
+    is_new = len(known) < len(unit)
+    if why or not known or (is_new and not allow_new):
+        about = {"limit": "increase", "n_scores": len(unit if why else known), "value": value}
+        reason = why or _no_baseline(unit, is_mean=is_mean)
+        yield {**about, "passed": not why and allow_new, "reason": reason}
+        return
+    # Of the same scores on both sides: new ones would count as an increase.
+    value, was = fmean(row["bias"] for row in known), fmean(row["was"] for row in known)
+    most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
+    reason = _no_baseline(unit, is_mean=is_mean) if is_new else None
+    if value > most:
+        shown, old, limit = _apart(value, was, most)
+        more = f"{value / was - 1:.1%} more" if was > ROUNDING else f"{value - was:.3g} more"
+        reason = f"{shown} is {more} than the {old} of the baseline; at most {limit} passes"
+    about = {"limit": "increase", "n_scores": len(known), "value": value, "baseline": was}
+    yield {**about, "most": most, "passed": value <= most, "reason": reason}
 
 
-def _missing(
-    unit: Sequence[Mapping[Any, Any]], most: float, *, is_mean: bool
-) -> dict[str, Any] | None:
-    """Return the row of scores of which some are missing; None if none is."""
+def _what_is_missing(unit: Sequence[Mapping[Any, Any]], *, is_mean: bool) -> str | None:
+    """Return why scores have no mean; None if all are there."""
     wrong = [row for row in unit if math.isnan(row["bias"])]
-    if unit and not wrong:
-        return None
-    reason = "no query was asked"
-    if wrong and not is_mean:
-        what = "NaN" if wrong[0]["status"] == "done" else "not computed"
-        reason = f"{what}: {_why_missing(wrong[0])}"
-    elif wrong:
+    if not wrong:
+        return None if unit else "no query was asked"
+    if is_mean:
         first = f"{wrong[0]['query_name']}: {_why_missing(wrong[0])}"
-        reason = f"{len(wrong)} of {len(unit)} scores are missing; {first}"
-    return _row(unit, math.nan, most, passed=False, reason=reason)
+        return f"{len(wrong)} of {len(unit)} scores are missing; {first}"
+    what = "NaN" if wrong[0]["status"] == "done" else "not computed"
+    return f"{what}: {_why_missing(wrong[0])}"
 
 
-def _max(unit: Sequence[Mapping[Any, Any]], most: float, *, is_mean: bool) -> dict[str, Any]:
-    if (missing := _missing(unit, most, is_mean=is_mean)) is not None:
-        return missing
-    value = fmean(row["bias"] for row in unit)
-    passed = value <= most
-    reason = None if passed else "{} is more than {}".format(*_apart(value, most))
-    return _row(unit, value, most, passed=passed, reason=reason)
+def _no_baseline(unit: Sequence[Mapping[Any, Any]], *, is_mean: bool) -> str:
+    new = [row for row in unit if not math.isfinite(row["was"])]
+    n = f" for {len(new)} of {len(unit)} scores" if is_mean else ""
+    return f"no baseline{n}; {new[0]['query_name']}: {new[0]['why_not']}"
 
 
 def _apart(*values: float) -> list[str]:
@@ -428,36 +440,6 @@ def _apart(*values: float) -> list[str]:
         if len({float(text) for text in texts}) == len(set(values)):
             return texts
     return [repr(value) for value in values]
-
-
-def _increase(
-    unit: Sequence[Mapping[Any, Any]],
-    share: float,
-    is_relative: bool,
-    *,
-    is_mean: bool,
-    allow_new: bool,
-) -> dict[str, Any]:
-    if (missing := _missing(unit, math.nan, is_mean=is_mean)) is not None:
-        return missing
-    known = [row for row in unit if math.isfinite(row["was"])]
-    reason = None
-    if len(known) < len(unit):
-        first = next(row for row in unit if not math.isfinite(row["was"]))
-        n = f" for {len(unit) - len(known)} of {len(unit)} scores" if is_mean else ""
-        reason = f"no baseline{n}; {first['query_name']}: {first['why_not']}"
-        if not allow_new or not known:
-            value = fmean(row["bias"] for row in unit)
-            return _row(known, value, math.nan, passed=allow_new, reason=reason)
-    # Of the same scores on both sides: new ones would count as an increase.
-    value, was = fmean(row["bias"] for row in known), fmean(row["was"] for row in known)
-    most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
-    passed = value <= most
-    if not passed:
-        shown, old, limit = _apart(value, was, most)
-        more = f"{value / was - 1:.1%} more" if was > ROUNDING else f"{value - was:.3g} more"
-        reason = f"{shown} is {more} than the {old} of the baseline; at most {limit} passes"
-    return _row(known, value, most, passed=passed, baseline=was, reason=reason)
 
 
 def _gone(
@@ -471,8 +453,8 @@ def _gone(
         queries = "; ".join(rows["query_name"][:3]) + ("; ..." if len(rows) > 3 else "")
         reason = f"{n} of the baseline no longer asked for: {queries}"
         about = {"query_name": None, "limit": "increase"} | dict(zip(names, place, strict=True))
-        more = {"baseline": fmean(rows["bias"]), "reason": reason}
-        yield about | _row([], math.nan, math.nan, passed=allow_gone, **more)
+        more = {"baseline": fmean(rows["bias"]), "n_scores": 0, "passed": allow_gone}
+        yield {**about, **more, "reason": reason}
 
 
 def _places(scores: pd.DataFrame) -> pd.MultiIndex:
