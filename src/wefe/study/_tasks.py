@@ -315,21 +315,15 @@ def describe(error: BaseException) -> str:
 def open_base(unit: Unit) -> WordEmbeddingModel:
     """Open the model of a unit: of a file that must be parsed, the words that are needed."""
     entry = unit.entry
+    options = {"name": entry.label, "progress": False, **entry.load_options()}
     if entry.is_encoder:
         from wefe.contextual import load_encoder
 
-        encoder: WordEmbeddingModel = load_encoder(
-            entry.place, name=entry.label, progress=False, **entry.load_options()
-        )
+        encoder: WordEmbeddingModel = load_encoder(entry.place, **options)
         return encoder
-    return load(
-        entry.place,
-        entry.label,
-        words=needed_words(unit),
-        n_jobs=unit.n_threads,
-        progress=False,
-        **entry.load_options(),
-    )
+    needed = [needed for part in unit.variants for needed in _needed(unit, part).values()]
+    words = None if None in needed else frozenset().union(*filter(None, needed))
+    return load(entry.place, words=words, n_jobs=unit.n_threads, **options)
 
 
 class OpenedUnit:
@@ -352,17 +346,15 @@ class OpenedUnit:
         prints: dict[str, dict[str, str]] = {}
         info = {}
         for variant in unit.variants:
-            to_fit = _words_to_fit(variant, base.vocab_prefix)
             own = prints[variant.label] = {}
+            needed = _needed(unit, variant)
             for task in variant.tasks.values():
-                place = _place(task), variant.label if variant.mitigation else None
+                place = _place(task), variant.how
                 if place not in of_words:
-                    words = None if to_fit is None else _words_of(unit, task)
-                    if words is None or to_fit is None:
-                        of_words[place] = fingerprints.of_all()
-                    else:
-                        asked = _looked_up(words, task, base.vocab_prefix)
-                        of_words[place] = fingerprints.of_words(asked | to_fit)
+                    words = needed[_place(task)]
+                    of_words[place] = (
+                        fingerprints.of_all() if words is None else fingerprints.of_words(words)
+                    )
                 own[task.digest] = of_words[place]
             info[variant.label] = {
                 "n_words_read": None if unit.entry.is_encoder else len(base),
@@ -461,30 +453,19 @@ class Place:
 # Which words are needed
 
 
-def _words_to_fit(variant: Variant, prefix: str | None) -> frozenset[str] | None:
-    """Return the words that a mitigation looks up; None for the whole vocabulary."""
-    words = [] if variant.mitigation is None else variant.mitigation.needed_words()
-    return None if words is None else frozenset((prefix or "") + word for word in words)
-
-
-def needed_words(unit: Unit) -> frozenset[str] | None:
-    """Return all strings that may be looked up for a unit; None if that is the whole vocabulary."""
+def _needed(unit: Unit, variant: Variant) -> dict[Any, frozenset[str] | None]:
+    """Return what may be looked up, by place of a task; None for the whole vocabulary."""
     prefix = unit.entry.load_options().get("vocab_prefix")
-    needed: set[str] = set()
-    places: dict[Any, Task] = {}
-    for variant in unit.variants:
-        to_fit = _words_to_fit(variant, prefix)
-        if to_fit is None:
-            return None
-        needed |= to_fit
-        for task in variant.tasks.values():
-            places.setdefault(_place(task), task)
-    for task in places.values():
+    to_fit = [] if variant.mitigation is None else variant.mitigation.needed_words()
+    places = {_place(task): task for task in variant.tasks.values()}
+    if to_fit is None:
+        return dict.fromkeys(places)
+    fitted = frozenset((prefix or "") + word for word in to_fit)
+    needed: dict[Any, frozenset[str] | None] = {}
+    for place, task in places.items():
         asked = _words_of(unit, task)
-        if asked is None:
-            return None
-        needed |= _looked_up(asked, task, prefix)
-    return frozenset(needed)
+        needed[place] = None if asked is None else fitted | _looked_up(asked, task, prefix)
+    return needed
 
 
 def _place(task: Task) -> Any:
