@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
-from wefe.debias import _common_words
-from wefe.debias._common_words import CommonWords
-from wefe.debias._cost import displacement_rows, neighbor_rows
+from wefe.debias import _residual
+from wefe.debias._changes import displacement_rows, neighbor_rows
+from wefe.debias._residual import CommonWords
 
 
 def model(vectors, name="after", words=None):
@@ -54,7 +54,7 @@ def test_displacements_are_those_of_a_loop_over_words(vectors):
 def test_blocks_have_no_influence(vectors, block, monkeypatch):
     models = model(vectors, "before"), model(vectors[:, ::-1])
     whole = values(*models)
-    monkeypatch.setattr(_common_words, "_BLOCK_NUMBERS", block)
+    monkeypatch.setattr(_residual, "_BLOCK_NUMBERS", block)
     assert values(*models) == pytest.approx(whole, rel=1e-12)
 
 

@@ -145,7 +145,7 @@ def test_equals_the_reference_package(shape, options):
 
 
 def test_shrinkage_minimises_the_error_of_the_covariance():
-    from wefe.debias._leace import _shrunk
+    from wefe.debias._classes import _shrunk
 
     # The covariance is known here, so the best weight can be looked for.
     rng = np.random.default_rng(0)
@@ -164,7 +164,7 @@ def test_shrinkage_minimises_the_error_of_the_covariance():
 
 
 def test_shrunk_covariances_of_few_words_stay_covariances():
-    from wefe.debias._leace import _shrunk
+    from wefe.debias._classes import _shrunk
 
     rng = np.random.default_rng(0)
     clipped = 0
@@ -286,13 +286,13 @@ def test_files_get_the_numbers_of_memory(suffix, n_words, tmp_path):
 
 
 def test_definitional_words_need_no_pass_over_the_vocabulary(packaged_model, monkeypatch):
-    from wefe.debias import _word_classes
+    from wefe.debias import _classes
     from wefe.models import _passes
 
     def refuse(model):
         raise AssertionError(model)
 
-    for module in (_passes, _word_classes):
+    for module in (_passes, _classes):
         monkeypatch.setattr(module, "vocabulary_blocks", refuse)
     LEACE().fit(packaged_model, criterion=load_criterion("gender", offline=True))
     with pytest.raises(AssertionError):

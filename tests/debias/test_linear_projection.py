@@ -142,7 +142,7 @@ def test_representatives_come_from_the_criterion(packaged_model):
         ({}, {}, TypeError, "needs definitional_sets, or a criterion"),
         ({}, {"definitional_sets": [["she", "he"], ["a", "b", "c"]]}, ValueError, r"\[2, 3\]"),
         ({}, {"definitional_sets": [["she", "alien"]]}, ValueError, "1 of the 2 classes"),
-        ({}, {"definitional_sets": [["she", "she"]]}, ValueError, "repeats a word"),
+        ({}, {"definitional_sets": [["she", "she"]]}, ValueError, "that differ"),
         ({}, {"words_by_class": {"a": ["she"], "b": ["she"]}}, ValueError, "no bias direction"),
         ({}, {"words_by_class": {"female": ["she"]}}, ValueError, "two or more classes"),
         (
@@ -151,7 +151,12 @@ def test_representatives_come_from_the_criterion(packaged_model):
             ValueError,
             "goes with direction 'means'",
         ),
-        ({"direction": "pair"}, {"definitional_sets": [["she", "alien"]]}, ValueError, "complete"),
+        (
+            {"direction": "pair"},
+            {"definitional_sets": [["she", "alien"]]},
+            ValueError,
+            "1 of the 2 classes",
+        ),
     ],
 )
 def test_wrong_arguments(toy_model, arguments, fit, error, message):

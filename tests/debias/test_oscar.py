@@ -161,7 +161,7 @@ def test_more_classes_take_the_first_principal_component(packaged_model):
             {"concept": "means"},
             {"concept_words": {"f": ["nurse"], "m": ["nurse"]}},
             ValueError,
-            "same mean vector",
+            "different mean vectors",
         ),
         (
             {"concept": "means"},

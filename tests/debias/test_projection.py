@@ -193,7 +193,6 @@ def test_orthonormal_basis_of_dependent_rows():
 def test_orthonormal_basis_of_one_row_of_noise_and_of_nothing():
     np.testing.assert_allclose(np.abs(orthonormal([3.0, 0, 4])), [[0.6, 0, 0.8]])
     assert orthonormal([[1, 0, 0], [1, 1e-9, 0]]).shape == (1, 3)
-    assert orthonormal([[1, 0, 0], [1, 1e-9, 0]], tolerance=1e-12).shape == (2, 3)
     assert orthonormal(np.zeros((2, 3))).shape == (0, 3)
 
 
@@ -256,12 +255,9 @@ def test_equal_words_have_nothing_to_differ_in():
     np.testing.assert_allclose(equalized(pair, pair, np.eye(3)[:1]), [[0, 1, 0], [0, 1, 0]])
 
 
-def test_rounding_above_unit_length_is_no_error_and_longer_vectors_are(toy_model):
+def test_rounding_above_unit_length_is_no_error():
     pair, basis = np.array([[1e-9, 1 + 1e-9, 0], [-1e-9, 1 + 1e-9, 0]]), np.eye(3)[:1]
     np.testing.assert_allclose(equalized(pair, pair, basis), [[0, 1, 0]] * 2, atol=1e-6)
-    raw = 4 * np.stack([toy_model["she"], toy_model["he"]])
-    with pytest.raises(ValueError, match="unit length"):
-        equalized(raw, raw, basis)
 
 
 @pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (9, 1), (5, 100)])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
-from wefe.debias._common_words import CommonWords
-from wefe.debias._quality import check_quality, quality_rows
+from wefe.debias._changes import check_quality, quality_rows
+from wefe.debias._residual import CommonWords
+from wefe.quality import evaluate, load_benchmark
 
 
 def rows_of(before, *after, quality="auto", n_sample=1000, seed=0):
@@ -31,51 +32,38 @@ def test_without_gensim_the_rows_are_nan_and_say_what_is_needed(packaged_model, 
     for row in rows:
         assert math.isnan(row.before)
         assert math.isnan(row.after)
-        assert row.note == "needs gensim: pip install 'wefe[gensim]'"
+        assert 'pip install "wefe[gensim]"' in row.note
 
 
 def test_what_is_no_data_set_is_refused(tmp_path):
     with pytest.raises(ValueError, match="quality must be one of 'auto'"):
         check_quality("all")
-    with pytest.raises(ValueError, match="Did you mean 'wordsim353'"):
+    with pytest.raises(FileNotFoundError, match="Did you mean 'wordsim353'"):
         check_quality(["wordsim"])
-    with pytest.raises(TypeError, match="quality holds names and paths; got int 3"):
+    with pytest.raises(TypeError, match="must be a name or a path; got int 3"):
         check_quality([3])
-    with pytest.raises(ValueError, match="must be one of"):
+    with pytest.raises(FileNotFoundError, match=r"missing\.tsv"):
         check_quality([tmp_path / "missing.tsv"])
+    (tmp_path / "animals.tsv").write_text("cat\tmammal\nowl\tbird\n")
+    with pytest.raises(ValueError, match="the kind of animals must be one of"):
+        check_quality([tmp_path / "animals.tsv"])
     assert check_quality(None) == check_quality([]) == []
 
 
-@pytest.fixture
-def gensim_model(packaged_model):
-    models = pytest.importorskip("gensim.models")
-    table = models.KeyedVectors(packaged_model.dim)
-    table.add_vectors(list(packaged_model.vocab), np.array(packaged_model.vectors))
-    return table
-
-
-def test_scores_are_those_of_gensims_evaluators(packaged_model, gensim_model, tmp_path):
-    from gensim.test.utils import datapath
-
-    with open(datapath("questions-words.txt"), encoding="utf8") as lines:
-        questions = [line for line in lines if not line.startswith(":")]
+def test_scores_are_those_of_the_quality_of_models(packaged_model, tmp_path):
+    pytest.importorskip("gensim")
+    analogies = load_benchmark("google-analogies")
     file = tmp_path / "questions.txt"
-    file.write_text(": all\n" + "".join(questions[::60]))
-    rows = rows_of(
-        packaged_model, packaged_model.copy("same"), quality=["wordsim353", "simlex999", file]
-    )
-    pairs = [
-        gensim_model.evaluate_word_pairs(datapath(name))
-        for name in ("wordsim353.tsv", "simlex999.txt")
-    ]
-    for row, (_, spearman, lost_percent) in zip(rows[:2], pairs, strict=True):
-        assert row.before == row.after == pytest.approx(spearman[0], abs=1e-6)
-        n_questions = {"WordSim-353": 353, "SimLex-999": 999}[row.subject]
-        assert row.n == n_questions - round(lost_percent * n_questions / 100)
-        assert f"{n_questions - row.n} of {n_questions} pairs left out" in row.note
-    score, _ = gensim_model.evaluate_word_analogies(str(file), restrict_vocab=30_000)
-    assert 0.5 < score < 1
-    assert rows[2].before == rows[2].after == pytest.approx(score, abs=1e-9)
+    some = analogies.items[::60]
+    file.write_text(": all\n" + "\n".join(" ".join(words) for *words, _ in some) + "\n")
+    sources = ["wordsim353", "simlex999", file]
+    rows = rows_of(packaged_model, packaged_model.copy("same"), quality=sources, n_sample=None)
+    assert [row.subject for row in rows] == ["WordSim-353", "SimLex-999", "questions"]
+    for row, source in zip(rows, sources, strict=True):
+        expected = evaluate(packaged_model, source)
+        assert row.before == row.after == pytest.approx(expected.score, abs=1e-6)
+        assert row.n == expected.n_used
+        assert f"{expected.n_items - row.n} of {expected.n_items} questions left out" in row.note
     assert [row.change_se for row in rows] == [0, 0, 0]
 
 
@@ -96,8 +84,8 @@ def test_similarity_is_that_of_a_loop_over_pairs(packaged_model, tmp_path):
             for a, b, _ in pairs
         ]
         assert score == pytest.approx(stats.spearmanr(cosines, [p[2] for p in pairs])[0], abs=1e-6)
-    assert (row.measure, row.subject, row.n) == ("word similarity", "pairs.tsv", 60)
-    assert row.note == "1 of 61 pairs left out, as a model lacks a word"
+    assert (row.measure, row.subject, row.n) == ("word similarity", "pairs", 60)
+    assert row.note == "1 of 61 questions left out, as a model lacks a word"
     # The usual approximation for independent ranks.
     assert row.before_se == pytest.approx(1 / math.sqrt(59), rel=0.4)
 
@@ -125,7 +113,7 @@ def test_analogies_are_solved_where_they_hold(tmp_path):
         for part, name in ((vectors, "before"), (broken, "after"))
     )
     (row,) = rows_of(before, after, quality=[file])
-    assert (row.measure, row.subject, row.n) == ("analogy accuracy", "questions.txt", 3)
+    assert (row.measure, row.subject, row.n) == ("analogy accuracy", "questions", 3)
     assert row.before == 1
     assert row.after == pytest.approx(2 / 3)
     assert row.note == "1 of 4 questions left out, as a model lacks a word"
@@ -161,10 +149,10 @@ def test_few_known_words_are_nan_with_the_count():
     assert math.isnan(similarity.after)
     # 'tiger' and 'cat', and 'tiger' and 'tiger'.
     assert similarity.n == 2
-    assert "351 of 353 pairs left out" in similarity.note
+    assert "351 of 353 questions left out" in similarity.note
     assert "at least 3 are needed" in similarity.note
     assert math.isnan(analogies.after)
-    assert analogies.note == "19544 of 19544 questions left out, as a model lacks a word"
+    assert "19544 of 19544 questions left out, as a model lacks a word" in analogies.note
 
 
 def test_questions_are_a_seeded_sample(packaged_model):

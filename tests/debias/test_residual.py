@@ -10,8 +10,7 @@ from sklearn.svm import SVC
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias import HardDebias
-from wefe.debias._common_words import CommonWords
-from wefe.debias._residual import residual_rows
+from wefe.debias._residual import CommonWords, residual_rows
 from wefe.metrics import bias_by_projection
 
 GENDER = load_criterion("gender", offline=True)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from wefe import WordEmbeddingModel, load
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias import HardDebias, MulticlassSoftDebias, SoftDebias
-from wefe.debias._soft import soft_transform, unit_gram
+from wefe.debias._hard import soft_transform, unit_gram
 
 PAIRS = [["she", "he"], ["woman", "man"]]
 NEUTRAL = ["nurse", "pilot", "tree"]
@@ -101,11 +101,11 @@ def test_where_the_closed_form_is_not_positive(seed, k, monkeypatch):
     """One neutral word and a great weight; the optimality conditions hold at the boundary."""
     words, neutral, basis = problem(seed, n_neutral=1, dim=6, k=k)
     weight, stepped = 1e4, []
-    from wefe.debias import _soft
+    from wefe.debias import _hard
 
-    real = _soft._Quadratic.minimum_above_zero
+    real = _hard._Quadratic.minimum_above_zero
     monkeypatch.setattr(
-        _soft._Quadratic, "minimum_above_zero", lambda *a: stepped.append(1) or real(*a)
+        _hard._Quadratic, "minimum_above_zero", lambda *a: stepped.append(1) or real(*a)
     )
     gram, neutral_gram = words.T @ words, neutral.T @ neutral
     t = soft_transform(gram, neutral_gram, basis, weight)

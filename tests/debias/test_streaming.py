@@ -14,8 +14,7 @@ from wefe.debias import (
     list_debias_methods,
     transform_file,
 )
-from wefe.debias._base import BaseDebias
-from wefe.debias._rowwise import RowwiseDebias
+from wefe.debias._base import BaseDebias, RowwiseDebias
 
 GENDER = load_criterion("gender", offline=True)
 DIM = 24

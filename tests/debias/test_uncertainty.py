@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel
-from wefe.debias._bias import bias_rows
-from wefe.debias._uncertainty import paired_errors, paired_mean_errors, reduced_queries
-from wefe.embeddings import embed_query
-from wefe.metrics import MAC, WEAT
+from wefe._answers import Answer
+from wefe.debias._changes import _left_out, bias_rows
+from wefe.debias._residual import paired_errors, paired_scores
+from wefe.metrics import MAC, RIPA, WEAT
 from wefe.metrics._jackknife import deletion_groups, jackknife_error, left_out
+
+
+def mean_errors(before, after):
+    """The errors of the means of one number per word."""
+    _, (errors,) = paired_scores([np.asarray(before, float), np.asarray(after, float)])
+    return errors
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 21, 57, 400])
@@ -28,7 +34,7 @@ def test_every_word_is_left_out_exactly_once(n):
 def test_of_one_word_nothing_can_be_left_out(n):
     assert deletion_groups(n) == []
     assert math.isnan(jackknife_error([np.empty(0)]))
-    assert all(map(math.isnan, paired_mean_errors(np.ones(n), np.ones(n))))
+    assert n == 0 or all(map(math.isnan, mean_errors(np.ones(n), np.ones(n))))
 
 
 @pytest.mark.parametrize("n", [2, 5, 20])
@@ -69,58 +75,59 @@ def test_the_change_is_paired():
 def test_errors_of_shares_are_those_of_paired_differences():
     right_before = np.array([1, 1, 1, 0, 1, 0, 1, 1], dtype=bool)
     right_after = np.array([1, 0, 0, 0, 1, 1, 1, 1], dtype=bool)
-    errors = paired_mean_errors(right_before, right_after)
+    errors = mean_errors(right_before, right_after)
     # Six of eight are right: p (1 - p) / (n - 1).
     assert errors.before == pytest.approx(math.sqrt(0.75 * 0.25 / 7))
     # Two are lost and one is found: differences 0, -1, -1, 0, 0, 1, 0, 0.
     assert errors.change == pytest.approx(math.sqrt((3 - 8 * (1 / 8) ** 2) / 7 / 8))
 
 
-def embedded(query, lost=()):
+def model_of(query, lost=()):
     words = {w for part in query.target_sets + query.attribute_sets for w in part} - set(lost)
     vectors = np.random.default_rng(0).normal(size=(len(words), 3))
-    model = WordEmbeddingModel.from_arrays(sorted(words), vectors)
-    return embed_query(model, query, lost_vocabulary_threshold=1.0)
+    return WordEmbeddingModel.from_arrays(sorted(words), vectors)
+
+
+def left_out_of(metric, query, lost=(), **options):
+    """The scores of a query without each group of words, per set."""
+    options = {"lost_vocabulary_threshold": 1.0, **options}
+    model = model_of(query, lost)
+    answers = [[Answer(0.0)]]
+    return _left_out(metric, [query], [model], answers, options, None)[0][0], model
 
 
 QUERY = Query([["a", "b", "c"], ["d", "e", "f"]], [["g", "h"], ["i", "j", "k", "l"]])
 
 
 def test_each_set_is_reduced_by_itself():
-    reduced, reason = reduced_queries(embedded(QUERY), paired=False)
-    assert reason is None
-    assert [len(part) for part in reduced] == [3, 3, 2, 4]
-    for position, part in enumerate(reduced):
-        for without in part:
-            sets = without.target_sets + without.attribute_sets
-            lost = [
-                set(whole) - set(left)
-                for whole, left in zip(QUERY.target_sets + QUERY.attribute_sets, sets, strict=True)
-            ]
-            assert [len(words) for words in lost] == [int(i == position) for i in range(4)]
-    gone = {tuple(set("abc") - set(q.target_sets[0])) for q in reduced[0]}
-    assert gone == {("a",), ("b",), ("c",)}
+    left, model = left_out_of(WEAT(), QUERY)
+    assert [len(part) for part in left] == [3, 3, 2, 4]
+    sets = [*QUERY.target_sets, *QUERY.attribute_sets]
+    for position, scores in enumerate(left):
+        for word, score in zip(sets[position], scores, strict=True):
+            fewer = [[w for w in part if w != word] for part in sets]
+            query = Query(fewer[:2], fewer[2:])
+            assert score == pytest.approx(WEAT().run_query(query, model)["weat"], abs=1e-12)
 
 
 def test_pairs_are_left_out_together():
-    reduced, reason = reduced_queries(embedded(QUERY), paired=True)
-    assert reason is None
-    assert [len(part) for part in reduced] == [3, 2, 4]
-    left = {(tuple(q.target_sets[0]), tuple(q.target_sets[1])) for q in reduced[0]}
-    assert left == {(("b", "c"), ("e", "f")), (("a", "c"), ("d", "f")), (("a", "b"), ("d", "e"))}
+    query = Query(QUERY.target_sets, [["i", "j", "k", "l"]])
+    left, model = left_out_of(RIPA(), query)
+    assert [len(part) for part in left] == [3, 4]
+    first, second = (part[1:] for part in query.target_sets)
+    without = RIPA().run_query(Query([first, second], query.attribute_sets), model)
+    assert left[0][0] == without["result"]
 
 
 def test_words_that_were_lost_and_repetitions_are_no_words_to_leave_out():
     query = Query([["a", "b", "c", "a"], ["d", "e", "f"]], [["g", "h"], ["i", "j"]])
-    reduced, _ = reduced_queries(embedded(query, lost=["b"]), paired=False)
-    assert len(reduced[0]) == 2
-    assert {tuple(q.target_sets[0]) for q in reduced[0]} == {("b", "c"), ("a", "b", "a")}
+    left, _ = left_out_of(WEAT(), query, lost=["b"])
+    assert [len(part) for part in left] == [2, 3, 2, 2]
 
 
 def test_a_set_of_one_word_gives_no_error_and_says_which():
     query = Query([["a", "b"], ["d", "e"]], [["g"], ["i", "j"]], ["A", "D"], ["G", "I"])
-    reduced, reason = reduced_queries(embedded(query), paired=False)
-    assert reduced == []
+    reason, _ = left_out_of(WEAT(), query)
     assert "too few words of 'G'" in reason
 
 

@@ -1,16 +1,18 @@
-"""What every mitigation method shares: fit, transform, and what their arguments mean."""
+"""What mitigation methods share: fit, transform, and which vectors change, block by block."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from wefe._checks import (
@@ -23,9 +25,16 @@ from wefe._checks import (
     found,
     nearest,
 )
+from wefe._progress import progress_bar
 from wefe.datasets import Criterion, load_criterion
+from wefe.debias._fitted import check_is_fitted
+from wefe.debias._projection import Vectors, principal_components
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._parameters import check_parameters
+from wefe.models._passes import Rows, forms
+from wefe.models._search import directions
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
 if TYPE_CHECKING:
@@ -35,13 +44,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_PCA_ARGS: Mapping[str, Any] = {"n_components": 10}
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def check_positive(name: str, value: object) -> float:
     """Return `value` as a finite float above 0."""
-    number = check_number(name, value, 0)
-    if number:
+    if number := check_number(name, value, 0):
         return number
     raise ValueError(f"{name} must be above 0; got {found(value)}.")
 
@@ -52,9 +60,34 @@ def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
 
 #: What parameters may be: the fields of a method that is a dataclass are checked by `fit`.
 OptionalCount: TypeAlias = Annotated[int | None, _optional(check_positive_int)]
-NotNegative: TypeAlias = Annotated[float, partial(check_number, at_least=0)]
+NotNegative: TypeAlias = Annotated[float, functools.partial(check_number, at_least=0)]
 Positive: TypeAlias = Annotated[float, check_positive]
 OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
+
+
+def fits(*required: str) -> Callable[[Fit], Fit]:
+    """Give a `fit` its words: it is called with a loaded criterion, and words taken from it.
+
+    `required` are the parameters that must be given, or come from the criterion.
+    """
+
+    def decorate(fit: Fit) -> Fit:
+        @functools.wraps(fit)
+        def fit_on_words(self: BaseDebias, model: Any, *args: Any, **kwargs: Any) -> BaseDebias:
+            call = inspect.signature(fit).bind(self, model, *args, **kwargs)
+            call.apply_defaults()
+            given = call.arguments
+            given["criterion"] = as_criterion(given["criterion"])
+            own = {name: given[name] for name in self._known() if name in self._from_criterion}
+            given |= self._words(given["fit_params"], given["criterion"], *required, **own)
+            check_model(model)
+            fit(*call.args, **call.kwargs)
+            self.dim_ = model.dim
+            return self
+
+        return fit_on_words  # type: ignore[return-value]
+
+    return decorate
 
 
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
@@ -108,7 +141,21 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     #: Parameter of `fit` -> attribute of a `Criterion` that it is taken from.
-    _from_criterion: ClassVar[Mapping[str, str]] = {}
+    _from_criterion: ClassVar[Mapping[str, str]] = {
+        "definitional_pairs": "definitional_sets",
+        "definitional_sets": "definitional_sets",
+        "definitional_words": "specific_words",
+        "equalize_pairs": "equalize_sets",
+        "equalize_sets": "equalize_sets",
+        "ignore": "specific_words",
+        "bias_representation": "representatives",
+        "representatives": "representatives",
+        "concept_words": "stereotyped_words",
+    }
+
+    bias_subspace_: Vectors
+    bias_direction_: Vectors
+    dim_: int
 
     def __init__(
         self,
@@ -196,14 +243,56 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         WordEmbeddingModel
             The mitigated model: `model` itself if `copy` is False.
         """
-        if "ignore" in inspect.signature(self.fit).parameters:
-            fit_params.setdefault("ignore", ignore)
-        return self.fit(model, **fit_params).transform(model, target, ignore, copy)
+        return self.fit(model, **self._fit_params(fit_params, ignore)).transform(
+            model, target, ignore, copy
+        )
 
     # For authors of methods
 
+    def _words(
+        self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
+    ) -> dict[str, Any]:
+        """Return the word sets to fit with: those given, the others from the criterion.
+
+        A parameter of another name or type, and one that is `required` and missing, is an error.
+        What an earlier fit has learned is forgotten.
+        """
+        known = self._known()
+        for name in fit_params:
+            raise TypeError(
+                f"{type(self).__name__}.fit has no parameter {name!r}; it has "
+                f"{', '.join(known)}.{nearest(name, known)}"
+            )
+        if not isinstance(self.criterion_name, str | None):
+            raise TypeError(f"criterion_name must be a string; got {found(self.criterion_name)}.")
+        check_bool("verbose", self.verbose)
+        if is_dataclass(self):
+            check_parameters(self)
+        for learned in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, learned)
+        checked = as_criterion(criterion)
+        self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
+        words = {name: given.get(name) for name in known if name in self._from_criterion}
+        for name in [name for name, value in words.items() if checked and value is None]:
+            words[name] = getattr(checked, self._from_criterion[name])
+        self._require(words, *required)
+        return words
+
+    def _known(self) -> list[str]:
+        """Return the names of the parameters of `fit`."""
+        return [*inspect.signature(self.fit).parameters][1:-1]
+
+    def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
+        """Refuse to fit without words; those of a criterion may be none."""
+        missing = [name for name in parameters if words[name] is None or words[name] == {}]
+        if missing:
+            raise TypeError(
+                f"{type(self).__name__}.fit needs {' and '.join(missing)}, or a criterion "
+                "('gender', or a Criterion with word sets of yours)."
+            )
+
     def _check_sets_size(
-        self, sets: Sequence[Sequence[str]], set_name: str, size: int | None = 2
+        self, sets: Sequence[Sequence[str]] | None, set_name: str, size: int | None = 2
     ) -> list[tuple[str, ...]]:
         """Return sets of words as tuples.
 
@@ -216,27 +305,15 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         size : int or None, default=2
             Number of words that each must have; None for two or more.
         """
-        kind = "pairs" if size == 2 else "sets"
-        name = f"{set_name}_{kind}"
+        name = f"{set_name}_{'pairs' if size == 2 else 'sets'}"
         checked = []
         for position, words in enumerate(check_sequence(name, sets)):
             part = check_word_set(f"{name}[{position}]", words)
-            if (size is None and len(part) < 2) or (size is not None and len(part) != size):
-                wanted = "two or more words" if size is None else f"{size} words"
-                hint = (
-                    " Methods for more than two classes (MulticlassHardDebias, "
-                    "LinearProjection, ...) take definitional_sets."
-                    if size == 2 < len(part)
-                    else ""
-                )
+            if len(set(part)) != (size or max(len(part), 2)):
+                hint = " Methods for more classes take definitional_sets." * (size == 2)
                 raise ValueError(
-                    f"{name}[{position}] must have {wanted}; it has {len(part)} "
-                    f"({', '.join(part)}).{hint}"
-                )
-            if len(set(part)) < len(part):
-                raise ValueError(
-                    f"{name}[{position}] repeats a word ({', '.join(part)}); its words stand for "
-                    "different classes."
+                    f"{name}[{position}] must have {size or 'two or more'} words that differ; "
+                    f"it has {len(part)} ({', '.join(part)}).{hint}"
                 )
             checked.append(part)
         return checked
@@ -244,12 +321,17 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_transform_args(
         self, model: WordEmbeddingModel, target: object, ignore: object, copy: object
     ) -> None:
-        """Refuse arguments of `transform` that are of another type."""
+        """Refuse arguments of `transform` of another type, and models of other dimensions."""
         check_model(model)
-        if target is not None and not _words("target", target):
+        if target is not None and not check_words("target", target):
             raise ValueError("target is empty, so nothing would change; None stands for all words.")
-        _words("ignore", ignore)
+        check_words("ignore", ignore)
         check_bool("copy", copy)
+        if getattr(self, "dim_", model.dim) != model.dim:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on vectors of {self.dim_} dims; {model.name} "
+                f"has {model.dim}. Fit it on this model."
+            )
 
     def _identify_bias_subspace(
         self, definitional_embeddings: Sequence[EmbeddingDict | Any], verbose: bool = False
@@ -270,112 +352,49 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             Its components point from the second to the first words. There are never more of them
             than the sets span: further ones would be rounding noise.
         """
-        from wefe.debias._projection import principal_components
-
-        vectors = [
-            np.stack(list(part.values())) if isinstance(part, dict) else np.asarray(part)
-            for part in definitional_embeddings
-        ]
-        pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
+        pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
         if not isinstance(pca_args, Mapping):
             raise TypeError(
                 "pca_args must be a dict of arguments of scikit-learn's PCA, such as "
                 f"{{'n_components': 1}}; got {found(pca_args)}."
             )
-        pca = principal_components(vectors, pca_args)
-        report(
-            verbose,
-            "explained variance ratios of the bias subspace: %s",
-            np.array2string(pca.explained_variance_ratio_, precision=3),
+        sets = (
+            each.values() if isinstance(each, dict) else each for each in definitional_embeddings
         )
+        pca = principal_components([np.array([*each]) for each in sets], pca_args)
+        ratios = np.array2string(pca.explained_variance_ratio_, precision=3)
+        report(verbose, "explained variance ratios of the bias subspace: %s", ratios)
         return pca
+
+    def _name_of_mitigated(self, model: WordEmbeddingModel) -> str:
+        criterion = getattr(self, "criterion_name_", self.criterion_name)
+        return "_".join(filter(None, [model.name, criterion, "debiased"]))
 
     # For the methods of this package
 
     def __sklearn_is_fitted__(self) -> bool:
-        learned = (name for name in vars(self) if name.endswith("_") and name[0] != "_")
         # The name is there before anything is learned.
-        return any(name != "criterion_name_" for name in learned)
+        return any(name.endswith("_") for name in vars(self).keys() - {"criterion_name_"})
 
-    def _fit_words(self, criterion: object, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the word sets to fit with: those given, the others from the criterion."""
-        checked = as_criterion(criterion)
-        name = self.criterion_name
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"criterion_name must be a string; got {found(name)}.")
-        check_bool("verbose", self.verbose)
-        if is_dataclass(self):
-            check_parameters(self)
-        # A fit that fails leaves an unfitted method, not one that is half another.
-        for learned in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
-            delattr(self, learned)
-        self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
-        words = dict(given)
-        for parameter, attribute in self._from_criterion.items():
-            if words.get(parameter) is None and checked is not None:
-                words[parameter] = getattr(checked, attribute)
-        return words
-
-    def _words(
-        self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
-    ) -> dict[str, Any]:
-        """Return what `_fit_words` does, once the arguments of `fit` are checked."""
-        self._refuse_unknown(fit_params)
-        words = self._fit_words(criterion, given)
-        self._require(words, *required)
-        return words
+    def _fit_params(self, fit_params: Mapping[str, Any], ignore: object) -> dict[str, Any]:
+        """Return parameters of `fit`, with the words to ignore where it takes them."""
+        heard = "ignore" in inspect.signature(self.fit).parameters
+        return {"ignore": ignore, **fit_params} if heard else {**fit_params}
 
     def _fit_subspace(
-        self,
-        model: WordEmbeddingModel,
-        words: Mapping[str, Any],
-        name: str,
-        n_components: int | None = None,
-    ) -> None:
-        """Learn the bias subspace of 'definitional_pairs' or 'definitional_sets'."""
-        sets = self._check_sets_size(
-            words[name], "definitional", 2 if name == "definitional_pairs" else None
-        )
-        complete = definitional_vectors(model, sets, name)
-        setattr(self, f"{name}_", sets)
+        self, model: WordEmbeddingModel, sets: Any, size: int | None
+    ) -> list[tuple[str, ...]]:
+        """Learn the bias subspace of definitional pairs or sets; return these as tuples."""
+        name = "definitional_pairs" if size else "definitional_sets"
+        checked = self._check_sets_size(sets, "definitional", size)
+        complete = definitional_vectors(model, checked, name)
         by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
+        setattr(self, f"{name}_", checked)
         setattr(self, f"{name}_embeddings_", by_word)
-        self.pca_ = self._identify_bias_subspace([part.vectors for part in complete], self.verbose)
-        self.bias_subspace_ = self.pca_.components_[:n_components]
+        self.pca_ = self._identify_bias_subspace(by_word, self.verbose)
+        self.bias_subspace_ = self.pca_.components_[: 1 if size else None]
         self.bias_direction_ = self.bias_subspace_[0]
-
-    def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
-        for parameter in parameters:
-            if words.get(parameter) is None:
-                raise TypeError(
-                    f"{type(self).__name__}.fit needs {parameter}, or a criterion "
-                    "('gender', or a Criterion with word sets of yours)."
-                )
-
-    def _refuse_unknown(self, fit_params: Mapping[str, Any]) -> None:
-        # A misspelt word set would otherwise be silently left out.
-        if fit_params:
-            known = [
-                name
-                for name in inspect.signature(self.fit).parameters
-                if name not in ("model", "fit_params")
-            ]
-            name = next(iter(fit_params))
-            raise TypeError(
-                f"{type(self).__name__}.fit has no parameter {name!r}; it has "
-                f"{', '.join(known)}.{nearest(name, known)}"
-            )
-
-    def _name_of_mitigated(self, model: WordEmbeddingModel) -> str:
-        criterion = getattr(self, "criterion_name_", self.criterion_name)
-        return "_".join([model.name, *([criterion] if criterion else []), "debiased"])
-
-    def _check_dim(self, model: WordEmbeddingModel) -> None:
-        if model.dim != self.dim_:
-            raise ValueError(
-                f"{type(self).__name__} was fitted on vectors of {self.dim_} dims; {model.name} "
-                f"has {model.dim}. Fit it on this model."
-            )
+        return checked
 
     def _log(self, message: str, *args: Any) -> None:
         report(self.verbose, message, *args)
@@ -388,12 +407,8 @@ def report(verbose: bool, message: str, *args: Any) -> None:
         print(message % args)
 
 
-def check_words(name: str, words: object) -> tuple[str, ...]:
+def check_words(name: str, words: Any) -> tuple[str, ...]:
     """Return words for `target` or `ignore` as a tuple; None is no words."""
-    return tuple(_words(name, words))
-
-
-def _words(name: str, words: object) -> Collection[str]:
     if words is None:
         return ()
     if isinstance(words, set | frozenset):
@@ -411,12 +426,6 @@ def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, calle
         )
 
 
-def as_written(model: WordEmbeddingModel) -> str:
-    """Say how words are looked up, as the end of a message."""
-    prefix = f", behind the prefix {model.vocab_prefix!r}" if model.vocab_prefix else ""
-    return f"They are looked up as written{prefix}."
-
-
 def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Return the words of each class, each once, from definitional sets with a word for each."""
     sizes = sorted({len(part) for part in sets})
@@ -428,11 +437,10 @@ def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return [tuple(dict.fromkeys(column)) for column in zip(*sets, strict=True)]
 
 
-def as_criterion(criterion: object) -> Criterion | None:
+def as_criterion(criterion: Any) -> Criterion | None:
     """Return a criterion, loaded if it is a name or a file."""
-    if criterion is None or isinstance(criterion, Criterion):
-        return criterion
-    return load_criterion(criterion)  # type: ignore[arg-type]
+    loaded = criterion is None or isinstance(criterion, Criterion)
+    return criterion if loaded else load_criterion(criterion)
 
 
 def flattened(words: Any) -> list[str]:
@@ -449,3 +457,347 @@ def flattened(words: Any) -> list[str]:
 def in_every_case(word: str) -> tuple[str, ...]:
     """Return a word as it is, and in the cases in which pairs are equalised."""
     return word, word.lower(), word.title(), word.upper()
+
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+# Rows that are changed at once: with their temporary arrays they fit into the cache.
+_BLOCK_NUMBERS = 1 << 18
+
+
+class Choice(NamedTuple):
+    """Which rows of a model change."""
+
+    #: Those that are mapped, and those that change in any way.
+    mapped: Mask
+    touched: Mask
+
+
+class WordDebias(BaseDebias):
+    """Base class of methods that change some words of a model and leave the others as they are."""
+
+    #: Whether `fit` reads the whole vocabulary, not only the words it is given.
+    _fit_reads_vocabulary: ClassVar[bool] = False
+    #: The attribute with words that lose what makes them words of a class unless they are ignored.
+    _class_words: ClassVar[str] = ""
+    #: A method that maps words in `ignore` in a way of their own; None leaves them as they are.
+    _map_ignored: ClassVar[Callable[[Any, FloatArray], FloatArray] | None] = None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # What every `fit` sets last.
+        return hasattr(self, "dim_")
+
+    @abstractmethod
+    def _change(
+        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+    ) -> tuple[Rows, int]:
+        """Write the new vectors; return their rows, and how many had to stay."""
+
+    def _protected_words(self) -> Sequence[str]:
+        """Words that never change, without the prefix of a model."""
+        return ()
+
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        """Mitigate the bias of a model with what was learned.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to change: the one fitted, or another one of the same space.
+        target : sequence of str, optional
+            The words whose vectors change; all words by default. Words that the model lacks are
+            counted and logged.
+        ignore : sequence of str, optional
+            Words that keep their vectors, also where they are in `target`: those to which the
+            class rightly belongs, such as 'actress'. None by default, so that 'she' and 'he' lose
+            it too. The notes of a method say if it treats some words otherwise.
+        copy : bool, default=True
+            True leaves `model` as it is, and takes memory for its vectors once more. False
+            changes the vectors of `model`, and its name.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            The mitigated model: `model` itself if `copy` is False. Numbers have the type that they
+            had; they are computed in float32, or float64 for models of float64. Zero vectors and
+            such with NaN or infinity stay as they are, and are counted in the log.
+
+        Raises
+        ------
+        ValueError
+            If the model has another number of dimensions, or none of the words in `target`.
+        sklearn.exceptions.NotFittedError
+            If the method was not fitted.
+        """
+        check_is_fitted(self)
+        choice = self._choose(model, target, ignore, copy)
+        if target is None and hasattr(model, "snapshot"):
+            logger.warning(
+                "%s is an encoder: the %d words looked up so far are mitigated, and no others. "
+                "Take a snapshot of all that matter first",
+                *(model.name, len(model)),
+            )
+        if not copy:
+            model._check_writeable()
+        result = model.copy() if copy else model
+        rows, n_left = self._change(model, result.vectors, choice)
+        result.table.refresh(rows)
+        result.name = self._name_of_mitigated(model)
+        log_left(n_left)
+        if model.use_subwords:
+            logger.warning(
+                "%s builds vectors of unseen words from subwords; those were not mitigated",
+                model.name,
+            )
+        self._log("%s: %d of %d vectors changed", result.name, len(rows), model.table.n_rows)
+        return result
+
+    def _choose(
+        self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool = True
+    ) -> Choice:
+        """Return which rows change; say what may surprise."""
+        self._check_transform_args(model, target, ignore, copy)
+        ignored = rows_of(model, check_words("ignore", ignore))
+        protected = rows_of(model, self._protected_words())
+        aimed = np.zeros(model.table.n_rows, dtype=bool)
+        if target is None:
+            # gensim may have room for words to come.
+            aimed[: len(model.vocab)] = True
+            sets = getattr(self, self._class_words, ())
+            if sets and not ignored:
+                logger.warning(
+                    "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
+                    "too; pass them as ignore",
+                    ", ".join(sorted({*flattened(sets)})[:4]),
+                )
+        else:
+            aimed[self._target(model, check_words("target", target), protected)] = True
+        mapped = aimed.copy()
+        mapped[[*ignored.values(), *protected.values()]] = False
+        touched = mapped.copy()
+        if self._map_ignored is not None:
+            touched[[*ignored.values()]] = aimed[[*ignored.values()]]
+        return Choice(mapped, touched)
+
+    def _target(
+        self, model: WordEmbeddingModel, words: Sequence[str], protected: Mapping[str, int]
+    ) -> list[int]:
+        """Return the rows of the words in `target`; count those that are not there."""
+        model.prepare(words)
+        lost = [
+            w for w, form in zip(words, forms(model, words), strict=True) if form not in model.vocab
+        ]
+        if len(lost) == len(words):
+            raise ValueError(
+                f"{model.name} has none of the {len(words)} words in target; their case and "
+                "spelling must be those of the vocabulary."
+            )
+        log_lost(model, lost, len(words), "words in target")
+        rows = rows_of(model, words)
+        if n_kept := len(rows.keys() & protected.keys()):
+            logger.warning(
+                "%d words in target stay as they are, because %s protects them",
+                *(n_kept, type(self).__name__),
+            )
+        if self._map_ignored is not None:
+            logger.warning(
+                "%s moves the words in target to another space: cosines between them and other "
+                "words mean little",
+                type(self).__name__,
+            )
+        return [*rows.values()]
+
+
+class RowwiseDebias(WordDebias):
+    """Base class of methods that change each vector by itself.
+
+    A method defines `fit`, which sets `dim_`, and `_map_vectors`. It may define what else differs:
+    words that never change (`_protected_words`), other vectors for words that are ignored
+    (`_map_ignored`), and words whose vectors are settled together (`_joint_words`,
+    `_settle_jointly`), such as pairs that are equalised. `transform`, with all of its arguments,
+    and :func:`transform_file` follow from that.
+
+    Parameters
+    ----------
+    pca_args : dict, optional
+        Arguments of the principal component analysis that finds the bias subspace, for methods
+        that have one; ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Print what is done, or log it where level INFO is on.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+
+    Attributes
+    ----------
+    dim_ : int
+        Number of dimensions of the vectors that the method was fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import load_test_model
+    >>> from wefe.debias import RowwiseDebias
+    >>> class HalfTheWay(RowwiseDebias):
+    ...     # Halve the component of every word along she - he.
+    ...
+    ...     def fit(self, model, **fit_params):
+    ...         difference = model["she"] - model["he"]
+    ...         self.bias_direction_ = difference / np.linalg.norm(difference)
+    ...         self.dim_ = model.dim
+    ...         return self
+    ...
+    ...     def _map_vectors(self, vectors):
+    ...         g = self.bias_direction_.astype(vectors.dtype)
+    ...         return vectors - np.outer(vectors @ g, g) / 2
+    >>> model = load_test_model()
+    >>> method = HalfTheWay().fit(model)
+    >>> debiased = method.transform(model, ignore=["she", "he"])
+    >>> before, after = (each["nurse"] @ method.bias_direction_ for each in (model, debiased))
+    >>> print(f"{after / before:.2f}", (debiased["she"] == model["she"]).all())
+    0.50 True
+    """
+
+    @abstractmethod
+    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
+        """Return the new vectors of any words.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_words, dim), float32 or float64
+            Finite vectors, none of them zero. They must not be changed.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim)
+            A new array of the same dtype.
+        """
+
+    def _words_to_fit(self, **fit_params: Any) -> list[str]:
+        """Return all words that `fit` looks up with these parameters, in every case.
+
+        With them, a file need not be read whole to be fitted on.
+        """
+        criterion = as_criterion(fit_params.pop("criterion", None))
+        taken = {
+            name: self._from_criterion[name]
+            for name in self._known()
+            if name in self._from_criterion
+        }
+        if criterion is not None:
+            of_criterion = {name: getattr(criterion, taken[name]) for name in taken}
+            given = {name: value for name, value in fit_params.items() if value is not None}
+            fit_params = of_criterion | given
+        return list(dict.fromkeys(chain.from_iterable(map(in_every_case, flattened(fit_params)))))
+
+    def _joint_words(self) -> Sequence[str]:
+        """Words that `_settle_jointly` looks at, without the prefix of a model."""
+        return ()
+
+    def _settle_jointly(
+        self,
+        originals: Mapping[str, npt.NDArray[np.float64]],
+        mapped: Mapping[str, npt.NDArray[np.float64]],
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the final vectors of words that depend on each other.
+
+        Parameters
+        ----------
+        originals : mapping from str to ndarray of shape (dim,)
+            The vectors of those `_joint_words` that the model has, float64.
+        mapped : mapping from str to ndarray of shape (dim,)
+            The same as they are by now; those of ignored words are as before.
+        """
+        return {}
+
+    def _change(
+        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+    ) -> tuple[Rows, int]:
+        n_left, settled = 0, self._settled(model, choice)
+        size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
+        with progress_bar(int(choice.touched.sum()), type(self).__name__, "word", True) as bar:
+            for part in chunks(len(choice.touched), size):
+                here = Choice(choice.mapped[part], choice.touched[part])
+                if here.touched.any():
+                    n_left += self._write(model.rows(part), into[part], here)
+                    bar.update(int(here.touched.sum()))
+        for row, vector in settled.items():
+            into[row] = vector
+        choice.touched[[*settled]] = True
+        return np.flatnonzero(choice.touched), n_left
+
+    def _write(self, vectors: FloatArray, into: FloatArray, choice: Choice) -> int:
+        """Write the new vectors of a block; return how many had to stay."""
+        n_left = 0
+        for mask, function in (
+            (choice.mapped, self._map_vectors),
+            (choice.touched & ~choice.mapped, self._map_ignored),
+        ):
+            if function is not None and mask.any():
+                # Of a mapped file, only pages that are written to take memory.
+                rows = slice(None) if mask.all() else np.flatnonzero(mask)
+                into[rows], n_here = _mapped(function, vectors[rows])
+                n_left += n_here
+        return n_left
+
+    def _settled(self, model: WordEmbeddingModel, choice: Choice) -> dict[int, Vectors]:
+        """Return the final vectors of words that are settled jointly, by row."""
+        row_of = rows_of(model, self._joint_words())
+        directed = directions(model.rows([*row_of.values()]))[1]
+        if not directed.all():
+            lost = [word for word, good in zip(row_of, directed, strict=True) if not good]
+            logger.warning("%s: no direction, so not equalized: %s", model.name, ", ".join(lost))
+        words, rows = (
+            np.array([*row_of], dtype=object)[directed],
+            np.array([*row_of.values()])[directed],
+        )
+        if not len(words):
+            return {}
+        originals = model.rows(rows).astype(np.float64)
+        mapped = originals.copy()
+        self._write(originals, mapped, Choice(choice.mapped[rows], choice.touched[rows]))
+        before, now = (dict(zip(words, each, strict=True)) for each in (originals, mapped))
+        settled = self._settle_jointly(before, now)
+        return {row_of[word]: vector for word, vector in settled.items()}
+
+
+def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
+    """Return the rows of those words that a model has, in their order."""
+    form_of = dict(zip(words, forms(model, words), strict=True))
+    # A model that was opened for some words lacks all others; `get` encodes nothing.
+    known = model.vocab.keys() & set(form_of.values())
+    rows = {word: model.vocab.get(form) for word, form in form_of.items() if form in known}
+    return {word: row for word, row in rows.items() if row is not None}
+
+
+def _mapped(
+    map_vectors: Callable[[FloatArray], FloatArray], vectors: FloatArray
+) -> tuple[FloatArray, int]:
+    """Return vectors as a function maps them, and how many have no direction and stay."""
+    width = np.promote_types(vectors.dtype, np.float32)
+    exact = vectors.astype(width, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("ij,ij->i", exact, exact)
+    usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
+    if usual.all():
+        return map_vectors(exact), 0
+    result = vectors.copy()
+    if usual.any():
+        result[usual] = map_vectors(exact[usual])
+    # float32 cannot square its largest and smallest numbers.
+    unusual = ~usual & directions(vectors)[1]
+    for row in np.flatnonzero(unusual):
+        result[row] = map_vectors(vectors[row].astype(np.float64)[None])
+    return result, int((~usual & ~unusual).sum())
+
+
+def log_left(n_left: int) -> None:
+    if n_left:
+        logger.warning(
+            "%d vectors stay as they were: they are zero, or hold NaN or infinity", n_left
+        )

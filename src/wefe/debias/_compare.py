@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import logging
 import math
 import os
@@ -25,11 +26,15 @@ from wefe._checks import (
 from wefe._same_words import on_same_words
 from wefe.datasets import Criterion
 from wefe.debias._base import as_criterion, check_words
-from wefe.debias._bias import bias_rows, scale_params
-from wefe.debias._common_words import CommonWords, Row
-from wefe.debias._cost import displacement_rows, neighbor_rows
-from wefe.debias._quality import check_quality, quality_rows
-from wefe.debias._residual import residual_rows
+from wefe.debias._changes import (
+    bias_rows,
+    check_quality,
+    displacement_rows,
+    neighbor_rows,
+    quality_rows,
+    scale_params,
+)
+from wefe.debias._residual import CommonWords, Row, residual_rows
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
@@ -46,22 +51,8 @@ logger = logging.getLogger(__name__)
 _DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
 # Characters of a measure in the printed table.
 _NAME_WIDTH = 72
-COLUMNS = [
-    "aspect",
-    "measure",
-    "subject",
-    "model",
-    "before",
-    "after",
-    "change",
-    "before_se",
-    "after_se",
-    "change_se",
-    "better",
-    "best_value",
-    "n",
-    "note",
-]
+_UNEXPLAINED = "no standard error: too few words, or too many ties without one of them"
+COLUMNS = [*Row._fields[:6], "change", *Row._fields[6:9], "better", "best_value", "n", "note"]
 
 After: TypeAlias = (
     WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
@@ -152,41 +143,36 @@ class Comparison:
 
     def __repr__(self) -> str:
         models = list(dict.fromkeys(self.table["model"]))
-        head = f"Comparison of {self.before} (before) with {', '.join(models)}"
         lines = [["", "before", "after", "change", "SE", "better"]]
         why: dict[str, None] = {}
-        aspect = name = None
-        for row in self.table.to_dict("records"):
-            if row["aspect"] != aspect:
-                aspect = row["aspect"]
+        key: Any
+        for key, rows in self.table.groupby(COLUMNS[:3], sort=False):
+            aspect, measure, subject = key
+            if [aspect] not in lines:
                 lines.append([aspect])
-            measure = f"  {row['measure']}: {row['subject']}"
-            columns = ("before", "after", "change", "change_se")
-            numbers = [f"{row[column]:.3f}" for column in columns]
-            if len(models) == 1:
-                lines.append([measure, *numbers, row["better"]])
-            else:
-                if measure != name:
-                    name = measure
-                    lines.append([measure, numbers[0]])
-                lines.append([f"    {row['model']}", "", *numbers[1:], row["better"]])
-            if np.isnan(row["change"]) and row["note"]:
-                note = f"nan: {row['measure']}, {row['model']}: {row['note']}"
-                why["\n".join(textwrap.wrap(note, 99, subsequent_indent="  "))] = None
-        widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(6)]
-        widths[0] = min(widths[0], _NAME_WIDTH)
-        return "\n".join([head, *(_line(line, widths) for line in lines), *why])
+            name = f"  {measure}: {subject}"
+            if len(models) > 1:
+                lines.append([name, f"{rows['before'].iloc[0]:.3f}"])
+            for row in rows.to_dict("records"):
+                numbers = [f"{row[c]:.3f}" for c in ("before", "after", "change", "change_se")]
+                if len(models) > 1:
+                    name, numbers[0] = f"    {row['model']}", ""
+                lines.append([name, *numbers, row["better"]])
+                if np.isnan(row["change"]) and row["note"]:
+                    note = f"nan: {measure}, {row['model']}: {row['note']}"
+                    why["\n".join(textwrap.wrap(note, 99, subsequent_indent="  "))] = None
+        head = f"Comparison of {self.before} (before) with {', '.join(models)}"
+        widths = [max(map(len, column)) for column in itertools.zip_longest(*lines, fillvalue="")]
+        width = min(widths[0], _NAME_WIDTH)
+        shown = []
+        for name, *cells in lines:
+            short = name if len(name) <= width else f"{name[: width - 3]}..."
+            numbers = [f"{cell:>{size}}" for cell, size in zip(cells[:4], widths[1:], strict=False)]
+            shown.append("  ".join([short.ljust(width), *numbers, *cells[4:]]).rstrip())
+        return "\n".join([head, *shown, *why])
 
     def _repr_html_(self) -> str:
         return str(self.table._repr_html_())  # type: ignore[operator]
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    name = cells[0]
-    if len(name) > widths[0]:
-        name = name[: widths[0] - 3] + "..."
-    numbers = [cell.rjust(width) for cell, width in zip(cells[1:5], widths[1:5], strict=False)]
-    return "  ".join([name.ljust(widths[0]), *numbers, *cells[5:]]).rstrip()
 
 
 def compare(
@@ -223,10 +209,10 @@ def compare(
         ``("proximity-bias", {"k": 20})``, gives parameters to that metric alone. A query that is
         too large for a metric is replaced by its subqueries.
     quality : 'auto', sequence, or None, default='auto'
-        Data sets of word similarity and analogies that gensim's evaluators are asked: names out of
-        'wordsim353', 'simlex999' and 'analogies', which come with gensim, and paths of files of the
-        same formats. 'auto' takes these three, but only `n_sample` of the analogies: all of them
-        may take minutes. None for none.
+        Benchmarks of word similarity and analogies: names and files as
+        :func:`wefe.quality.load_benchmark` takes them. 'auto' takes 'wordsim353', 'simlex999' and
+        'google-analogies', which come with gensim, but only `n_sample` of the analogies: all of
+        them may take minutes. None for none.
     criterion : Criterion or str, optional
         Whose classes the tests of what remains look for; without one they are left out. Of more
         than two classes, each is told from all others.
@@ -297,8 +283,8 @@ def compare(
     ``|after - before| / |before|``, over all words that the models share. The latter is large, too,
     where a method scales vectors to unit length first. 'neighbourhood overlap' is the share of the
     ten nearest neighbours that a sample of words keeps, among the 50,000 first words, in [0, 1].
-    'word similarity' is Spearman's correlation of cosines with human scores, 'analogy accuracy' the
-    share of questions solved.
+    'word similarity' and 'analogy accuracy' are those of :func:`wefe.quality.evaluate`, among the
+    50,000 first words.
 
     *Residual* [1]_. Of the 50,000 first words, those in lower case, shorter than 20 characters,
     without digits and punctuation, and not specific to a class, are ordered by their bias in the
@@ -356,49 +342,55 @@ def compare(
     import pandas as pd
 
     check_model(before)
-    mitigated = _check_after(before, after)
-    checked_queries = list(dict.fromkeys(check_sequence("queries", queries)))
-    for query in checked_queries:
+    models = [before, *_check_after(before, after)]
+    asked = list(dict.fromkeys(check_sequence("queries", queries)))
+    for query in asked:
         check_query(query)
-    asked = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
-    asked_metrics = _with_params(asked)
-    data_sets = check_quality(quality)
-    checked_criterion = as_criterion(criterion)
+    metrics = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
+    benchmarks = check_quality(quality)
+    checked = as_criterion(criterion)
     chosen = None if words is None else check_word_set("words", words)
     left_out = check_words("ignore", ignore)
     n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
     n_sample = check_positive_int("n_sample", n_sample)
     seed = as_seed(random_state)
     check_bool("progress", progress)
-    options = _options(asked_metrics, lookup, seed)
+    calls = _calls(metrics, lookup, seed)
 
-    models = [before, *mitigated]
     rows: list[Row] = []
     # What one of them cannot answer is answered by none.
-    alike = on_same_words(models, checked_queries, {**lookup, "lost_vocabulary_threshold": 1.0})
-    labels = _labels(asked_metrics, options)
-    for (metric, _), own, label in zip(asked_metrics, options, labels, strict=True):
-        rows += bias_rows(metric, checked_queries, alike, own, n_jobs, progress, label)
-    rows += _whole_vocabulary_rows(
-        models, data_sets, checked_criterion, chosen, left_out, n_words, k, n_sample, seed
-    )
-    rows = [_explained(row) for row in rows]
+    alike = on_same_words(models, asked, {**lookup, "lost_vocabulary_threshold": 1.0})
+    for metric, options, label in calls:
+        rows += bias_rows(metric, asked, alike, options, n_jobs, progress, label)
+    if selected := [model.name for model in models if model.held == "selected"]:
+        logger.warning(
+            "costs and what remains are left out: %s was opened for some words only; load it "
+            "whole, or take a snapshot of an encoder before",
+            ", ".join(selected),
+        )
+    else:
+        common = CommonWords(models)
+        if not len(common):
+            raise ValueError(
+                f"{', '.join(model.name for model in models)} share no word; compare models that "
+                "have the same words, written alike."
+            )
+        # Each part draws from a stream of its own, so that to leave one out changes no other.
+        draws = [np.random.default_rng([seed, part]) for part in range(2)]
+        rows += quality_rows(common, benchmarks, n_sample if quality == "auto" else None, draws[0])
+        rows += displacement_rows(common) + neighbor_rows(common, n_sample, draws[1])
+        if checked is not None:
+            rows += residual_rows(common, checked, chosen, left_out, n_words, k, seed)
     table = pd.DataFrame(rows, columns=Row._fields)
     table["change"] = table["after"] - table["before"]
     table["better"] = [_better(row) for row in rows]
-    table = table[COLUMNS]
-    name = checked_criterion.name if checked_criterion else None
+    notes = table["note"].astype(str)
+    unexplained = table["change"].notna() & table["change_se"].isna()
+    unexplained &= ~notes.str.contains("no standard error")
+    table["note"] = notes.mask(unexplained, (notes + f"; {_UNEXPLAINED}").str.removeprefix("; "))
+    name = checked.name if checked else None
     table.attrs = {"before": before.name, "criterion": name}
-    return Comparison(table, before.name, name)
-
-
-def _explained(row: Row) -> Row:
-    """Return a row that says why it has no standard error, where nothing else was said."""
-    defined = not math.isnan(row.before) and not math.isnan(row.after)
-    if not defined or not math.isnan(row.change_se) or "no standard error" in row.note:
-        return row
-    reason = "no standard error: too few words, or too many ties without one of them"
-    return row._replace(note="; ".join(filter(None, [row.note, reason])))
+    return Comparison(table[COLUMNS], before.name, name)
 
 
 def _better(row: Row) -> str:
@@ -407,139 +399,65 @@ def _better(row: Row) -> str:
     return "" if math.isnan(row.best_value) else f"nearer to {row.best_value:.3g}"
 
 
-def _whole_vocabulary_rows(
-    models: list[WordEmbeddingModel],
-    data_sets: Any,
-    criterion: Criterion | None,
-    words: Sequence[str] | None,
-    ignore: Sequence[str],
-    n_words: int,
-    k: int,
-    n_sample: int,
-    seed: int,
-) -> list[Row]:
-    """Return the rows of costs and of what remains, for which words are not enough."""
-    selected = [model.name for model in models if model.held == "selected"]
-    if selected:
-        logger.warning(
-            "costs and what remains are left out: %s was opened for some words only; load it "
-            "whole, or take a snapshot of an encoder before",
-            ", ".join(selected),
-        )
-        return []
-    common = CommonWords(models)
-    if not len(common):
-        raise ValueError(
-            f"{', '.join(model.name for model in models)} share no word; compare models that "
-            "have the same words, written alike."
-        )
-    # Each part draws from a stream of its own, so that to leave one out changes no other.
-    draws = [np.random.default_rng([seed, part]) for part in range(2)]
-    rows = quality_rows(common, data_sets, n_sample, draws[0])
-    rows += displacement_rows(common) + neighbor_rows(common, n_sample, draws[1])
-    if criterion is None:
-        logger.info("the tests of what remains were left out, as they need a criterion")
-        return rows
-    return rows + residual_rows(common, criterion, words, ignore, n_words, k, seed)
-
-
-def _check_after(before: WordEmbeddingModel, after: object) -> list[WordEmbeddingModel]:
+def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
+    """Return the mitigated models, under their names."""
     if isinstance(after, WordEmbeddingModel):
         after = [after]
-    if isinstance(after, Mapping):
-        models = []
-        for name, model in after.items():
-            check_model(model)
-            models.append(copy.copy(model))
-            models[-1].name = str(name)
-        given = list(after.values())
-    elif isinstance(after, Sequence) and not isinstance(after, str):
-        models = given = list(after)
+    if not isinstance(after, Mapping):
+        given: list[Any] = [(None, model) for model in check_sequence("after", after)]
     else:
-        hint = " Open a file with wefe.load." if isinstance(after, str) else ""
-        raise TypeError(
-            "after must be a model, a list of models or a mapping from names to models; got "
-            f"{found(after)}.{hint}"
-        )
-    if not models:
-        raise ValueError("after is empty; there is nothing to compare with.")
-    for model in given:
+        given = list(after.items())
+    models = []
+    for name, model in given:
         check_model(model)
         if model is before:
             raise ValueError(
                 f"after is the same object as before ({model.name}). A transform with copy=False "
                 "changes its model; keep the original: copy=True."
             )
-    names = [model.name for model in models]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+        models.append(copy.copy(model))
+        models[-1].name = model.name if name is None else str(name)
+    if len({model.name for model in models}) < max(len(models), 1):
         raise ValueError(
-            f"two models of after are called {twice[0]!r}; name them: "
-            "after={'first name': model, 'second name': other}."
+            "after needs one model or more, with different names; got "
+            f"{[model.name for model in models]}. Name them: after={{'first': model, ...}}."
         )
     return models
 
 
-def _with_params(metrics: Sequence[Any]) -> list[tuple[BaseMetric, dict[str, Any]]]:
-    """Return metrics and parameters of their own, each pair of them once."""
-    pairs: dict[Any, tuple[BaseMetric, dict[str, Any]]] = {}
+def _calls(
+    metrics: Sequence[Any], given: Mapping[str, Any], seed: int
+) -> list[tuple[BaseMetric, dict[str, Any], str]]:
+    """Return each metric once, with what it is called with and its label."""
+    calls: dict[Any, tuple[BaseMetric, dict[str, Any], Mapping[str, Any]]] = {}
+    every = {*Lookup.__annotations__}
     for asked in metrics:
         metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
-        if not isinstance(params, Mapping):
+        if not isinstance(params, Mapping) or "preprocessors" in params:
             raise TypeError(
-                f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}."
-            )
-        if "preprocessors" in params:
-            raise ValueError(
-                "preprocessors are those of all metrics, which are asked for the same words: "
-                "compare(..., preprocessors=...)."
+                "a metric and its parameters are a pair such as (WEAT, {'ddof': 1}), and "
+                "preprocessors belong to compare, as all metrics are asked for the same words; "
+                f"got {found(params)}."
             )
         instance = as_metric(metric)
+        taken = {*instance.parameters(), *Lookup.__annotations__}
+        every |= taken
+        options = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
+        # The same draws before and after.
+        for name, value in {**given, "random_state": seed, **params}.items():
+            if name in taken or name in params:
+                options[name] = value
         kind = metric if isinstance(metric, BaseMetric) else type(instance)
         # Values need not be hashable.
-        pairs.setdefault((kind, repr(sorted(params.items()))), (instance, dict(params)))
-    return list(pairs.values())
-
-
-def _labels(
-    metrics: Sequence[tuple[BaseMetric, Mapping[str, Any]]], options: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """Return names of the metrics, with their parameters where they would be the same."""
-    plain = [
-        metric.scale(None, **scale_params(own)).label
-        for (metric, _), own in zip(metrics, options, strict=True)
-    ]
-    labels = [
-        f"{label} ({', '.join(f'{name}={value}' for name, value in params.items())})"
-        if plain.count(label) > 1 and params
-        else label
-        for label, (_, params) in zip(plain, metrics, strict=True)
-    ]
-    return unique_labels(labels, "metrics")
-
-
-def _options(
-    metrics: Sequence[tuple[BaseMetric, Mapping[str, Any]]], lookup: Mapping[str, Any], seed: int
-) -> list[dict[str, Any]]:
-    """Return what each metric is called with: all of `Lookup`, and its own parameters."""
-    known = [set(metric.parameters()) for metric, _ in metrics]
-    every = set().union(Lookup.__annotations__, *known)
-    for name in lookup:
-        if name not in every:
-            raise TypeError(
-                f"compare has no parameter {name!r}, nor has one of the metrics."
-                f"{nearest(name, every)}"
-            )
-    options = []
-    for own, (_, params) in zip(known, metrics, strict=True):
-        taken = {
-            name: value
-            for name, value in lookup.items()
-            if name in own or name in Lookup.__annotations__
-        }
-        if "random_state" in own:
-            # The same draws before and after.
-            taken["random_state"] = seed
-        usual = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
-        options.append({**usual, **taken, **params})
-    return options
+        calls.setdefault((kind, repr(sorted(params.items()))), (instance, options, params))
+    for name in given.keys() - every:
+        raise TypeError(
+            f"compare has no parameter {name!r}, nor has one of the metrics.{nearest(name, every)}"
+        )
+    plain = [each.scale(None, **scale_params(own)).label for each, own, _ in calls.values()]
+    labels = []
+    for label, (_, _, params) in zip(plain, calls.values(), strict=True):
+        stated = ", ".join(f"{name}={value}" for name, value in params.items())
+        labels.append(f"{label} ({stated})" if plain.count(label) > 1 and params else label)
+    labels = unique_labels(labels, "metrics")
+    return [(*call[:2], label) for call, label in zip(calls.values(), labels, strict=True)]

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_positive_int, check_word_set
 from wefe.datasets import Criterion
-from wefe.debias._base import DEFAULT_PCA_ARGS, check_words
-from wefe.debias._projection import Vectors, principal_components, remove
-from wefe.debias._rowwise import RowwiseDebias
+from wefe.debias._base import RowwiseDebias, check_words, fits, flattened, rows_of
+from wefe.debias._projection import Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.metrics._parameters import Count, RandomState
-from wefe.models._passes import forms, most_associated, vocabulary_blocks
+from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
-
-if TYPE_CHECKING:
-    from sklearn.decomposition import PCA
 
 logger = logging.getLogger(__name__)
 
@@ -125,11 +121,6 @@ class DoubleHardDebias(RowwiseDebias):
     """
 
     _class_words: ClassVar[str] = "definitional_pairs_"
-    _from_criterion: ClassVar[Mapping[str, str]] = {
-        "definitional_pairs": "definitional_sets",
-        "bias_representation": "representatives",
-        "ignore": "specific_words",
-    }
     _fit_reads_vocabulary: ClassVar[bool] = True
 
     pca_args: dict[str, Any] | None = None
@@ -140,6 +131,7 @@ class DoubleHardDebias(RowwiseDebias):
     n_components: Count = 4
     random_state: RandomState = 0
 
+    @fits("definitional_pairs", "bias_representation")
     def fit(
         self,
         model: WordEmbeddingModel,
@@ -182,66 +174,41 @@ class DoubleHardDebias(RowwiseDebias):
             If a set is no pair, the model has none of the definitional pairs complete, lacks a
             word of `bias_representation`, or was opened for some words only.
         """
-        words = self._words(
-            fit_params,
-            criterion,
-            "definitional_pairs",
-            "bias_representation",
-            definitional_pairs=definitional_pairs,
-            bias_representation=bias_representation,
-            ignore=ignore,
-        )
-        pairs = self._check_sets_size(words["definitional_pairs"], "definitional")
-        ignored = check_words("ignore", words["ignore"])
+        pairs = self._check_sets_size(definitional_pairs, "definitional")
         complete = definitional_vectors(model, pairs, "definitional_pairs", normalize=False)
-        left_out = {*ignored, *(word for pair in pairs for word in pair)}
-        sides = _most_biased(
-            model,
-            self._words_per_side(model, self.n_words, left_out),
-            words["bias_representation"],
-            sorted(left_out),
-        )
-        if not all(sides):
-            raise ValueError(
-                f"{model.name} has no word, beside the definitional and ignored ones, that is "
-                f"nearer to one of {' and '.join(words['bias_representation'])} than to the other."
-            )
-        mean, covariance = vocabulary_covariance(model)
-        components = principal_directions(covariance, mean)[: self.n_components]
-        pca_args = DEFAULT_PCA_ARGS if self.pca_args is None else self.pca_args
-        self.alignments_, pcas = examine(
-            components,
-            mean,
-            [part.vectors for part in complete],
-            [model.get_vectors(side).astype(np.float64) for side in sides],
-            np.random.default_rng(self.random_state),
-            pca_args,
-        )
-        chosen = int(np.argmin(self.alignments_))
-        self._log("alignment of the candidates: %s; number %d is removed", self.alignments_, chosen)
-        self.chosen_component_ = chosen
-        self.definitional_pairs_ = pairs
-        self.mean_ = mean
-        self.frequency_direction_: Vectors = components[chosen]
-        self.pca_ = pcas[chosen]
-        self.bias_direction_: Vectors = self.pca_.components_[0]
-        self.dim_ = model.dim
-        return self
-
-    def _words_per_side(self, model: WordEmbeddingModel, n_words: int, left_out: set[str]) -> int:
-        n_free = len(model.vocab) - sum(form in model.vocab for form in forms(model, left_out))
-        if n_free < 2:
-            raise ValueError(
-                f"{model.name} has {n_free} words beside the definitional and ignored ones; at "
-                "least 2 are needed, to see whether those of each class cluster."
-            )
+        left_out = [*check_words("ignore", ignore), *flattened(pairs)]
+        n_free = len(model.vocab) - len(rows_of(model, left_out))
         most = max(1, int(n_free * _SIDE_SHARE))
-        if most < n_words:
+        if most < self.n_words:
             logger.warning(
                 "%s: the %d most biased words of each class are taken, not %d, as it has %d words",
-                *(model.name, most, n_words, len(model)),
+                *(model.name, most, self.n_words, len(model)),
             )
-        return min(n_words, most)
+        sides = _most_biased(model, min(self.n_words, most), bias_representation, left_out)
+        if not all(map(len, sides)):
+            raise ValueError(
+                f"{model.name} has no word, beside the definitional and ignored ones, that is "
+                f"nearer to one of {bias_representation} than to the other."
+            )
+        self.mean_, covariance = vocabulary_covariance(model)
+        components = principal_directions(covariance, self.mean_)[: self.n_components]
+        biased = [model.rows(rows).astype(np.float64) for rows in sides]
+        rng = np.random.default_rng(self.random_state)
+        alignments, pcas = [], []
+        for component in components:
+            cleaned_pairs = [cleaned(part.vectors, self.mean_, component) for part in complete]
+            pcas.append(self._identify_bias_subspace(cleaned_pairs))
+            bias = pcas[-1].components_[0]
+            neutral = [remove(cleaned(side, self.mean_, component), bias) for side in biased]
+            alignments.append(alignment(neutral, rng))
+        self.alignments_ = np.array(alignments)
+        chosen = self.chosen_component_ = int(np.argmin(alignments))
+        self._log("alignment of the candidates: %s; number %d is removed", self.alignments_, chosen)
+        self.definitional_pairs_ = pairs
+        self.frequency_direction_: Vectors = components[chosen]
+        self.pca_ = pcas[chosen]
+        self.bias_direction_ = self.pca_.components_[0]
+        return self
 
     def get_target_words(
         self,
@@ -298,15 +265,8 @@ class DoubleHardDebias(RowwiseDebias):
             None if target is None else check_words("target", target),
         )
         prefix = model.vocab_prefix or ""
-        return [word.removeprefix(prefix) for side in sides for word in side]
-
-    def _warn(self, target: object, ignore: object) -> None:
-        super()._warn(target, ignore)
-        if target is not None:
-            logger.warning(
-                "the words in target lose the mean and the frequency direction, others do not: "
-                "cosines between the two mean little"
-            )
+        words = model.table.words_at(np.concatenate(sides))
+        return [word.removeprefix(prefix) for word in words]
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         g = self.bias_direction_
@@ -322,20 +282,20 @@ class DoubleHardDebias(RowwiseDebias):
 def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
     """Return mean (dim,) and covariance (dim, dim) of all vectors that have a direction.
 
-    One pass in bounded memory, in float64. The divisor of the covariance is n_words - 1.
+    One pass in bounded memory. The divisor of the covariance is n_words - 1.
     """
     n_words = 0
-    shift = np.zeros(model.dim)
+    shift: FloatArray = np.zeros(model.dim)
     total, moments = np.zeros(model.dim), np.zeros((model.dim, model.dim))
     for _, vectors in vocabulary_blocks(model):
-        wide = vectors.astype(np.float64)
         if n_words == 0:
-            # Moments about a point near the mean lose no digits when the mean is subtracted.
-            shift = wide.mean(axis=0)
-        wide -= shift
-        total += wide.sum(axis=0)
-        moments += wide.T @ wide
-        n_words += len(wide)
+            # Moments about a point near the mean lose no digits when the mean is subtracted, so
+            # the products of a block may be as narrow as its vectors.
+            shift = vectors.mean(axis=0)
+        near = vectors - shift
+        total += near.sum(axis=0, dtype=np.float64)
+        moments += near.T @ near
+        n_words += len(near)
     if n_words < 2:
         raise ValueError(
             f"{model.name} has {n_words} vectors that are neither zero nor hold NaN or infinity; "
@@ -367,52 +327,11 @@ def cleaned(vectors: FloatArray, mean: Vectors, direction: Vectors) -> FloatArra
     return result
 
 
-def examine(
-    components: Vectors,
-    mean: Vectors,
-    pairs: Sequence[npt.ArrayLike],
-    sides: Sequence[Vectors],
-    rng: np.random.Generator,
-    pca_args: Mapping[str, Any] = DEFAULT_PCA_ARGS,
-) -> tuple[Vectors, list[PCA]]:
-    """Measure how well the two classes still cluster after the removal of each component.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n_candidates, dim)
-        Unit vectors.
-    mean : ndarray of shape (dim,)
-        Mean of the vocabulary.
-    pairs : sequence of array-like of shape (2, dim)
-        The definitional pairs.
-    sides : two ndarrays of shape (n_words, dim)
-        The most biased words of each class.
-    rng : numpy.random.Generator
-        For the starts of 2-means.
-    pca_args : mapping
-        Arguments of the principal component analysis of the pairs.
-
-    Returns
-    -------
-    alignments : ndarray of shape (n_candidates,)
-        In [0.5, 1].
-    pcas : list of sklearn.decomposition.PCA
-        Per candidate, that of the cleaned pairs; the first component is the bias direction.
-    """
-    alignments, pcas = [], []
-    for component in components:
-        # Among more than 500 dims scikit-learn would choose a random solver, without a seed.
-        pca = principal_components(
-            [cleaned(np.asarray(pair, dtype=np.float64), mean, component) for pair in pairs],
-            {"svd_solver": "full", **pca_args},
-        )
-        neutral = [remove(cleaned(side, mean, component), pca.components_[0]) for side in sides]
-        clusters = two_means(np.concatenate(neutral), rng)
-        of_first = np.arange(len(clusters)) < len(neutral[0])
-        accuracy = float(np.mean(clusters == of_first))
-        alignments.append(max(accuracy, 1 - accuracy))
-        pcas.append(pca)
-    return np.array(alignments), pcas
+def alignment(sides: Sequence[FloatArray], rng: np.random.Generator) -> float:
+    """Return how well two clusters agree with two classes of vectors: from 0.5 to 1."""
+    clusters = two_means(np.concatenate(sides), rng)
+    accuracy = float(np.mean(clusters == (np.arange(len(clusters)) < len(sides[0]))))
+    return max(accuracy, 1 - accuracy)
 
 
 def two_means(
@@ -484,40 +403,24 @@ def two_means(
 def _most_biased(
     model: WordEmbeddingModel,
     n_words: int,
-    representation: Sequence[str],
+    representation: Any,
     ignore: Sequence[str],
     target: Sequence[str] | None = None,
-) -> list[list[str]]:
-    """Return the words most biased towards each of two words, as the vocabulary has them.
+) -> list[Rows]:
+    """Return the rows of the words most biased towards each of two words.
 
     Only words that are nearer to that one than to the other.
     """
     both = check_word_set("bias_representation", representation)
     if len(both) != 2:
-        raise ValueError(
-            f"bias_representation must be 2 words, one for each class; got {len(both)} "
-            f"({', '.join(both)})."
-        )
-    lacking = [w for w, form in zip(both, forms(model, both), strict=True) if form not in model]
-    if lacking:
-        raise ValueError(
-            f"{model.name} lacks {' and '.join(lacking)} of bias_representation; both words are "
-            "needed. They are looked up as written."
-        )
-    vectors = definitional_vectors(model, [both], "bias_representation")[0].vectors
-    if len(vectors) < 2 or np.linalg.norm(vectors[0] - vectors[1]) < ZERO_LENGTH:
+        raise ValueError(f"bias_representation must be 2 words, one for each class; got {both}.")
+    first, *second = definitional_vectors(model, [both], "bias_representation")[0].vectors
+    if not second or np.linalg.norm(first - second[0]) < ZERO_LENGTH:
         raise ValueError(
             f"bias_representation: {both[0]!r} and {both[1]!r} have the same direction in "
             f"{model.name}, so no word is nearer to one of them."
         )
-    rows = None
-    if target is not None:
-        found = [model.vocab.get(form) for form in forms(model, target)]
-        rows = np.array([row for row in found if row is not None], dtype=np.intp)
-    axis = vectors[0] - vectors[1]
-    sides = [
-        model.table.words_at(rows[reach > 0])
-        for rows, reach in most_associated(model, [axis, -axis], n_words, ignore, rows)
-    ]
-    logger.debug("most biased words: %d and %d", *map(len, sides))
-    return sides
+    rows = None if target is None else np.array([*rows_of(model, target).values()], dtype=np.intp)
+    axis = first - second[0]
+    sides = most_associated(model, [axis, -axis], n_words, ignore, rows)
+    return [rows[reach > 0] for rows, reach in sides]

@@ -29,15 +29,10 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
         ...
     sklearn.exceptions.NotFittedError: HardDebias is not fitted; call fit with a model and ...
     """
-    from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted as check
 
-    name = type(method).__name__
     message = (
-        f"{name} is not fitted; call fit with a model and word sets first: "
-        f"{name}().fit(model, ...)."
+        "%(name)s is not fitted; call fit with a model and word sets first: "
+        "%(name)s().fit(model, ...)."
     )
-    try:
-        check(method, attributes, msg=message)
-    except NotFittedError:
-        raise NotFittedError(message) from None
+    check(method, attributes, msg=message)

@@ -1,17 +1,28 @@
-"""Hard Debias (Bolukbasi et al., NIPS 2016), and for many classes (Manzini et al., NAACL 2019)."""
+"""Hard and soft debiasing (Bolukbasi et al., NIPS 2016; Manzini et al., NAACL-HLT 2019)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe.datasets import Criterion
-from wefe.debias._base import in_every_case
+from wefe.debias._base import (
+    NotNegative,
+    OptionalCount,
+    RowwiseDebias,
+    check_words,
+    fits,
+    flattened,
+    in_every_case,
+    rows_of,
+)
 from wefe.debias._projection import Vectors, equalized, neutralised, to_unit
-from wefe.debias._rowwise import RowwiseDebias
+from wefe.models._passes import vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -25,7 +36,6 @@ class _SubspaceDebias(RowwiseDebias):
     `fit` sets `bias_subspace_` (n_directions, dim) and `equalize_sets_`.
     """
 
-    bias_subspace_: Vectors
     equalize_sets_: list[tuple[str, ...]]
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
@@ -38,25 +48,28 @@ class _SubspaceDebias(RowwiseDebias):
         self, originals: Mapping[str, Vectors], mapped: Mapping[str, Vectors]
     ) -> dict[str, Vectors]:
         settled: dict[str, Vectors] = {}
-        n_incomplete = 0
-        for words in self.equalize_sets_:
-            known = [word for word in words if word in originals]
-            if len(known) < 2:
-                n_incomplete += 1
-                continue
+        known = [tuple(filter(originals.__contains__, words)) for words in self.equalize_sets_]
+        complete = [words for words in known if len(words) > 1]
+        for words in complete:
             before, now = (
-                directions(np.stack([vectors[word] for word in known]))[0]
+                directions(np.stack([*map(vectors.__getitem__, words)]))[0]
                 for vectors in (originals, mapped)
             )
             # A word in two sets: the last one counts.
-            settled |= zip(known, equalized(now, before, self.bias_subspace_), strict=True)
-        if n_incomplete:
-            logger.info(
-                "%d of %d sets (with their variants in case) were not equalized, as the model has "
-                "fewer than two of their words",
-                *(n_incomplete, len(self.equalize_sets_)),
-            )
+            settled |= zip(words, equalized(now, before, self.bias_subspace_), strict=True)
+        logger.info(
+            "%d of %d sets (with their variants in case) were not equalized, as the model has "
+            "fewer than two of their words",
+            *(len(known) - len(complete), len(known)),
+        )
         return settled
+
+    def _learn(
+        self, model: WordEmbeddingModel, definitional: Any, equalize: Any, size: int | None
+    ) -> None:
+        sets = self._fit_subspace(model, definitional, size)
+        equalize = sets if equalize is None else equalize
+        self.equalize_sets_ = with_variants(self._check_sets_size(equalize, "equalize", size))
 
 
 def with_variants(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -138,11 +151,8 @@ class HardDebias(_SubspaceDebias):
     """
 
     _class_words: ClassVar[str] = "definitional_pairs_"
-    _from_criterion: ClassVar[Mapping[str, str]] = {
-        "definitional_pairs": "definitional_sets",
-        "equalize_pairs": "equalize_sets",
-    }
 
+    @fits("definitional_pairs")
     def fit(
         self,
         model: WordEmbeddingModel,
@@ -181,19 +191,8 @@ class HardDebias(_SubspaceDebias):
         ValueError
             If a set is no pair, or the model has none of the definitional pairs complete.
         """
-        words = self._words(
-            fit_params,
-            criterion,
-            "definitional_pairs",
-            definitional_pairs=definitional_pairs,
-            equalize_pairs=equalize_pairs,
-        )
-        self._fit_subspace(model, words, "definitional_pairs", 1)
-        equalize = words["equalize_pairs"]
-        equalize = words["definitional_pairs"] if equalize is None else equalize
-        checked = self._check_sets_size(equalize, "equalize")
-        self.equalize_pairs_ = self.equalize_sets_ = with_variants(checked)
-        self.dim_ = model.dim
+        self._learn(model, definitional_pairs, equalize_pairs, 2)
+        self.equalize_pairs_ = self.equalize_sets_
         return self
 
 
@@ -266,11 +265,8 @@ class MulticlassHardDebias(_SubspaceDebias):
     """
 
     _class_words: ClassVar[str] = "definitional_sets_"
-    _from_criterion: ClassVar[Mapping[str, str]] = {
-        "definitional_sets": "definitional_sets",
-        "equalize_sets": "equalize_sets",
-    }
 
+    @fits("definitional_sets")
     def fit(
         self,
         model: WordEmbeddingModel,
@@ -310,17 +306,7 @@ class MulticlassHardDebias(_SubspaceDebias):
         ValueError
             If a set has one word, or the model has none of the definitional sets complete.
         """
-        words = self._words(
-            fit_params,
-            criterion,
-            "definitional_sets",
-            definitional_sets=definitional_sets,
-            equalize_sets=equalize_sets,
-        )
-        self._fit_subspace(model, words, "definitional_sets")
-        equalize = words["equalize_sets"]
-        equalize = words["definitional_sets"] if equalize is None else equalize
-        checked = self._check_sets_size(equalize, "equalize", None)
+        self._learn(model, definitional_sets, equalize_sets, None)
         n_classes = max(map(len, self.definitional_sets_embeddings_))
         if len(self.bias_subspace_) < n_classes - 1:
             logger.warning(
@@ -328,6 +314,433 @@ class MulticlassHardDebias(_SubspaceDebias):
                 "together; %d can",
                 *(len(self.bias_subspace_), n_classes, n_classes - 1),
             )
-        self.equalize_sets_ = with_variants(checked)
-        self.dim_ = model.dim
         return self
+
+
+Scale: TypeAlias = Literal["mean", "sum"]
+
+# Directions in which a vocabulary varies by less than this share of the largest are not in it.
+_NO_VARIATION = 1e-10
+# The projected iteration stops once two steps agree to this share of the solution.
+_TOLERANCE = 1e-10
+_MAX_STEPS = 5_000
+
+
+class _SoftDebias(RowwiseDebias):
+    """A linear map that trades bias for similarities: what both methods have in common."""
+
+    _fit_reads_vocabulary: ClassVar[bool] = True
+
+    bias_weight: float
+    scale: Scale
+
+    def _learn(
+        self, model: WordEmbeddingModel, definitional: Any, neutral: Any, ignore: Any, size: Any
+    ) -> None:
+        sets = self._fit_subspace(model, definitional, size)
+        most = getattr(self, "n_components", None) or max(map(len, sets)) - 1
+        self.bias_subspace_ = self.bias_subspace_[:most]
+        gram, n_words = unit_gram(model)
+        if neutral is None:
+            others = _unit_vectors(model, [*flattened(sets), *check_words("ignore", ignore)])
+            neutral_gram, n_neutral = gram - others.T @ others, n_words - len(others)
+        else:
+            asked = dict.fromkeys(check_words("neutral_words", neutral))
+            units = _unit_vectors(model, asked)
+            neutral_gram, n_neutral = units.T @ units, len(units)
+            if n_neutral < len(asked):
+                logger.warning(
+                    "%s lacks %d of the %d neutral words, or they have no direction",
+                    *(model.name, len(asked) - n_neutral, len(asked)),
+                )
+        if n_neutral == 0:
+            raise ValueError(
+                f"{model.name} has no neutral word left; at least 1 is needed. Pass neutral_words, "
+                "or ignore fewer."
+            )
+        if self.scale == "mean":
+            gram = gram / n_words
+            neutral_gram = neutral_gram / (n_neutral * len(self.bias_subspace_))
+        self.transformation_ = soft_transform(
+            gram, neutral_gram, self.bias_subspace_, self.bias_weight
+        )
+        self._log(
+            "%d of %d words count as neutral; %d bias directions",
+            *(n_neutral, n_words, len(self.bias_subspace_)),
+        )
+
+    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
+        return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
+
+
+@dataclass(eq=False, repr=False)
+class SoftDebias(_SoftDebias):
+    """Soft debiasing: lower the bias as far as it costs little similarity.
+
+    :class:`HardDebias` removes the bias direction from neutral words altogether. Here one linear
+    map T of all words, W -> W T', keeps the inner products of the words as they are, and makes
+    the neutral words N orthogonal to the bias direction g, each as far as the other allows [1]_::
+
+        minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T g)||^2
+
+    in Frobenius norms, with unit vectors in the rows of W and N. Afterwards all vectors are scaled
+    to unit length.
+
+    The problem is solved exactly: it is convex in T'T, has a closed form, and needs the vocabulary
+    only for W'W and N'N, in one pass. T is the symmetric root of T'T.
+
+    Parameters
+    ----------
+    bias_weight : float, default=0.2
+        Weight of the bias, at least 0. 0 changes nothing but lengths; the larger, the less is
+        left along the bias direction.
+    scale : {'mean', 'sum'}, default='mean'
+        What the weight means. 'sum': the sums above, as published. The first one grows with the
+        square of the number of words, so that 0.2 hardly changes a real vocabulary. 'mean': the
+        first one is divided by the number of pairs of words, the second one by the number of
+        neutral words, so that a weight means the same for vocabularies of every size.
+    pca_args : dict, optional
+        Arguments of the principal component analysis of the definitional pairs;
+        ``{"n_components": 10}`` by default. The first component is the bias direction.
+    verbose : bool, default=False
+        Print what is done, or log it where level INFO is on.
+    criterion_name : str, optional
+        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+
+    Attributes
+    ----------
+    transformation_ : ndarray of shape (dim, dim)
+        T, symmetric, without negative eigenvalues.
+    bias_direction_ : ndarray of shape (dim,)
+        Unit vector, pointing to the first words of the pairs.
+    bias_subspace_ : ndarray of shape (1, dim)
+        The same.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` tells how far one direction represents the pairs.
+    definitional_pairs_ : list of tuple of str
+        The pairs.
+
+    Notes
+    -----
+    How far a weight goes depends on the vectors. On the packaged ones (10,569 words), the mean
+    absolute cosine of neutral words with the bias direction is 0.054; a weight of 0.2 leaves 0.054
+    with 'sum', and 0.009 with 'mean' (of 1: 0.004, of 10: 0.001).
+
+    A very large weight makes all neutral words orthogonal to g, as :class:`HardDebias` does without
+    equalizing. It is not the same map unless g is an eigenvector of W'W: of all maps that remove
+    g, this one changes similarities least.
+
+    Directions in which no word varies, as when there are fewer words than dims, stay as they are.
+    If the closed form has negative eigenvalues, which takes few neutral words, the nearest
+    minimum without them is found by alternating projections (ADMM), to a relative 1e-10.
+
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
+
+    References
+    ----------
+    .. [1] T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer
+       Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_criterion
+    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
+    >>> method = SoftDebias(bias_weight=0.05).fit(model, criterion=gender)
+    >>> debiased = method.transform(model)
+    >>> along = abs(debiased["nurse"] @ method.bias_direction_)
+    >>> print(f"{along:.2f}, before {abs(model['nurse'] @ method.bias_direction_):.2f}")
+    0.11, before 0.27
+    """
+
+    bias_weight: NotNegative = 0.2
+    scale: Scale = "mean"
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
+
+    @fits("definitional_pairs")
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_pairs: Sequence[Sequence[str]] | None = None,
+        *,
+        neutral_words: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> SoftDebias:
+        """Find the bias direction, and the map.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_pairs : sequence of pairs of str
+            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs of
+            which the model lacks a word are left out, counted and logged.
+        neutral_words : sequence of str, optional
+            Words that should have no bias; by default all but the definitional ones and those of
+            `ignore`. Missing ones are left out, counted and logged.
+        ignore : sequence of str, optional
+            Words to which the class rightly belongs, such as 'actress'; not looked at where
+            `neutral_words` are given.
+        criterion : Criterion or str, optional
+            Takes the place of word sets that are not given: 'gender', or word sets of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
+
+        Returns
+        -------
+        SoftDebias
+            The method itself.
+
+        Raises
+        ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
+        ValueError
+            If a set is no pair, the model has none of the definitional pairs complete, has no
+            neutral word, or was opened for some words only.
+        """
+        self._learn(model, definitional_pairs, neutral_words, ignore, 2)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class MulticlassSoftDebias(_SoftDebias):
+    """Soft debiasing for more than two classes: :class:`SoftDebias` with several directions.
+
+    The bias term counts the components of neutral words along all directions of the bias subspace
+    [1]_: ``||(N T')(T B')||^2``, with an orthonormal basis in the rows of B. With one component
+    it is :class:`SoftDebias`.
+
+    Parameters
+    ----------
+    bias_weight : float, default=0.2
+        Weight of the bias, at least 0; the larger, the less is left along the directions.
+    scale : {'mean', 'sum'}, default='mean'
+        What the weight means, see :class:`SoftDebias`; 'mean' also divides by the number of
+        directions.
+    n_components : int, optional
+        Number of directions; by default one less than there are classes, which is what it takes
+        to tell them apart. Never more than the definitional sets span.
+    pca_args : dict, optional
+        Arguments of the principal component analysis of the definitional sets;
+        ``{"n_components": 10}`` by default.
+    verbose : bool, default=False
+        Print what is done, or log it where level INFO is on.
+    criterion_name : str, optional
+        For example 'religion'. The mitigated model is called 'MODEL_religion_debiased'.
+
+    Attributes
+    ----------
+    transformation_ : ndarray of shape (dim, dim)
+        T, symmetric, without negative eigenvalues.
+    bias_subspace_ : ndarray of shape (n_directions, dim)
+        Orthonormal directions.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` tells how far the directions represent the sets.
+    definitional_sets_ : list of tuple of str
+        The sets.
+
+    Notes
+    -----
+    The authors approach the minimum by a few steps of gradient descent from a random map, on norms
+    that are not squared; so their numbers are others.
+
+    Less association measured afterwards does not mean that the bias is gone; see
+    :func:`wefe.debias.compare`.
+
+    References
+    ----------
+    .. [1] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
+       is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> method = MulticlassSoftDebias().fit(model, criterion="religion")
+    >>> method.bias_subspace_.shape
+    (2, 256)
+    >>> method.transform(model).name
+    'minilm-words_religion_debiased'
+    """
+
+    bias_weight: NotNegative = 0.2
+    scale: Scale = "mean"
+    n_components: OptionalCount = None
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
+
+    @fits("definitional_sets")
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_sets: Sequence[Sequence[str]] | None = None,
+        *,
+        neutral_words: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> MulticlassSoftDebias:
+        """Find the bias subspace, and the map.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_sets : sequence of sequences of str
+            Words that differ in the class only, one per class in the same order:
+            ``[["jew", "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Sets of which
+            the model lacks a word are left out, counted and logged.
+        neutral_words : sequence of str, optional
+            Words that should have no bias; by default all but the definitional ones and those of
+            `ignore`. Missing ones are left out, counted and logged.
+        ignore : sequence of str, optional
+            Words to which a class rightly belongs, such as 'mosque'; not looked at where
+            `neutral_words` are given.
+        criterion : Criterion or str, optional
+            Takes the place of word sets that are not given: 'ethnicity', 'religion', or word sets
+            of yours.
+        **fit_params
+            No others are taken: a name that is not among these is refused.
+
+        Returns
+        -------
+        MulticlassSoftDebias
+            The method itself.
+
+        Raises
+        ------
+        TypeError
+            If there are neither word sets nor a criterion, or a parameter has another name or type.
+        ValueError
+            If a set has one word, the model has none of the sets complete, has no neutral word, or
+            was opened for some words only.
+        """
+        self._learn(model, definitional_sets, neutral_words, ignore, None)
+        return self
+
+
+def unit_gram(model: WordEmbeddingModel) -> tuple[Vectors, int]:
+    """Return W'W of all unit vectors (rows of W), and their number; one pass, in float64."""
+    gram, n_words = np.zeros((model.dim, model.dim)), 0
+    for _, vectors in vocabulary_blocks(model):
+        unit = to_unit(vectors.astype(np.float64))
+        gram += unit.T @ unit
+        n_words += len(unit)
+    return gram, n_words
+
+
+def _unit_vectors(model: WordEmbeddingModel, words: Iterable[str]) -> Vectors:
+    units, directed = directions(model.rows([*rows_of(model, [*words]).values()]))
+    return units[directed]
+
+
+def soft_transform(
+    gram: npt.ArrayLike, neutral_gram: npt.ArrayLike, basis: npt.ArrayLike, bias_weight: float
+) -> Vectors:
+    """Find the linear map of soft debiasing.
+
+    Parameters
+    ----------
+    gram : array-like of shape (dim, dim)
+        C = W'W of the vectors of all words (rows of W).
+    neutral_gram : array-like of shape (dim, dim)
+        A = N'N of those of the neutral words. They must lie in the span of W.
+    basis : array-like of shape (n_directions, dim)
+        B, the bias directions.
+    bias_weight : float
+        The weight, at least 0.
+
+    Returns
+    -------
+    ndarray of shape (dim, dim)
+        T, symmetric and positive semidefinite, such that X = T'T minimises
+        ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``.
+
+    Examples
+    --------
+    >>> print(soft_transform(np.eye(2), np.eye(2), [[1.0, 0.0]], 3.0).round(3))
+    [[0.5 0. ]
+     [0.  1. ]]
+    """
+    all_words = np.asarray(gram, dtype=np.float64)
+    directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))
+    variation, axes = np.linalg.eigh(all_words)
+    within = variation > _NO_VARIATION * variation[-1]
+    whitening = axes[:, within] / np.sqrt(variation[within])
+    alphas, turn = np.linalg.eigh(whitening.T @ np.asarray(neutral_gram) @ whitening)
+    # In coordinates Z with X = F Z F', C becomes I and A diagonal: what is to be minimised is
+    # ||Z - R||^2 + bias_weight * ||sqrt(alpha) Z beta'||^2; and X is as positive as Z is.
+    frame = whitening @ turn
+    problem = _Quadratic(alphas.clip(0), directions @ frame, bias_weight)
+    wanted = frame.T @ all_words @ all_words @ frame
+    change = problem.change(wanted)
+    values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
+    if values[0] < -1e-9:
+        logger.debug("the closed form has an eigenvalue of %.2e: projecting", values[0])
+        change = wanted - problem.minimum_above_zero(wanted)
+        values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
+    return np.asarray((columns * np.sqrt(values.clip(0))) @ columns.T)
+
+
+class _Quadratic:
+    """Minimise ||Z - R||^2 + weight * ||sqrt(alpha) Z beta'||^2 over symmetric matrices Z.
+
+    Where the gradient is zero, Z = R - (Y'beta + beta'Y) weight / 2, with Y = beta Z alpha, which
+    has only k = len(beta) rows. The rows of beta are made orthogonal, which changes nothing. Then
+    Y follows from the k x k matrix V = Y beta', and V from a linear system of k * k equations.
+    """
+
+    def __init__(self, alphas: Vectors, beta: Vectors, weight: float) -> None:
+        self.alphas, self.weight = alphas, weight
+        self.lengths, turn = np.linalg.eigh(beta @ beta.T)
+        self.beta = turn.T @ beta
+
+    def change(self, wanted: Vectors, weight: float | None = None) -> Vectors:
+        """Return R - Z for R = `wanted`."""
+        half = (self.weight if weight is None else weight) / 2
+        beta, k = self.beta, len(self.beta)
+        # Row j: Y_j = damped_j * ((beta R)_j - half * sum_i V_ij beta_i)
+        damped = self.alphas / (1 + half * self.lengths[:, None] * self.alphas)
+        towards = beta @ wanted
+        inner = np.einsum("ld,jd,id->jli", beta, damped, beta)
+        system = half * np.einsum("jli,jb->jlib", inner, np.eye(k)).reshape(k * k, k * k)
+        known = np.einsum("jd,jd,ld->jl", damped, towards, beta)
+        v = np.linalg.solve(system + np.eye(k * k), known.ravel()).reshape(k, k)
+        y = damped * (towards - half * (v.T @ beta))
+        product = half * (y.T @ beta)
+        return np.asarray(product + product.T)
+
+    def minimum_above_zero(self, wanted: Vectors) -> Vectors:
+        """Return the minimum over positive semidefinite Z: ADMM with exact steps."""
+        size = np.linalg.norm(wanted)
+        positive, dual = wanted, np.zeros_like(wanted)
+        for _ in range(_MAX_STEPS):
+            # argmin of the sum and of ||Z - (positive - dual)||^2
+            middle = (wanted + positive - dual) / 2
+            free = middle - self.change(middle, self.weight / 2)
+            before = positive
+            values, columns = _eigh(free + dual)
+            positive = (columns * values.clip(0)) @ columns.T
+            dual += free - positive
+            apart = max(np.linalg.norm(free - positive), np.linalg.norm(positive - before))
+            if apart <= _TOLERANCE * size:
+                break
+        else:
+            logger.warning(
+                "soft debiasing: not converged after %d steps; the last change was %.1e of the "
+                "solution",
+                *(_MAX_STEPS, apart / size),
+            )
+        return np.asarray(positive)
+
+
+def _eigh(matrix: Vectors) -> tuple[Vectors, Vectors]:
+    values, columns = np.linalg.eigh((matrix + matrix.T) / 2)
+    return values, columns

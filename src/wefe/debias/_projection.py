@@ -54,21 +54,20 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
     arrays = [np.asarray(part, dtype=np.float64) for part in sets]
     rows = centred_rows(arrays)
     singular = np.linalg.svd(rows, compute_uv=False)
-    noise = max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * max(np.abs(a).max() for a in arrays))
-    rank = int((singular > noise).sum())
+    largest = np.abs(np.concatenate(arrays)).max()
+    rank = int((singular > max(RANK_TOLERANCE * singular[0], ZERO_LENGTH * largest)).sum())
     if rank == 0:
         raise ValueError(
             "the members of every definitional set have the same vector, so there is no bias "
             "direction."
         )
+    wanted = pca_args.get("n_components")
+    if isinstance(wanted, int | np.integer | None):
+        wanted = min(rank if wanted is None else wanted, rank)
+        if wanted < 1:
+            raise ValueError(f"n_components must be at least 1, or None for all; got {wanted}.")
     # Otherwise the randomised solver may be chosen, which draws from the global generator.
-    arguments = {"svd_solver": "full", **pca_args}
-    wanted = arguments.get("n_components")
-    if isinstance(wanted, int | np.integer) and wanted < 1:
-        raise ValueError(f"n_components must be at least 1, or None for all; got {wanted}.")
-    if wanted is None or (isinstance(wanted, int | np.integer) and wanted > rank):
-        arguments["n_components"] = rank
-    pca = PCA(**arguments).fit(rows)
+    pca = PCA(**{"svd_solver": "full", **pca_args, "n_components": wanted}).fit(rows)
     # The sign of a component is arbitrary; that of the mean difference of two classes is not.
     towards_first = pca.components_ @ np.sum([part[0] - part[1] for part in arrays], axis=0)
     pca.components_ = np.ascontiguousarray(pca.components_)
@@ -109,10 +108,8 @@ def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
     zero, and is logged.
     """
     result = remove(vectors, basis)
-    squares = np.einsum("ij,ij->i", result, result)
-    before = np.einsum("ij,ij->i", vectors, vectors)
-    noise = np.finfo(result.dtype).eps * 16
-    nothing_left = squares <= noise**2 * before
+    left, before = (np.einsum("ij,ij->i", each, each) for each in (result, vectors))
+    nothing_left = left <= (16 * np.finfo(result.dtype).eps) ** 2 * before
     if nothing_left.any():
         result[nothing_left] = 0
         logger.warning(
@@ -130,13 +127,11 @@ def to_unit(vectors: FloatArray) -> FloatArray:
     return vectors
 
 
-def orthonormal(rows: npt.ArrayLike, tolerance: float = RANK_TOLERANCE) -> Vectors:
+def orthonormal(rows: npt.ArrayLike) -> Vectors:
     """Return an orthonormal basis of the span of rows: shape (rank, dim)."""
     matrix = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     _, singular, components = np.linalg.svd(matrix, full_matrices=False)
-    if singular.size == 0 or singular[0] == 0:
-        return np.empty((0, matrix.shape[1]))
-    return np.asarray(components[singular > tolerance * singular[0]])
+    return np.asarray(components[singular > RANK_TOLERANCE * singular.max(initial=0)])
 
 
 def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
@@ -165,16 +160,12 @@ def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
     """
     mean = vectors.mean(axis=0)
     y = mean - (mean @ basis.T) @ basis
-    rest = 1 - float(y @ y)
-    if rest < -1e-8:
-        raise ValueError("equalize needs vectors of unit length.")
     inside = originals @ basis.T
     sides = inside - inside.mean(axis=0)
     lengths = np.linalg.norm(sides, axis=1, keepdims=True)
-    sided = lengths[:, 0] > ZERO_LENGTH
-    towards = np.divide(sides, lengths, out=np.zeros_like(sides), where=lengths > ZERO_LENGTH)
-    result = y + math.sqrt(max(rest, 0.0)) * (towards @ basis)
+    sided = lengths > ZERO_LENGTH
+    towards = np.divide(sides, lengths, out=np.zeros_like(sides), where=sided)
     height = float(np.linalg.norm(y))
-    if not sided.all() and height > ZERO_LENGTH:
-        result[~sided] = y / height
-    return np.asarray(result)
+    result = y + math.sqrt(max(1 - height**2, 0.0)) * (towards @ basis)
+    alone = y / height if height > ZERO_LENGTH else y
+    return np.asarray(np.where(sided, result, alone))

@@ -6,8 +6,7 @@ Nothing is needed but numpy: the three gradients are known, and many words are o
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -17,12 +16,11 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_number, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import Positive
+from wefe.debias._base import Choice, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
-from wefe.debias._rowwise import Choice, WordDebias
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
-from wefe.metrics._parameters import Count, check_parameters
-from wefe.models._passes import vocabulary_blocks
+from wefe.metrics._parameters import Count
+from wefe.models._passes import Rows, vocabulary_blocks
 from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
@@ -143,7 +141,6 @@ class RepulsionAttractionNeutralization(WordDebias):
     """
 
     _class_words: ClassVar[str] = "definitional_pairs_"
-    _from_criterion: ClassVar[Mapping[str, str]] = {"definitional_pairs": "definitional_sets"}
 
     pca_args: dict[str, Any] | None = None
     verbose: bool = False
@@ -154,6 +151,7 @@ class RepulsionAttractionNeutralization(WordDebias):
     learning_rate: Positive = 0.01
     weights: Annotated[Sequence[float] | str, _check_weights] = (0.33, 0.33, 0.33)
 
+    @fits("definitional_pairs")
     def fit(
         self,
         model: WordEmbeddingModel,
@@ -189,110 +187,52 @@ class RepulsionAttractionNeutralization(WordDebias):
             If a parameter is out of range, a set is no pair, or the model has none of the pairs
             complete.
         """
-        words = self._words(
-            fit_params, criterion, "definitional_pairs", definitional_pairs=definitional_pairs
-        )
-        self._fit_subspace(model, words, "definitional_pairs", 1)
-        self.dim_ = model.dim
+        self._fit_subspace(model, definitional_pairs, 2)
         return self
 
     def _change(
-        self, model: WordEmbeddingModel, result: WordEmbeddingModel, choice: Choice
-    ) -> tuple[npt.NDArray[np.intp], int]:
-        along = self._along_direction(model)
-        rows = np.flatnonzero(choice.masks(model.vocab, model.table.n_rows)[0])
-        directed = rows[~np.isnan(along[rows])]
-        result.vectors[directed] = self._optimized(model, along, directed)
-        return directed, len(rows) - len(directed)
-
-    def _along_direction(self, model: WordEmbeddingModel) -> Vectors:
-        """Cosine of every word with the bias direction; NaN where there is no direction."""
-        along = np.full(len(model.vocab), np.nan)
-        for rows, vectors in vocabulary_blocks(model):
-            along[rows] = directions(vectors)[0] @ self.bias_direction_
-        return along
-
-    def _optimized(
-        self, model: WordEmbeddingModel, along: Vectors, rows: npt.NDArray[np.intp]
-    ) -> FloatArray:
-        """Return the new vectors of some rows."""
-        check_parameters(self)
-        weights = AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights
-
-        def vectors_of(some: npt.NDArray[np.intp]) -> FloatArray:
-            vectors = model.rows(some)
-            return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
-
-        new = np.empty((len(rows), model.dim), dtype=model.dtype)
+        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+    ) -> tuple[Rows, int]:
+        along = np.full(model.table.n_rows, np.nan)
+        for some, vectors in vocabulary_blocks(model):
+            along[some] = directions(vectors)[0] @ self.bias_direction_
+        chosen = np.flatnonzero(choice.mapped)
+        rows = chosen[~np.isnan(along[chosen])]
         k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
-        size = max(1, _BATCH_NUMBERS // (max(k, 1) * model.dim))
         n_repelling = 0
         with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
-            for part in chunks(len(rows), size):
-                here = rows[part]
-                words = vectors_of(here)
-                near = np.empty((len(here), 0), dtype=np.intp)
-                biased = np.empty(near.shape, dtype=bool)
-                if k > 0:
-                    near, cosines = nearest_neighbors(model.table, words, k, exclude=here)
-                    beta = indirect_bias_from_cosines(
-                        cosines, along[here, None, None], along[near][..., None]
-                    )
-                    # NaN, of orthogonal words, is not above any threshold.
-                    biased = beta >= self.theta
+            new = np.empty((len(rows), model.dim), dtype=model.dtype)
+            for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (max(k, 1) * model.dim))):
+                near = self._biased_neighbors(model, along, rows[part], k)
                 new[part] = repel_attract_neutralize(
-                    words,
-                    [vectors_of(each[mask]) for each, mask in zip(near, biased, strict=True)],
+                    _wide(model, rows[part]),
+                    [_wide(model, each) for each in near],
                     self.bias_direction_,
-                    weights,
+                    AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights,
                     self.epochs,
                     self.learning_rate,
                 )
-                n_repelling += int(biased.sum())
-                bar.update(len(here))
+                n_repelling += sum(map(len, near))
+                bar.update(len(near))
+        into[rows] = new
         self._log("%.1f biased neighbours per word", n_repelling / max(len(rows), 1))
-        return new
+        return rows, len(chosen) - len(rows)
+
+    def _biased_neighbors(
+        self, model: WordEmbeddingModel, along: Vectors, rows: Rows, k: int
+    ) -> list[Rows]:
+        """Return the neighbours of each word whose similarity with it is due to the direction."""
+        if k < 1:
+            return [rows[:0]] * len(rows)
+        near, cosines = nearest_neighbors(model.table, _wide(model, rows), k, exclude=rows)
+        beta = indirect_bias_from_cosines(cosines, along[rows, None, None], along[near][..., None])
+        # NaN, of orthogonal words, is not above any threshold.
+        return [each[biased] for each, biased in zip(near, beta >= self.theta, strict=True)]
 
 
-def objective(
-    vector: npt.ArrayLike,
-    word: npt.ArrayLike,
-    repulsion_set: npt.ArrayLike,
-    direction: npt.ArrayLike,
-    weights: Sequence[float],
-) -> float:
-    """What RAN minimises, for one word.
-
-    Parameters
-    ----------
-    vector : array-like of shape (dim,)
-        The vector that is judged; its length does not matter.
-    word : array-like of shape (dim,)
-        The original vector of the word.
-    repulsion_set : array-like of shape (n_neighbours, dim)
-        Vectors to get away from; there may be none.
-    direction : array-like of shape (dim,)
-        The bias direction.
-    weights : sequence of three float
-        Of repulsion, attraction and neutralisation.
-
-    Returns
-    -------
-    float
-        The weighted sum of the mean of |cos(x, n)| over the set, of |cos(x, word) - 1| / 2 and of
-        |cos(x, direction)|; each of them is in [0, 1].
-
-    Examples
-    --------
-    >>> nurse, home, g = [0.5, 0.1, 0.8], [0.6, 0.9, 0.3], [0.997742, -0.067150, -0.001556]
-    >>> print(f"{objective(nurse, nurse, [home], g, (1 / 8, 6 / 8, 1 / 8)):.4f}")
-    0.1386
-    """
-    x, w, g = (_unit(np.asarray(each, dtype=np.float64)) for each in (vector, word, direction))
-    near = np.asarray(repulsion_set, dtype=np.float64).reshape(-1, len(x))
-    repulsion = float(np.abs(_unit(near) @ x).mean()) if len(near) else 0.0
-    terms = (repulsion, abs(float(x @ w) - 1) / 2, abs(float(x @ g)))
-    return sum(weight * term for weight, term in zip(weights, terms, strict=True))
+def _wide(model: WordEmbeddingModel, rows: Rows) -> FloatArray:
+    vectors = model.rows(rows)
+    return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
 
 def repel_attract_neutralize(
@@ -303,7 +243,7 @@ def repel_attract_neutralize(
     epochs: int = 300,
     learning_rate: float = 0.01,
 ) -> FloatArray:
-    """Minimise `objective` for every word with Adam, starting from the word itself.
+    """Minimise what RAN does for every word with Adam, starting from the word itself.
 
     Adam does not go down at every step, so the best vector on its way counts, the start included.
 
@@ -336,110 +276,68 @@ def repel_attract_neutralize(
     array([[ 0.02, -0.18,  0.98]])
     """
     g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
-    result = _unit(words)
+    result, dim = _unit(words), words.shape[1]
     sizes = np.array([len(each) for each in repulsion_sets], dtype=np.intp)
+    # BLAS adds up in another order for another width. So a word has the width of its own set,
+    # with some filling, whatever words it is optimised with.
+    widths = -(-(sizes + 1) // _WIDTH) * _WIDTH
     # What nothing pushes is at its optimum; Adam would make steps of the rounding noise.
-    pushed = np.flatnonzero((sizes * weights[0] > 0) | (weights[2] > 0))
-    for block in _blocks(sizes[pushed], words.shape[1]):
-        rows = pushed[block]
-        result[rows] = _optimized(
-            result[rows],
-            [_unit(repulsion_sets[row].astype(words.dtype, copy=False)) for row in rows],
-            g,
-            weights,
-            epochs,
-            learning_rate,
-        )
+    widths[(sizes * weights[0] == 0) & (weights[2] == 0)] = 0
+    for width in np.unique(widths[widths > 0]).tolist():
+        same = np.flatnonzero(widths == width)
+        for part in chunks(len(same), max(1, _BLOCK_NUMBERS // (width * dim))):
+            rows = same[part]
+            # What each word gets away from: the bias direction, its neighbours, then zeros.
+            poles = np.zeros((len(rows), width, dim), dtype=words.dtype)
+            strengths = np.zeros((len(rows), width), dtype=words.dtype)
+            poles[:, 0], strengths[:, 0] = g, weights[2]
+            for place, row in enumerate(rows):
+                near = slice(1, 1 + sizes[row])
+                poles[place, near] = _unit(repulsion_sets[row].astype(words.dtype, copy=False))
+                strengths[place, near] = weights[0] / max(sizes[row], 1)
+            anchors = result[rows] * words.dtype.type(weights[1] / 2)
+            result[rows] = _adam(result[rows], poles, strengths, anchors, epochs, learning_rate)
     return result
 
 
-def _blocks(sizes: npt.NDArray[np.intp], dim: int) -> list[npt.NDArray[np.intp]]:
-    """Cut words into blocks of the same width: that of their sets, with some filling.
-
-    BLAS adds up in another order for another width. So a word has the width of its own set,
-    whatever words it is optimised with.
-    """
-    widths = _width(sizes)
-    blocks = []
-    for width in np.unique(widths):
-        same = np.flatnonzero(widths == width)
-        n_words = max(1, _BLOCK_NUMBERS // (int(width) * dim))
-        blocks += [same[part] for part in chunks(len(same), n_words)]
-    return blocks
-
-
-def _width(sizes: npt.ArrayLike) -> npt.NDArray[np.intp]:
-    """Number of poles that a set of a size is filled up to: it and the bias direction."""
-    return np.asarray(-(-(np.asarray(sizes, dtype=np.intp) + 1) // _WIDTH) * _WIDTH)
-
-
-def _optimized(
-    words: FloatArray,
-    repulsion_sets: Sequence[FloatArray],
-    g: FloatArray,
-    weights: Sequence[float],
+def _adam(
+    x: FloatArray,
+    poles: FloatArray,
+    strengths: FloatArray,
+    anchors: FloatArray,
     epochs: int,
     learning_rate: float,
 ) -> FloatArray:
-    """Return the best vector on the way for each unit vector; see `repel_attract_neutralize`."""
-    n_words, dim = words.shape
-    # What each word gets away from: the bias direction first, then its neighbours, then zeros.
-    width = int(_width(max(len(each) for each in repulsion_sets)))
-    poles = np.zeros((n_words, width, dim), dtype=words.dtype)
-    strengths = np.zeros((n_words, width), dtype=words.dtype)
-    poles[:, 0], strengths[:, 0] = g, weights[2]
-    for row, near in enumerate(repulsion_sets):
-        poles[row, 1 : 1 + len(near)] = near
-        strengths[row, 1 : 1 + len(near)] = weights[0] / max(len(near), 1)
-    anchors = words * words.dtype.type(weights[1] / 2)
-
-    x = words.copy()
-    mean, square = np.zeros_like(x), np.zeros_like(x)
-    gradient, scratch, pull = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    """Return the best vector on the way from each unit vector."""
+    best, least = x.copy(), np.full(len(x), np.inf, dtype=x.dtype)
+    mean, square, pull = np.zeros_like(x), np.zeros_like(x), np.empty_like(x)
     signs = np.full_like(strengths, np.nan)
-    best, least = words.copy(), np.full(n_words, np.inf, dtype=words.dtype)
     for epoch in range(1, epochs + 2):
-        along_poles = np.matmul(poles, x[:, :, None])[:, :, 0]
-        # The objective but for a constant, weights[1] / 2.
-        losses = np.einsum("bw,bw->b", strengths, np.abs(along_poles))
-        losses -= np.einsum("bd,bd->b", anchors, x)
-        losses /= np.sqrt(np.einsum("bd,bd->b", x, x))
+        along = np.matmul(poles, x[:, :, None])[:, :, 0]
+        squares = np.einsum("bd,bd->b", x, x)
+        # The objective but for a constant, half the weight of attraction.
+        losses = np.einsum("bw,bw->b", strengths, np.abs(along)) - np.einsum("bd,bd->b", anchors, x)
+        losses /= np.sqrt(squares)
         better = losses < least
         best[better], least[better] = x[better], losses[better]
         if epoch > epochs:
             break
-        if (np.sign(along_poles) != signs).any():
+        if (np.sign(along) != signs).any():
             # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
-            signs = np.sign(along_poles)
-            np.matmul((signs * strengths)[:, None], poles, out=pull[:, None])
-            pull -= anchors
-        # Only the direction of x counts, so the gradient is at right angles to it:
-        # (pull - (pull . x) x / |x|^2) / |x|. The average of Adam takes a tenth of it.
-        squares = np.einsum("bd,bd->b", x, x)
-        along = np.einsum("bd,bd->b", pull, x)
-        factor = (1 - _BETA_1) / np.sqrt(squares)
-        np.multiply(pull, factor[:, None], out=gradient)
-        np.multiply(x, (factor * along / squares)[:, None], out=scratch)
-        gradient -= scratch
-        mean *= _BETA_1
-        mean += gradient
-        # `square` is the average of Adam times (1 - beta1)^2 / (1 - beta2).
-        square *= _BETA_2
-        np.multiply(gradient, gradient, out=scratch)
-        square += scratch
-        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**epoch)) / (1 - _BETA_1)
-        np.sqrt(square, out=scratch)
-        scratch += _EPSILON / scale
-        np.divide(mean, scratch, out=scratch)
-        scratch *= learning_rate / (scale * (1 - _BETA_1**epoch))
-        x -= scratch
+            signs = np.sign(along)
+            pull = np.matmul((signs * strengths)[:, None], poles)[:, 0] - anchors
+        # Only the direction of x counts, so the gradient is at right angles to it.
+        inside = np.einsum("bd,bd->b", pull, x) / squares
+        gradient = (pull - inside[:, None] * x) / np.sqrt(squares)[:, None]
+        mean = _BETA_1 * mean + (1 - _BETA_1) * gradient
+        square = _BETA_2 * square + (1 - _BETA_2) * gradient**2
+        step = mean / (np.sqrt(square / (1 - _BETA_2**epoch)) + _EPSILON)
+        x = x - learning_rate / (1 - _BETA_1**epoch) * step
     return _unit(best)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
-    """Vectors scaled to unit length, in their dtype; NaN where there is no direction."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # Of very large and very small ones the squares have no place in the dtype.
-        scaled = vectors / np.abs(vectors).max(axis=-1, keepdims=True)
-        lengths = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
-        return np.asarray(scaled / lengths[..., None])
+    """Vectors scaled to unit length, in their dtype."""
+    # Of very large and very small ones the squares have no place in the dtype.
+    scaled = vectors / np.abs(vectors).max(axis=-1, keepdims=True)
+    return np.asarray(scaled / np.sqrt(np.einsum("...i,...i->...", scaled, scaled))[..., None])

@@ -64,12 +64,11 @@ def get_debias_method(name: str) -> type[BaseDebias]:
     >>> get_debias_method("LEACE")(svd_tol=0.02)
     LEACE(svd_tol=0.02)
     """
-    known = {_plain(method.__name__): method for method in list_debias_methods()}
-    if _plain(str(name)) in known:
-        return known[_plain(str(name))]
-    names = [debias_method_name(method) for method in known.values()]
-    check_choice("method", name, names)
-    raise AssertionError
+    known = {method.__name__.lower(): method for method in list_debias_methods()}
+    plain = re.sub("[^a-z0-9]", "", str(name).lower())
+    if plain not in known:
+        check_choice("method", name, [debias_method_name(method) for method in known.values()])
+    return known[plain]
 
 
 def debias_method_name(method: type[BaseDebias]) -> str:
@@ -84,7 +83,3 @@ def debias_method_name(method: type[BaseDebias]) -> str:
     'oscar'
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias
+from wefe.debias._base import BaseDebias, Choice, RowwiseDebias, log_left
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._rowwise import Choice, RowwiseDebias, log_left
+from wefe.models._convert import convert
 from wefe.models._load import check_reading, finite, open_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import CHUNK_ROWS, Block
@@ -72,10 +70,9 @@ def debias_file(
     source: str | os.PathLike[str] | WordEmbeddingModel,
     path: str | os.PathLike[str],
     *,
-    criterion: Criterion | str | None = None,
     target: Sequence[str] | None = None,
     ignore: Sequence[str] | None = None,
-    format: SavedFormat | None = None,  # noqa: A002 - what it is
+    format: SavedFormat | None = None,
     vocab_prefix: str | None = None,
     trust_pickle: bool = False,
     progress: bool = True,
@@ -98,8 +95,6 @@ def debias_file(
     path : path
         The file to write. It appears, or is replaced, once all of it is written; it may be the
         source itself.
-    criterion : Criterion or str, optional
-        The criterion to fit with: 'gender', 'ethnicity', 'religion', or word sets of yours.
     target, ignore : sequence of str, optional
         The words that change, and those that do not; see :meth:`BaseDebias.transform`.
     format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
@@ -111,7 +106,7 @@ def debias_file(
     progress : bool, default=True
         Whether long work shows a bar.
     **fit_params
-        Word sets to fit with, as `fit` of the method names them.
+        What to fit with, as `fit` of the method names it: ``criterion="gender"``, or word sets.
 
     Returns
     -------
@@ -133,8 +128,9 @@ def debias_file(
     Examples
     --------
     >>> import tempfile
-    >>> from wefe import load, load_test_model
-    >>> from wefe.debias import HardDebias
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import Criterion
+    >>> from wefe.debias import HardDebias, debias_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     load_test_model().save(f"{folder}/vectors.bin")
     ...     debias_file(
@@ -148,22 +144,9 @@ def debias_file(
     """
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
-    chosen = format_of(Path(path), format)
-    check_writable(path)
-    params = dict(fit_params) if criterion is None else {"criterion": criterion, **fit_params}
-    if "ignore" in inspect.signature(method.fit).parameters:
-        params.setdefault("ignore", ignore)
-    with _opened(source, Path(path), vocab_prefix, trust_pickle, progress) as model:
-        method.fit(model, **params)
-        if isinstance(method, RowwiseDebias):
-            return _transform(method, model, Path(path), chosen, target, ignore, progress)
-        mitigated = method.transform(model, target, ignore, copy=True)
-        n_changed = sum(
-            int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
-            for part in chunks(model.table.n_rows, CHUNK_ROWS)
-        )
-        mitigated.save(path, format, progress=progress)
-        return MitigatedFile(Path(path), mitigated.name, len(mitigated), n_changed)
+    with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
+        method.fit(model, **method._fit_params(fit_params, ignore))
+        return _written(method, model, (Path(path), format, progress), target, ignore)
 
 
 def transform_file(
@@ -173,7 +156,7 @@ def transform_file(
     *,
     target: Sequence[str] | None = None,
     ignore: Sequence[str] | None = None,
-    format: SavedFormat | None = None,  # noqa: A002 - what it is
+    format: SavedFormat | None = None,
     vocab_prefix: str | None = None,
     trust_pickle: bool = False,
     progress: bool = True,
@@ -245,19 +228,19 @@ def transform_file(
             "from file to file; load the model, transform it and save it."
         )
     check_is_fitted(method)
-    chosen = format_of(Path(path), format)
-    check_writable(path)
-    with _opened(source, Path(path), vocab_prefix, trust_pickle, progress) as model:
-        return _transform(method, model, Path(path), chosen, target, ignore, progress)
+    with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
+        return _written(method, model, (Path(path), format, progress), target, ignore)
 
 
 @contextmanager
 def _opened(
-    source: Any, path: Path, vocab_prefix: str | None, trust_pickle: bool, progress: bool
+    source: Any, path: Any, format: Any, vocab_prefix: Any, trust_pickle: bool, progress: bool
 ) -> Iterator[WordEmbeddingModel]:
-    """Open a file as a model that is not read into memory."""
+    """Open a file as a model that is not read into memory; see first that `path` can be written."""
     if not isinstance(source, str | os.PathLike | WordEmbeddingModel):
         raise TypeError(f"source must be a file or a WordEmbeddingModel; got {found(source)}.")
+    format_of(Path(path), format)
+    check_writable(path)
     if isinstance(source, WordEmbeddingModel):
         vocab_prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
     elif Path(source).is_fifo():
@@ -265,17 +248,13 @@ def _opened(
             f"{source} is a pipe, which can be read only once; debiasing reads its source "
             "several times. Write it to a file first; a packed one need not be unpacked."
         )
-    reading = check_reading("raise", trust_pickle, None, None, None, progress)
-    opened = open_vectors(source, reading)
+    opened = open_vectors(source, check_reading("raise", trust_pickle, None, None, None, progress))
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return
-    from wefe.models._convert import convert
-
     # Beside the result, where there is room for it.
-    with tempfile.TemporaryDirectory(
-        prefix=f".{path.name[:50]}.", dir=path.absolute().parent
-    ) as folder:
+    beside = Path(path).absolute()
+    with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
         converted = convert(
             source,
             Path(folder) / "vectors.safetensors",
@@ -286,42 +265,44 @@ def _opened(
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
 
-def _transform(
-    method: RowwiseDebias,
-    model: WordEmbeddingModel,
-    path: Path,
-    chosen: str,
-    target: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    progress: bool,
+def _written(
+    method: BaseDebias, model: WordEmbeddingModel, file: Any, target: Any, ignore: Any
 ) -> MitigatedFile:
-    method._check_transform_args(model, target, ignore, True)
-    method._check_dim(model)
-    choice = Choice(method, model, target, ignore)
+    (path, kind, progress), name = file, method._name_of_mitigated(model)
+    if not isinstance(method, RowwiseDebias):
+        mitigated = method.transform(model, target, ignore, copy=True)
+        n_changed = sum(
+            int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
+            for part in chunks(model.table.n_rows, CHUNK_ROWS)
+        )
+        mitigated.save(path, kind, progress=progress)
+        return MitigatedFile(path, mitigated.name, len(model), n_changed)
+    choice = method._choose(model, target, ignore)
     settled = method._settled(model, choice)
-    opened = TableSource(model.wv, model.name, model.name)
+    rows = np.fromiter(model.vocab.values(), np.intp, len(model))
+    source = TableSource(model.wv, model.name, model.name)
     hint = "wefe.load(file, on_error='skip') leaves such words out; pass that model."
-    n_changed = n_left = 0
+    n_left = 0
 
-    def mitigated() -> Iterator[Block]:
-        nonlocal n_changed, n_left
-        for words, vectors in finite(opened, opened.blocks(), lenient=False, hint=hint):
-            index = {word: row for row, word in enumerate(words)}
-            changed, touched = choice.masks(index)
+    def blocks() -> Iterator[Block]:
+        nonlocal n_left
+        start = 0
+        for words, vectors in finite(source, source.blocks(), lenient=False, hint=hint):
+            here = rows[start : start + len(words)]
+            start += len(words)
             new = np.array(vectors)
-            n_left += method._map_rows(vectors.__getitem__, new, changed, touched)
-            for word in index.keys() & settled.keys():
-                new[index[word]] = settled[word]
-                touched[index[word]] = True
-            n_changed += int(touched.sum())
+            n_left += method._write(vectors, new, Choice(choice.mapped[here], choice.touched[here]))
+            for place, row in enumerate(here.tolist()):
+                if row in settled:
+                    new[place] = settled[row]
             yield words, new
 
-    name, n_words = method._name_of_mitigated(model), len(model)
+    choice.touched[[*settled]] = True
     write_blocks(
-        *(path, chosen, mitigated(), n_words, model.dim),
+        *(path, format_of(path, kind), blocks(), len(model), model.dim),
         dtype=model.dtype,
         name=name,
         progress=progress,
     )
     log_left(n_left)
-    return MitigatedFile(path, name, n_words, n_changed)
+    return MitigatedFile(path, name, len(model), int(choice.touched.sum()))

@@ -12,8 +12,7 @@ import numpy as np
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import check_words
-from wefe.debias._common_words import CommonWords
-from wefe.debias._residual import plain_words
+from wefe.debias._residual import CommonWords, plain_words
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import every_form
