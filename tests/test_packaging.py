@@ -209,7 +209,7 @@ def test_twine_finds_nothing_wrong(wheel, sdist):
 DATA_ARE_FOUND = """
 import wefe
 from wefe.datasets import list_languages, load_criterion, load_query_set, load_weat
-from wefe.report._sentences import environment
+from wefe.report._text import environment
 from wefe.study import list_study_files, study_file
 
 print(wefe.__file__)

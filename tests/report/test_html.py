@@ -14,8 +14,8 @@ import wefe.report
 from wefe.plotting._style import DARK
 from wefe.report import to_html, write_html
 from wefe.report._figures import figures
-from wefe.report._render import script_json
 from wefe.report._summarize import summarize
+from wefe.report._text import environment
 from wefe.study import Outcome
 
 TEMPLATES = Path(wefe.report.__file__).parent / "templates"
@@ -128,7 +128,9 @@ def test_the_heat_map_names_the_score_that_is_farthest_from_no_bias(made):
     figure = figures(results, summarize(results))["scores-0"]
     assert figure.alt.endswith("farthest from 1 is that of b for q: 0.800 away.")
     (trace,) = figure.data["data"]
-    assert trace["z"] == [
+    # The name of the query set stands above its queries.
+    assert trace["z"][0] == [None, None]
+    assert trace["z"][1:] == [
         pytest.approx([-0.1, -0.8]),
         pytest.approx([-0.5, -0.6]),
     ]
@@ -190,7 +192,7 @@ def test_the_star_is_explained_where_there_is_one(made):
     )
     drawn = figures(results, summarize(results))
     assert "A star (*) marks p < 0.05." in drawn["scores-0"].caption
-    assert "*" in drawn["scores-0"].data["data"][0]["text"][0][0]
+    assert "*" in drawn["scores-0"].data["data"][0]["text"][1][0]
     assert "*" not in drawn["scores-1"].caption
 
 
@@ -205,8 +207,8 @@ def test_what_is_strong_in_the_opposite_direction_is_named_in_its_cell(made):
     assert "p = 0.997, strong in the opposite direction</small>" in to_html(results)
     drawn = figures(results, summarize(results))["scores-0"]
     assert "marks p < 0.05, or strong in the opposite direction (one-sided)." in drawn.caption
-    assert drawn.data["data"][0]["text"][0] == ["-0.900*", "0.200"]
-    assert "strong in the opposite direction" in drawn.data["data"][0]["hovertext"][0][0]
+    assert drawn.data["data"][0]["text"][1] == ["-0.900*", "0.200"]
+    assert "strong in the opposite direction" in drawn.data["data"][0]["hovertext"][1][0]
 
 
 def test_aggregated_distances_are_headed_as_distances(made):
@@ -256,7 +258,8 @@ def test_names_are_no_markup_in_figures(nasty, nasty_names):
     "text", ["</script>", "<!--", "<script", "a\u2028b\u2029", "&amp;", "\x7f"]
 )
 def test_json_in_the_page_cannot_end_its_element(text):
-    written = script_json({text: [text]})
+    page = environment(autoescape=True).from_string("{{ value|tojson }}")
+    written = page.render(value={text: [text]})
     assert json.loads(written) == {text: [text]}
     assert not set("<>&\u2028\u2029") & set(written)
 

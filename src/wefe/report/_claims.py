@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from wefe.report._paired import LEAST_CLUSTERS, SIGNIFICANT, compare
-from wefe.report._text import number
+import pandas as pd
+
+from wefe._checks import found
+from wefe._plain import plain
+from wefe.report._paired import LEAST_CLUSTERS, SIGNIFICANT
+from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL
 
 Summary: TypeAlias = Mapping[str, Any]
@@ -25,15 +28,10 @@ Place: TypeAlias = Literal[
 _SPEARMAN = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.700, 10: 0.648, 11: 0.618, 12: 0.587}
 # p-value of a perfect rank correlation over so few models.
 _PERFECT = {3: 0.33, 4: 0.083}
-# Changes and distances below it are rounding.
-_NOTHING = 1e-6
 # Rankings that correlate less are said to disagree.
 _ALIKE = 0.5
-_MUCH_LOST = 0.1
 # So many things of a kind are named, and then how many more there are.
 _MOST = 8
-# What calls itself so is compared with models, and is none.
-_CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -92,177 +90,177 @@ class Claim:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class _Cell(NamedTuple):
-    metric: str
-    query_set: str
-    query: str
-    model: str
-    known: Mapping[str, Any]
-    counts: bool
+def said(claim: Claim) -> dict[str, Any]:
+    """Return a claim as a sentence, in parts that tell names from words, with its evidence.
 
-    @property
-    def is_measured(self) -> bool:
-        return "score" in self.known
+    Parameters
+    ----------
+    claim : Claim
+        What is said.
+
+    Returns
+    -------
+    dict
+        'kind', 'place', 'text', 'parts' (dicts with 'kind' and 'text') and 'evidence'.
+
+    Raises
+    ------
+    TypeError
+        If this is no claim, or one without evidence.
+
+    Examples
+    --------
+    >>> claim = Claim("one_model", "verdict", Evidence(("w2v",), 3))
+    >>> said(claim)["text"]
+    'w2v is the only model with scores, so there is no ranking.'
+    """
+    if not isinstance(claim, Claim) or not isinstance(claim.evidence, Evidence):
+        raise TypeError(f"only a Claim with Evidence can be said; got {found(claim)}.")
+    macro = getattr(macros("claims.jinja"), claim.kind)
+    parts = in_parts(macro({**claim.facts, "evidence": claim.evidence}))
+    return {
+        "kind": claim.kind,
+        "place": claim.place,
+        "text": "".join(part["text"] for part in parts),
+        "parts": parts,
+        "evidence": plain(claim.evidence),
+    }
 
 
-def claims(summary: Summary) -> list[Claim]:
+def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
     """Return what a study found: at most three claims of the verdict, five of the summary.
 
     Parameters
     ----------
     summary : dict
         The tables of :func:`wefe.report.summarize`, as plain data.
+    scores : DataFrame
+        The scores, as :func:`wefe.report._scores.scored` returns them.
 
     Returns
     -------
     list of Claim
         Those of a place stand in the order in which they are read.
     """
-    cells = [
-        _Cell(
-            metric["label"], part["query_set"], query, model, known, query not in part["left_out"]
-        )
-        for metric in summary["metrics"]
-        for part in metric["parts"]
-        for model, row in zip(metric["models"], part["cells"], strict=True)
-        for query, known in zip(part["queries"], row, strict=True)
-    ]
     parts = (_verdict, _gaps, _tests, _agreement, _mitigation, _warnings, _rankings, _scores)
-    return [claim for part in parts for claim in part(summary, cells)]
+    return [claim for part in parts for claim in part(summary, scores)]
 
 
-def _n_queries(cells: Sequence[_Cell], query_set: str = OVERALL) -> int:
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the different names, in order."""
+    return tuple(dict.fromkeys(names))
+
+
+def _n_queries(scores: pd.DataFrame, query_set: str = OVERALL) -> int:
     """Count the queries that some model answered and that count in an aggregated score."""
-    return len(
-        {
-            (cell.query_set, cell.query)
-            for cell in cells
-            if cell.is_measured and cell.counts and query_set in (OVERALL, cell.query_set)
-        }
+    in_set = (query_set == OVERALL) | (scores["query_set"] == query_set)
+    known = scores[scores["score"].notna() & scores["counts"] & in_set]
+    return len(known[["query_set", "query_name"]].drop_duplicates())
+
+
+def _ranks(ranking: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the ranks of the models by bias, with a column per metric."""
+    table = pd.DataFrame(
+        [row["ranks"] for row in ranking["rows"]],
+        index=[row["model"] for row in ranking["rows"]],
+        columns=[column["name"] for column in ranking["columns"]],
+        dtype=float,
     )
+    bias = [column["name"] for column in ranking["columns"] if column["kind"] == "bias"]
+    return table[bias].dropna(how="all")
 
 
-def _ranks(ranking: Mapping[str, Any], kind: str = "bias") -> dict[str, dict[str, float]]:
-    """Return the ranks of the models by the name of the column, of the models that have one."""
-    return {
-        column["name"]: {
-            row["model"]: row["ranks"][i] for row in ranking["rows"] if row["ranks"][i] is not None
-        }
-        for i, column in enumerate(ranking["columns"])
-        if column["kind"] == kind
-    }
-
-
-def _names(*groups: Collection[str]) -> tuple[str, ...]:
-    """Return the different names of some groups, in order."""
-    return tuple(dict.fromkeys(name for group in groups for name in group))
+def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
+    """Return by which metrics each model, or group of tied models, has the best rank."""
+    best: dict[tuple[str, ...], list[str]] = {}
+    for metric, of_metric in ranks.items():
+        known = of_metric.dropna()
+        if len(known) > 1:
+            winners = tuple(sorted(known.index[known == known.min()]))
+            best.setdefault(winners, []).append(str(metric))
+    return best
 
 
 # Which model
 
 
-def _verdict(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
+def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     """Say who is first: of all models, and of those that are as they are; and how ranks add up."""
-    measured = _names([cell.model for cell in cells if cell.is_measured])
-    if len(measured) == 1:
-        n = len({(c.query_set, c.query) for c in cells if c.is_measured})
-        yield Claim("one_model", "verdict", Evidence(measured, n))
-    if not summary["rankings"]:
-        return
-    ranking = summary["rankings"][0]
-    n_queries = _n_queries(cells, ranking["name"])
-    ranked = _names(*_ranks(ranking).values())
-    yield from _leader(summary, ranking, ranked, n_queries)
-    mitigated = [m["label"] for m in summary["models"] if m["mitigation"] is not None]
-    controls = [m for m in ranked if m not in mitigated and _CONTROL.search(m)]
-    own = [model for model in ranked if model not in mitigated and model not in controls]
-    first_of_all = _names(*_best_by(ranking, ranked))
-    if len(own) > 1 and not set(first_of_all) <= set(own):
-        aside = {"mitigated": any(m in mitigated for m in ranked), "controls": controls}
-        yield from _leader(summary, ranking, own, n_queries, aside)
-    sums = {row["model"]: row["sum"] for row in ranking["rows"] if row["sum"] is not None}
-    n_metrics = len(_ranks(ranking))
-    if len(sums) > 1 and n_metrics > 1:
-        lowest = min(sums.values())
-        first = [model for model, total in sums.items() if total == lowest]
-        after = [model for model in sums if model not in first]
-        facts = {
-            "models": first,
-            "sum": lowest,
-            "n_metrics": n_metrics,
-            "next": {"model": after[0], "sum": sums[after[0]]} if after else None,
+    known = scores[scores["score"].notna()]
+    if known["model_name"].nunique() == 1:
+        n = len(known[["query_set", "query_name"]].drop_duplicates())
+        yield Claim("one_model", "verdict", Evidence(_names(known["model_name"]), n))
+    for ranking in summary["rankings"][:1]:
+        ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
+        yield from _leader(summary, ranks, n_queries)
+        mitigated = [m["label"] for m in summary["models"] if m["mitigation"] is not None]
+        aside: dict[str, Any] = {
+            "mitigated": bool(ranks.index.isin(mitigated).any()),
+            "controls": [name for name in summary["controls"] if name in ranks.index],
         }
-        yield Claim("lowest_sum", "verdict", Evidence(tuple(sums), n_queries), facts)
+        own = ranks[~ranks.index.isin([*mitigated, *aside["controls"]])]
+        first = {name for names in _first_on(ranks) for name in names}
+        if len(own) > 1 and not first <= set(own.index):
+            yield from _leader(summary, own, n_queries, aside)
+        sums = ranks.dropna().sum(axis=1).sort_values(kind="stable")
+        if len(sums) > 1 and len(ranks.columns) > 1:
+            after = sums[sums > sums.iloc[0]]
+            facts = {
+                "models": list(sums.index[sums == sums.iloc[0]]),
+                "sum": sums.iloc[0],
+                "n_metrics": len(ranks.columns),
+                "next": list(after[:1].items()),
+            }
+            yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
 
 
 def _leader(
     summary: Summary,
-    ranking: Mapping[str, Any],
-    models: Sequence[str],
+    ranks: pd.DataFrame,
     n_queries: int,
     aside: Mapping[str, Any] | None = None,
 ) -> Iterator[Claim]:
-    best = _best_by(ranking, models)
-    if not best:
-        return
+    best, where = _first_on(ranks), summary["rankings"][0]["name"]
+    pairs = summary["own_pairs" if aside else "pairs"]
+    standings = _standings(best, {p["metric"]: p for p in pairs if p["query_set"] == where})
     n_metrics = sum(map(len, best.values()))
-    found = {
-        metric["label"]: compare(summary, ranking, metric, models) for metric in summary["metrics"]
-    }
-    standings: list[dict[str, Any]] = []
-    for winners, metrics in best.items():
-        # Who shares a first rank is ahead of nobody.
-        if len(winners) == 1:
-            own = [each for metric in metrics if (each := found[metric]) is not None]
-            standings.append(
-                {
-                    "model": winners[0],
-                    "metrics": metrics,
-                    "n_tested": sum(each["p_value"] is not None for each in own),
-                    "significant": [each["p_value"] for each in own if each["beyond"]],
-                }
-            )
-    standings.sort(key=lambda each: (-len(each["metrics"]), -len(each["significant"])))
-    first = standings[0] if standings else None
-    is_clear = (
-        first is not None and 2 * len(first["metrics"]) > n_metrics and bool(first["significant"])
-    )
-    p_value = max(first["significant"]) if first is not None and is_clear else None
+    clear = [s for s in standings if s["significant"] and 2 * len(s["metrics"]) > n_metrics]
     facts = {
-        "where": ranking["name"],
+        "where": where,
         "aside": aside,
-        "standings": standings[:1] if is_clear else standings[:3],
-        "n_more": 0 if is_clear else max(0, len(standings) - 3),
+        "standings": clear or standings[:3],
+        "n_more": max(0, len(standings) - 3),
         "n_metrics": n_metrics,
         "n_tied": n_metrics - sum(len(each["metrics"]) for each in standings),
     }
-    named = _names(models, aside["controls"] if aside else ())
-    evidence = Evidence(named, n_queries, p_value=p_value)
-    yield Claim("leader" if is_clear else "no_leader", "verdict", evidence, facts)
+    if best:
+        named = _names([*ranks.index, *(aside["controls"] if aside else ())])
+        p_value = max(clear[0]["significant"]) if clear else None
+        evidence = Evidence(named, n_queries, p_value=p_value)
+        yield Claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 
 
-def _best_by(
-    ranking: Mapping[str, Any], models: Collection[str]
-) -> dict[tuple[str, ...], list[str]]:
-    """Return by which metrics each model, or group of tied models, has the best rank."""
-    best: dict[tuple[str, ...], list[str]] = {}
-    wanted = set(models)
-    for metric, of_metric in _ranks(ranking).items():
-        ranks = {model: rank for model, rank in of_metric.items() if model in wanted}
-        if len(ranks) > 1:
-            first = min(ranks.values())
-            winners = tuple(sorted(model for model, rank in ranks.items() if rank == first))
-            best.setdefault(winners, []).append(metric)
-    return best
+def _standings(
+    best: Mapping[tuple[str, ...], list[str]], pairs: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return by which metrics models are first, alone: who shares a rank is ahead of nobody."""
+    standings = []
+    for winners, metrics in best.items():
+        own = [pairs[metric] for metric in metrics if metric in pairs]
+        if len(winners) == 1:
+            tested = [each["p_value"] for each in own if each["p_value"] is not None]
+            significant = [each["p_value"] for each in own if each["beyond"]]
+            facts = {"model": winners[0], "metrics": metrics}
+            standings.append({**facts, "n_tested": len(tested), "significant": significant})
+    return sorted(standings, key=lambda s: (-len(s["metrics"]), -len(s["significant"])))
 
 
-def _rankings(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
+def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     for ranking in summary["rankings"]:
-        ranked = _names(*_ranks(ranking).values())
-        best = _best_by(ranking, ranked)
-        groups = sorted(best.items(), key=lambda pair: -len(pair[1]))
+        ranks = _ranks(ranking)
+        groups = sorted(_first_on(ranks).items(), key=lambda pair: -len(pair[1]))
         if groups:
-            evidence = Evidence(ranked, _n_queries(cells, ranking["name"]))
+            evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
             facts = {"where": ranking["name"], "groups": groups[:_MOST]}
             yield Claim("first_on", "rankings", evidence, facts)
 
@@ -270,174 +268,126 @@ def _rankings(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
 # How sure
 
 
-def _tests(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
+def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     """Say in how many rankings the first model is significantly ahead of the second one."""
-    sets = {each["name"] for each in summary["query_sets"]}
     # The overall rankings are made of the same scores again.
-    pairs = [each for each in summary["pairs"] if each["query_set"] in sets]
-    if not pairs:
-        return
+    pairs = [each for each in summary["pairs"] if each["query_set"] != OVERALL]
     tested = [each for each in pairs if each["p_value"] is not None]
-    clear = [each for each in tested if each["beyond"]]
-    models = _names(*[(each["first"], each["second"]) for each in tested or pairs])
-    n_queries = _n_queries(cells)
-    p_value = max((each["p_value"] for each in clear), default=None)
+    clear = [each["p_value"] for each in tested if each["beyond"]]
     facts = {
         "n_clear": len(clear),
         "n_tested": len(tested),
         "n": len(pairs),
         "least": LEAST_CLUSTERS,
     }
-    kind = "tested" if tested else "untested"
-    yield Claim(kind, "summary", Evidence(models, n_queries, p_value=p_value), facts)
+    if pairs:
+        models = _names(each[key] for each in tested or pairs for key in ("first", "second"))
+        evidence = Evidence(models, _n_queries(scores), p_value=max(clear, default=None))
+        yield Claim("tested", "summary", evidence, facts)
 
 
-def _scores(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
-    with_p = [cell for cell in cells if cell.is_measured and "p_value" in cell.known]
-    by_model: dict[str, list[_Cell]] = {}
-    for cell in with_p:
-        by_model.setdefault(cell.model, []).append(cell)
-    if with_p:
+def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    with_p = scores[scores["p_value"].notna()]
+    if len(with_p):
         rows = [
             {
                 "model": model,
                 "n": len(own),
-                "n_small": sum(cell.known["p_value"] < SIGNIFICANT for cell in own),
-                "n_holm": sum(cell.known["p_value_holm"] < SIGNIFICANT for cell in own),
+                "n_small": (own["p_value"] < SIGNIFICANT).sum(),
+                "n_holm": (own["p_value_holm"] < SIGNIFICANT).sum(),
             }
-            for model, own in by_model.items()
+            for model, own in with_p.groupby("model_name", sort=False)
         ]
         facts = {"rows": rows[:_MOST], "n_more": max(0, len(rows) - _MOST), "n_tests": len(with_p)}
-        yield Claim("p_values", "scores", Evidence(tuple(by_model), len(with_p), "score"), facts)
-    sides: dict[str, list[str]] = {}
-    for each in summary["methods"]["metrics"]:
-        sides.setdefault(each["params"].get("p_value_test_type", ""), []).append(each["label"])
-    for side in ("right-sided", "left-sided"):
-        own = [cell for cell in with_p if cell.metric in sides.get(side, ())]
-        if own:
-            evidence = Evidence(_names([cell.model for cell in own]), len(own), "score")
-            facts = {"side": side, "metrics": list(_names([cell.metric for cell in own]))}
-            yield Claim("one_sided", "scores", evidence, facts)
-    with_interval = [cell for cell in cells if cell.is_measured and "interval" in cell.known]
-    outside = [cell for cell in with_interval if cell.known.get("outside")]
-    if outside:
-        evidence = Evidence(_names([cell.model for cell in outside]), len(outside), "interval")
-        facts = {
-            "rows": [{**cell._asdict(), **cell.known} for cell in outside[:3]],
-            "n": len(outside),
-            "n_intervals": len(with_interval),
-        }
-        yield Claim("outside", "scores", evidence, facts)
+        yield Claim("p_values", "scores", _of_scores(with_p), facts)
+    sides = {
+        each["label"]: each["params"].get("p_value_test_type")
+        for each in summary["methods"]["metrics"]
+    }
+    for side, own in with_p.groupby(with_p["metric"].map(sides)):
+        if side in ("right-sided", "left-sided"):
+            facts = {"side": side, "metrics": list(_names(own["metric"]))}
+            yield Claim("one_sided", "scores", _of_scores(own), facts)
+
+
+def _of_scores(scores: pd.DataFrame) -> Evidence:
+    return Evidence(_names(scores["model_name"]), len(scores), "score")
 
 
 # What disagrees
 
 
-def _agreement(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
-    if not summary["rankings"]:
-        return
-    ranking, part = summary["rankings"][0], summary["correlations"][0]
-    every = _ranks(ranking)
-    n_queries = _n_queries(cells, ranking["name"])
-    # A metric that ranks fewer than two models agrees with none.
-    ranked = {metric: ranks for metric, ranks in every.items() if len(ranks) > 1}
-    if len(ranked) < 2:
-        return
-    models = _names(*ranked.values())
-    first = next(iter(ranked.values()))
-    facts: dict[str, Any] = {"n": len(ranked), "n_metrics": len(every), "method": part["method"]}
-    if all(ranks == first for ranks in ranked.values()):
-        yield Claim("same_order", "summary", Evidence(models, n_queries), facts)
-    else:
-        pairs = sorted(
-            (part["values"][i][j], part["columns"][i], part["columns"][j])
-            for i, j in itertools.combinations(range(len(part["columns"])), 2)
-            if part["kinds"][i] == part["kinds"][j] == "bias" and part["values"][i][j] is not None
-        )
-        low = [pair for pair in pairs if pair[0] < _ALIKE]
-        facts |= {"pairs": (low or pairs)[:3], "n_low": len(low), "below": _ALIKE}
-        if pairs:
-            kind = "differ" if low else "alike"
-            yield Claim(kind, "summary", Evidence(models, n_queries), facts)
-    yield from _few_models(part, models, n_queries)
-    spreads = []
-    for model in models:
-        known = sorted((ranks[model], name) for name, ranks in ranked.items() if model in ranks)
-        if len(known) > 1 and known[-1][0] > known[0][0]:
-            spreads.append((known[-1][0] - known[0][0], model, known[0], known[-1]))
-    if spreads:
-        largest = max(spread[0] for spread in spreads)
-        rows = [spread[1:] for spread in spreads if spread[0] == largest][:3]
-        evidence = Evidence(tuple(row[0] for row in rows), n_queries)
-        yield Claim("spread", "correlations", evidence, {"rows": rows})
-    for name, kind, values in zip(part["columns"], part["kinds"], part["values"], strict=True):
-        of_bias = [
-            value
-            for value, other in zip(values, part["kinds"], strict=True)
-            if other == "bias" and value is not None
-        ]
-        if kind != "bias" and of_bias:
-            own = _ranks(ranking, kind)[name]
-            facts = {"name": name, "kind": kind, "low": min(of_bias), "high": max(of_bias)}
-            yield Claim("other_ranking", "correlations", Evidence(tuple(own), n_queries), facts)
+def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    for ranking, part in zip(summary["rankings"][:1], summary["correlations"], strict=False):
+        every = _ranks(ranking)
+        # A metric that ranks fewer than two models agrees with none.
+        ranks = every.loc[:, every.count() > 1].dropna(how="all")
+        if len(ranks.columns) > 1:
+            evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
+            facts = {"n": len(ranks.columns), "n_metrics": len(every.columns)}
+            yield from _alike(ranks, part, evidence, facts)
+            yield from _spread(ranks, evidence.n)
 
 
-def _few_models(
-    part: Mapping[str, Any], models: tuple[str, ...], n_queries: int
+def _alike(
+    ranks: pd.DataFrame, part: Mapping[str, Any], evidence: Evidence, facts: dict[str, Any]
 ) -> Iterator[Claim]:
-    n, evidence = part["n_models"], Evidence(models, n_queries)
-    if n in _PERFECT:
-        facts: dict[str, Any] = {"n": n, "p_value": _PERFECT[n]}
-        yield Claim("perfect_by_chance", "correlations", evidence, facts)
-    elif part["method"] == "spearman" and n in _SPEARMAN:
-        facts = {"n": n, "least": _SPEARMAN[n], "p_value": SIGNIFICANT}
-        yield Claim("correlation_by_chance", "correlations", evidence, facts)
+    n, values = part["n_models"], part["values"]
+    kinds = zip(part["columns"], part["kinds"], strict=True)
+    bias = [(at, name) for at, (name, kind) in enumerate(kinds) if kind == "bias"]
+    pairs = sorted(
+        (values[i][j], one, other)
+        for (i, one), (j, other) in itertools.combinations(bias, 2)
+        if values[i][j] is not None
+    )
+    low = [pair for pair in pairs if pair[0] < _ALIKE]
+    facts |= {"method": part["method"], "pairs": (low or pairs)[:3], "n_low": len(low)}
+    if ranks.fillna(0).nunique(axis=1).eq(1).all():
+        yield Claim("same_order", "summary", evidence, facts)
+    elif pairs:
+        yield Claim("differ" if low else "alike", "summary", evidence, facts | {"below": _ALIKE})
+    if n in _PERFECT or (part["method"] == "spearman" and n in _SPEARMAN):
+        facts = {"n": n, "least": _SPEARMAN.get(n), "p_value": _PERFECT.get(n, SIGNIFICANT)}
+        yield Claim("by_chance", "correlations", evidence, facts)
+
+
+def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
+    spread = ranks.max(axis=1) - ranks.min(axis=1)
+    widest = ranks[(spread == spread.max()) & (spread > 0)][:3]
+    if len(widest):
+        rows = [
+            (
+                model,
+                *((of_model[metric], metric) for metric in (of_model.idxmin(), of_model.idxmax())),
+            )
+            for model, of_model in widest.iterrows()
+        ]
+        evidence = Evidence(tuple(widest.index), n_queries)
+        yield Claim("spread", "correlations", evidence, {"rows": rows})
 
 
 # What mitigation changed
 
 
-def _mitigation(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
-    changes = [
-        (change, each)
-        for change in summary["changes"]
-        for each in change["bias"]
-        if each["change"] is not None
-    ]
-    if changes:
-        models = _names(*[(change["model"], change["base"]) for change, _ in changes])
-        n_of = Counter(_direction(each) for _, each in changes)
-        facts = {"n": len(changes), "n_less": n_of["lower"], "n_more": n_of["higher"]}
-        yield Claim("mitigated", "summary", Evidence(models, _n_queries(cells)), facts)
+def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    bias = [change for change in summary["changes"] if change["bias"]]
+    ways = Counter(each["way"] for change in bias for each in change["bias"])
+    if bias:
+        models = _names(change[key] for change in bias for key in ("model", "base"))
+        facts: dict[str, Any]
+        facts = {"n": ways.total(), "n_less": ways["lower"], "n_more": ways["higher"]}
+        yield Claim("mitigated", "summary", Evidence(models, _n_queries(scores)), facts)
     for change in summary["changes"]:
-        pair = {key: change[key] for key in ("model", "base", "query_set")}
-        models = (change["model"], change["base"])
-        for what, n_and_unit in (
-            ("bias", (_n_queries(cells, change["query_set"] or OVERALL), "query")),
-            ("quality", (len(change["quality"]), "benchmark")),
-        ):
-            known = [each for each in change[what] if each["change"] is not None]
-            if known:
-                groups: dict[str, list[Any]] = {"lower": [], "higher": [], "the same": []}
-                for each in known:
-                    groups[_direction(each)].append(each)
-                yield Claim(
-                    f"{what}_change",
-                    "mitigation",
-                    Evidence(models, *n_and_unit),
-                    {**pair, "groups": groups},
-                )
-        how = next(m["how"] for m in summary["models"] if m["label"] == change["model"]) or {}
+        pair = (change["model"], change["base"])
+        n_queries = _n_queries(scores, change["query_set"] or OVERALL)
+        basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
+        for what in basis:
+            if change[what]:
+                facts = {**change, "what": what}
+                yield Claim("changed", "mitigation", Evidence(pair, *basis[what]), facts)
         for part in summary["explored"]:
-            if part["criterion"] == how.get("criterion"):
-                yield from _left_over(part, change["model"], change["base"])
-
-
-def _direction(change: Mapping[str, Any]) -> str:
-    # As precise as it is written: 0.313 to 0.313 is no change.
-    if number(change["before"]) == number(change["after"]) or abs(change["change"]) < _NOTHING:
-        return "the same"
-    return "higher" if change["change"] > 0 else "lower"
+            if part["criterion"] == change["criterion"]:
+                yield from _left_over(part, *pair)
 
 
 def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim]:
@@ -445,25 +395,22 @@ def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim
     spread = {
         row["model_name"]: row["mean_abs"]
         for row in part["distribution"]
-        if row["set"] == "vocabulary" and row["group"] in (None, *part["groups"][:1])
+        if row["set"] == "vocabulary" and row["group"] in (None, part["groups"][0])
     }
     words = []
     for each in part["words"]:
-        rows = {row["model"]: row for row in each["rows"] if row["why"] is None}
-        if not ({model, base} <= rows.keys() and rows[base]["is_clear"]):
-            continue
-        group = rows[base]["leans_to"]
-        shares = [s for of in (model, base) for s in rows[of]["shares"] if s["group"] == group]
-        if len(shares) == 2:
-            after, before = shares
-            words.append({"word": each["word"], "group": group, "after": after, "before": before})
+        rows = {row["model"]: row for row in each["rows"]}
+        after, before = rows.get(model, {}), rows.get(base, {})
+        if before.get("is_clear") and before["shares"] and after.get("shares"):
+            at = part["groups"].index(before["leans_to"])
+            words.append((each["word"], after["shares"][at], before["shares"][at]))
     has_spread = {model, base} <= spread.keys()
     if has_spread or words:
         facts = {
             "model": model,
             "criterion": part["criterion"],
             "group": part["groups"][0] if len(part["groups"]) > 2 else None,
-            "spread": (spread[model], spread[base]) if has_spread else None,
+            "spread": [(spread[model], spread[base])] if has_spread else [],
             "words": words[:3],
         }
         evidence = Evidence((model, base), len(words) + has_spread, "comparison")
@@ -473,76 +420,37 @@ def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim
 # What is missing
 
 
-def _gaps(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
-    gaps = summary["gaps"]
-    labels = tuple(model["label"] for model in summary["models"])
-    without = [cell for cell in cells if not cell.is_measured]
-    unfinished = {"n_missing": gaps["n_missing"], "n_failed": gaps["n_failed"]}
-    if without:
-        statuses = Counter(cell.known.get("status") for cell in without)
-        evidence = Evidence(_names([cell.model for cell in without]), len(cells), "score")
-        facts: dict[str, Any] = {
-            "n": len(without),
-            "n_scores": len(cells),
-            "n_failed": statuses["failed"],
-            "n_missing": statuses["missing"],
-            "n_nan": len(gaps["nan"]),
-        }
+def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    gaps, without = summary["gaps"], scores[scores["score"].isna()]
+    if len(without):
+        evidence = Evidence(_names(without["model_name"]), len(scores), "score")
+        counts = Counter(without["status"])
+        facts = {"n": len(without), "n_scores": len(scores), "n_nan": len(gaps["nan"])}
+        facts |= {f"n_{status}": counts[status] for status in ("failed", "missing")}
         yield Claim("without_value", "summary", evidence, facts)
-    if any(unfinished.values()):
-        evidence = Evidence(labels, gaps["n_tasks"], "task")
-        place: Place = "gaps" if without else "summary"
-        yield Claim("unfinished", place, evidence, {**unfinished, "n": gaps["n_tasks"]})
-    for each in gaps["failures"][:_MOST]:
-        evidence = Evidence((each["model_name"],), each["n_tasks"], "task")
-        yield Claim("failed", "gaps", evidence, dict(each))
-    nan: dict[str, Counter[str]] = {}
-    for each in gaps["nan"]:
-        nan.setdefault(each["model"], Counter())[each["metric"]] += 1
-    if nan:
-        rows = sorted(nan.items(), key=lambda pair: -pair[1].total())
-        facts = {
-            "rows": [{"model": model, "n": by.total()} for model, by in rows[:_MOST]],
-            "n_more": max(0, len(rows) - _MOST),
-            "reason": Counter(each["reason"] for each in gaps["nan"]).most_common(1)[0][0],
-        }
-        evidence = Evidence(tuple(nan), len(gaps["nan"]), "score")
-        yield Claim("nan_by_model", "gaps", evidence, facts)
-    for query_set in summary["query_sets"]:
-        parts = [
-            {"metric": metric["label"], "n": len(part["left_out"]), "of": len(part["queries"])}
-            for metric in summary["metrics"]
-            for part in metric["parts"]
-            if part["query_set"] == query_set["name"] and part["left_out"]
-        ]
-        lacking = _names([c.model for c in without if c.query_set == query_set["name"]])
-        if parts and lacking:
-            evidence = Evidence(lacking, max(part["n"] for part in parts))
-            yield Claim("left_out", "gaps", evidence, {"where": query_set["name"], "parts": parts})
-        if query_set["left_out"]:
-            evidence = Evidence(labels, len(query_set["left_out"]))
-            facts = {"where": query_set["name"], "queries": query_set["left_out"]}
-            yield Claim("not_asked", "gaps", evidence, facts)
-    lost = [
-        {"model": model["label"], **model["lost"]}
-        for model in summary["models"]
-        if model["lost"] and model["lost"]["n_lost"] > _MUCH_LOST * model["lost"]["n_words"]
-    ]
-    if lost:
-        evidence = Evidence(_names([row["model"] for row in lost]), lost[0]["n_words"], "word")
-        facts = {"rows": lost[:_MOST], "n_more": max(0, len(lost) - _MOST)}
-        yield Claim("lost_words", "gaps", evidence, facts)
+    if gaps["n_missing"] or gaps["n_failed"]:
+        models = tuple(model["label"] for model in summary["models"])
+        place: Place = "gaps" if len(without) else "summary"
+        yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for metric, part in ((m["label"], part) for m in summary["metrics"] for part in m["parts"]):
+        if part["left_out"]:
+            counted = {"metric": metric, "n": len(part["left_out"]), "of": len(part["queries"])}
+            parts.setdefault(part["query_set"], []).append(counted)
+    for name, own in parts.items():
+        lacking = _names(without["model_name"][without["query_set"] == name])
+        evidence = Evidence(lacking, max(part["n"] for part in own))
+        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": own})
 
 
-def _warnings(summary: Summary, cells: Sequence[_Cell]) -> Iterator[Claim]:
+def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     # That a score could not be audited is no finding about it.
     kinds = [each for each in summary["warnings"] if each["kind"] != "not-audited"]
-    measured = [cell for cell in cells if cell.is_measured]
+    known = scores[scores["score"].notna()]
     if kinds:
-        total = sum(each["n"] for each in kinds)
-        models = _names(*(each["models"] for each in kinds))
-        facts = {"n": total, "n_kinds": len(kinds), "first": kinds[0]["meaning"]}
-        yield Claim("warned", "summary", Evidence(models, total, "warning"), facts)
-    elif measured and not summary["audited"]:
-        models = _names([cell.model for cell in measured])
-        yield Claim("not_audited", "summary", Evidence(models, len(measured), "score"))
+        n = sum(each["n"] for each in kinds)
+        models = _names(itertools.chain(*(each["models"] for each in kinds)))
+        facts = {"n": n, "n_kinds": len(kinds), "first": kinds[0]["meaning"]}
+        yield Claim("warned", "summary", Evidence(models, n, "warning"), facts)
+    elif len(known) and not summary["audited"]:
+        yield Claim("not_audited", "summary", _of_scores(known))

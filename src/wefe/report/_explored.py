@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Collection, Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from wefe.explore._directions import NO_CLEAR_DIRECTION
+from wefe.report._scores import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 NOTHING = 5e-4
 
 
-def explored(
-    results: StudyResults, shown: Collection[str] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Return per criterion where words lie in each model, or in those that are `shown`.
+def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Return per criterion where words lie in each model that is `shown`.
 
     Yields
     ------
@@ -30,137 +28,75 @@ def explored(
         'distribution' (rows), 'extremes' (per group, the words of each model by rank) and 'words'
         (per word asked for, a row per model).
     """
+    groups: dict[str, list[str]] = {}
+    for task, outcome in results.of_kind("explore"):
+        page = (outcome.value or {}).get("page") or {}
+        groups.setdefault(task.place["criterion"], []).extend(page.get("groups", ()))
     tables = results.explore()
-    if tables is None:
-        return
-    groups = _groups(results)
-    for criterion in tables.models["criterion"].unique():
+    for criterion, found in groups.items():
         models, distribution, extremes, words = (
-            table[
-                (table["criterion"] == criterion)
-                & (shown is None or table["model_name"].isin(list(shown)))
-            ]
-            for table in tables[:4]
+            table[(table["criterion"] == criterion) & table["model_name"].isin(list(shown))]
+            for table in tables[:4]  # type: ignore[index]
         )
+        own = list(dict.fromkeys(found))
         yield {
             "criterion": criterion,
-            "groups": groups.get(criterion, []),
-            "models": [_model(results, row) for row in models.to_dict("records")],
-            "distribution": distribution.drop(columns="criterion").to_dict("records"),
-            "extremes": list(
-                _extremes(
-                    results,
-                    extremes,
-                    list(distribution["model_name"].unique()),
-                    groups.get(criterion, []),
-                )
-            ),
+            "groups": own,
+            "models": [row | {"why": _why(row)} for row in records(models)],
+            "distribution": records(distribution),
+            "sides": list(_sides(extremes, distribution["model_name"].unique().tolist(), own)),
             "words": [
                 {
                     "word": word,
-                    "rows": [_word(results, part) for _, part in _by(rows, "model_name")],
+                    "rows": [_word(part) for _, part in rows.groupby("model_name", sort=False)],
                 }
-                for word, rows in _by(words, "word")
+                for word, rows in words.groupby("word", sort=False)
             ],
         }
 
 
-def _groups(results: StudyResults) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for task, outcome in results.of_kind("explore"):
-        page = (outcome.value or {}).get("page") or {}
-        if "groups" in page:
-            found.setdefault(task.place["criterion"], page["groups"])
-    return found
-
-
-def _by(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    for name, part in table.groupby(column, sort=False):
-        yield str(name), part
-
-
-def _model(results: StudyResults, row: Mapping[str, Any]) -> dict[str, Any]:
-    label = row["model_name"]
-    return {
-        "model": label,
-        "mitigation": results.plan.model(label).mitigation,
-        "n_sets": row["n_sets"],
-        "n_sets_lost": row["n_sets_lost"],
-        "explained": row["explained_variance"],
-        "n_words_lost": row["n_words_lost"],
-        "why": _why(row),
-    }
-
-
-def _why(row: Mapping[str, Any]) -> str | None:
+def _why(row: dict[str, Any]) -> str | None:
     """Return why there is no page."""
-    if row["status"] == "missing":
-        return "not computed yet"
-    why: str | None = row["nan_reason"] or row["failure"]
-    return why
+    missing = "not computed yet" if row["status"] == "missing" else None
+    return missing or row["nan_reason"] or row["failure"]
 
 
-def _extremes(
-    results: StudyResults, table: pd.DataFrame, models: Sequence[str], groups: Sequence[str]
+def _sides(
+    extremes: pd.DataFrame, models: list[str], groups: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Return per group the words of each model by rank; what is rounding is left out."""
-    far = table[table["projection"] >= NOTHING]
+    far = extremes[extremes["projection"] >= NOTHING]
     for group in groups:
-        lists = {
-            model: list(zip(part["word"], part["projection"], strict=True))
-            for model, part in _by(far[far["group"] == group], "model_name")
-        }
-        columns = [lists.get(model, []) for model in models]
-        n_ranks = max(map(len, columns), default=0)
-        yield {
-            "group": group,
-            "first": {model: [word for word, _ in words[:3]] for model, words in lists.items()},
-            "models": [
-                {"model": model, "mitigation": results.plan.model(model).mitigation}
-                for model in models
-            ],
-            "ranks": [
-                [list(column[rank]) if rank < len(column) else None for column in columns]
-                for rank in range(n_ranks)
-            ],
-        }
+        lists = [
+            part[["word", "projection"]].to_numpy().tolist()
+            for model in models
+            for part in [far[(far["group"] == group) & (far["model_name"] == model)]]
+        ]
+        yield {"group": group, "models": models, "ranks": list(zip_longest(*lists))}
 
 
-def _word(results: StudyResults, rows: pd.DataFrame) -> dict[str, Any]:
+def _word(part: pd.DataFrame) -> dict[str, Any]:
     """Return what is known of a word in one model."""
-    first = rows.to_dict("records")[0]
-    label = first["model_name"]
-    known: dict[str, Any] = {
-        "model": label,
-        "mitigation": results.plan.model(label).mitigation,
-        "why": None,
-    }
+    rows = records(part)
+    first = rows[0]
     if first["group"] is None:
-        return {**known, "why": _why({str(key): value for key, value in first.items()})}
-    towards = dict(zip(rows["group"], rows["projection"], strict=True))
-    largest = max(towards.values())
+        return {"model": first["model_name"], "why": _why(first)}
+    largest = part["projection"].max()
     # What would be shown as 0.000 leans nowhere.
     is_something = largest >= NOTHING
     leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
-    shares = [
-        {"group": group, "share": share, "low": low, "high": high}
-        for group, share, low, high in zip(
-            *(rows[name] for name in ("group", "neighbor_share", "chance_low", "chance_high")),
-            strict=True,
-        )
-    ]
-    clear = [each for each in shares if each["share"] > each["high"]]
+    # The group with more of the neighbours than chance gives, if there is one.
+    clear = part[part["neighbor_share"] > part["chance_high"]].set_index("group")["neighbor_share"]
     return {
-        **known,
+        **{name: first[name] for name in ("proximity_bias", "n_neighbors")},
+        "model": first["model_name"],
+        "why": None,
         "leans_to": leans_to,
         "is_clear": leans_to != NO_CLEAR_DIRECTION,
         "percentile": first["percentile"] if is_something else None,
         "projection": largest,
         # Of neighbours that are not known nothing is said but why.
         "missing": first["nan_reason"],
-        # The group with more of the neighbours than chance gives, if there is one.
-        "most": max(clear, key=itemgetter("share"))["group"] if clear else None,
-        "shares": [] if math.isnan(first["neighbor_share"]) else shares,
-        "proximity_bias": first["proximity_bias"],
-        "n_neighbors": first["n_neighbors"],
+        "most": clear.idxmax() if len(clear) else None,
+        "shares": [] if first["neighbor_share"] is None else rows,
     }

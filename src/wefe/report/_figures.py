@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wefe._visible import visible
+import pandas as pd
+
+from wefe._visible import visible, visible_data
 from wefe.report._paired import SIGNIFICANT
-from wefe.report._summarize import MOST_MODELS, query_sets, ranked
-from wefe.report._text import listed, number
+from wefe.report._scores import rankings
+from wefe.report._summarize import MOST_MODELS, sentiment_by_query
+from wefe.report._text import macros, number
 from wefe.results import OPPOSITE
 
 if TYPE_CHECKING:
@@ -28,6 +32,23 @@ _CELL_PX = 26
 _ACROSS_PX = 600
 # The font of what stands above a row of silhouettes.
 _HEAD_SIZE = 13
+# So many queries of RNSB have figures; the table has all of them.
+_MOST_QUERIES = 8
+_LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+# What is said of a cell that is pointed at, where it is known.
+_SAID = {
+    "score": "score = {:.4g}",
+    "no_bias_value": "no bias: {:g}",
+    "nan_reason": "no value: {:.300}",
+    "score_lower": "interval from {:.4g}",
+    "score_upper": "to {:.4g}",
+    "p_value": "p = {:.3g}",
+    "opposite": OPPOSITE,
+    "null_lower": "without bias from {:.4g}",
+    "null_upper": "to {:.4g} (95 %)",
+    "words_used": "{} words used",
+    "words_lost": "{} words lost",
+}
 
 
 class Figure(NamedTuple):
@@ -51,6 +72,23 @@ class Figure(NamedTuple):
     data: Mapping[str, Any]
 
 
+def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "") -> Figure:
+    """Return a figure as plain data, without its title: the caption says that."""
+    data = json.loads(figure.to_json())
+    layout = data["layout"]
+    # The page has the template once, in light and in dark.
+    del layout["template"]
+    title = layout.pop("title", {}).get("text", "")
+    top = layout["margin"]["t"]
+    # What `apply_layout` reserved for the title; what stands above the panels keeps its room.
+    taken = 28 + 22 * (title.count("<br>") + 1)
+    layout["margin"]["t"] = max(24, top - taken + 12)
+    layout["height"] -= top - layout["margin"]["t"]
+    said, kind = macros("captions.jinja"), kind or place.partition("-")[0]
+    caption, alt = (getattr(said, name)(facts).strip() for name in (kind, f"{kind}_alt"))
+    return Figure(place, visible(caption), visible(alt), visible_data(data, "\n\t"))
+
+
 def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return the figures of a study by what they show.
 
@@ -71,7 +109,7 @@ def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figu
     made = [
         *(_distributions(summary) if summary["is_large"] else _rankings(results, summary)),
         *_heat_maps(summary),
-        *_correlations(results, summary),
+        *_correlations(summary),
         *_sentiment(summary),
         *_silhouettes(results, summary),
         *_spreads(summary),
@@ -123,29 +161,20 @@ def write_figures(
     ...
     ValueError: formats must be one of 'png', 'svg', 'pdf'; got str 'jpeg'.
     """
-    from dataclasses import replace
-
     from wefe.plotting import write_figures as write
 
     ranks, tidy = results.rankings(), results.to_frame()
-    sentiment: dict[str, dict[str, Any]] = {}
-    for task, outcome in results.of_kind("score"):
-        value = outcome.value or {}
-        if value.get("negative_sentiment") and value["score"] is not None:
-            of_query = sentiment.setdefault(f"{task.place['query_set']} {task.place['query']}", {})
-            of_query[task.model] = {
-                "rnsb": value["score"],
-                "negative_sentiment_distribution": value["negative_sentiment"],
-            }
-    biases: dict[str, dict[str, Any]] = {}
+    sentiment: dict[str, dict[str, Any]] = defaultdict(dict)
+    for (_, query_set, query), by_model in sentiment_by_query(results).items():
+        sentiment[f"{query_set} {query}"] |= by_model
+    biases: dict[str, dict[str, Any]] = defaultdict(dict)
     for task, outcome in results.of_kind("words"):
         audit = (outcome.value or {}).get("audit")
         if audit:
-            of_query = biases.setdefault(f"{task.place['query_set']} {task.place['query']}", {})
-            of_query[task.model] = {
-                use["name"]: [math.nan if each is None else each for each in values]
-                for use, values in zip(audit["targets"], audit["positions"], strict=True)
-            }
+            names = [use["name"] for use in audit["targets"]]
+            values = [pd.Series(part, dtype=float).tolist() for part in audit["positions"]]
+            of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
+            of_query[task.model] = dict(zip(names, values, strict=True))
     return write(
         folder,
         scores=None if tidy.empty else tidy,
@@ -158,30 +187,6 @@ def write_figures(
     )
 
 
-def _as_data(figure: go.Figure) -> dict[str, Any]:
-    """Return a figure as plain data, without its title: the caption says that."""
-    data = json.loads(figure.to_json())
-    layout = data["layout"]
-    # The page has the template once, in light and in dark.
-    del layout["template"]
-    title = layout.pop("title", {}).get("text", "")
-    top = layout["margin"]["t"]
-    # What `apply_layout` reserved for the title; what stands above the panels keeps its room.
-    taken = 28 + 22 * (title.count("<br>") + 1)
-    layout["margin"]["t"] = max(24, top - taken + 12)
-    layout["height"] -= top - layout["margin"]["t"]
-    plain: dict[str, Any] = _visible(data)
-    return plain
-
-
-def _visible(value: Any) -> Any:
-    if isinstance(value, str):
-        return visible(value, "\n\t")
-    if isinstance(value, dict):
-        return {key: _visible(part) for key, part in value.items()}
-    return [_visible(part) for part in value] if isinstance(value, list) else value
-
-
 # Ranks
 
 
@@ -189,94 +194,57 @@ def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Fig
     """Draw accumulated ranks, with external columns and that of quality (WEFE paper, figure 2)."""
     from wefe.plotting import plot_ranking
 
-    if len(summary["models"]) < 2:
-        return
-    for position, name in enumerate(query_sets(results)):
+    for position, ranks in enumerate(rankings(results).values()):
         ranking = summary["rankings"][position]
-        ranks = results.rankings(ranked(results, name))
-        if not ranks.notna().to_numpy().any():
-            continue
-        others = [each["name"] for each in ranking["columns"] if each["kind"] != "bias"]
-        best = [row["model"] for row in ranking["rows"] if row["sum"] is not None]
-        alt = f"Stacked bars of the ranks of {len(ranks)} models"
-        if best:
-            alt += f": by bias alone, the lowest sum is that of {best[0]}, the highest that of "
-            alt += f"{best[-1]}"
-        also = f" Ranked in an order of their own: {listed(others)}." if others else ""
-        yield Figure(
-            f"ranking-{position}",
-            f"Accumulated ranks, {name}. Rank 1 is the least bias measured: the longer a bar, the "
-            f"lower the position. The sum stands beside it.{also}",
-            f"{alt}. The table has the numbers.",
-            _as_data(plot_ranking(ranks)),
-        )
+        if len(ranks) > 1 and ranks.notna().to_numpy().any():
+            yield drawn(f"ranking-{position}", plot_ranking(ranks), ranking)
 
 
 def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
     """Draw how aggregated scores spread over many models, a panel per metric."""
     for position, ranking in enumerate(summary["rankings"]):
-        scores = {
-            column["name"]: {
-                row["model"]: row["scores"][i]
-                for row in ranking["rows"]
-                if row["scores"][i] is not None
-            }
-            for i, column in enumerate(ranking["columns"])
-        }
-        scores = {name: values for name, values in scores.items() if values}
-        if not scores:
-            continue
-        shown = listed(summary["shown"])
-        named = f" Marked: {shown}, which the verdict names." if shown else ""
-        yield Figure(
-            f"ranking-{position}",
-            f"Aggregated scores of {len(ranking['rows'])} models, {ranking['name']}: how many "
-            f"models have about which score.{named}",
-            f"Histograms of the scores by {listed(list(scores))}. The table has the numbers.",
-            _as_data(_histograms(scores, summary["shown"])),
-        )
+        names = [column["name"] for column in ranking["columns"]]
+        models = [row["model"] for row in ranking["rows"]]
+        table = pd.DataFrame([row["scores"] for row in ranking["rows"]], models, names, float)
+        table = table.dropna(axis=1, how="all")
+        if len(table.columns):
+            facts = {**ranking, "shown": summary["shown"]}
+            figure = _histograms(table, summary["shown"])
+            yield drawn(f"ranking-{position}", figure, facts, "spread")
 
 
-def _histograms(scores: Mapping[str, Mapping[str, float]], shown: Sequence[str]) -> go.Figure:
+def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
     from wefe.plotting._axes import Panels
     from wefe.plotting._labels import escape, wrap
     from wefe.plotting._style import PALETTE, apply_layout, hover
 
-    panels = Panels(list(scores), 170, 40)
+    panels = Panels(table.columns.tolist(), 170, 40)
     figure = panels.figure()
-    for at, values in enumerate(scores.values()):
-        place = panels.place(at)
+    for at, name in enumerate(table):
+        values, place = table[name].dropna(), panels.place(at)
         figure.add_histogram(
-            x=[float(f"{value:.4g}") for value in values.values()],
+            x=[float(f"{value:.4g}") for value in values],
             nbinsx=30,
-            marker={"color": PALETTE[-1]},
+            marker_color=PALETTE[-1],
             showlegend=False,
             hovertemplate="%{y} models: %{x}<extra></extra>",
             **place,
         )
-        for number_of_model, model in enumerate(shown):
-            if model in values:
-                text = f"{wrap(model)}<br>{values[model]:.4g}"
-                figure.add_scatter(
-                    x=[values[model]],
-                    y=[0],
-                    mode="markers",
-                    marker={
-                        "size": 13,
-                        "symbol": "triangle-up",
-                        "color": PALETTE[number_of_model % (len(PALETTE) - 1)],
-                    },
-                    name=escape(model[:40]),
-                    legendgroup=model,
-                    cliponaxis=False,
-                    **hover([text]),
-                    **place,
-                )
+        for model, colour in zip(shown, itertools.cycle(PALETTE[:-1])):
+            own = values[values.index == model]
+            figure.add_scatter(
+                x=own.tolist(),
+                y=[0] * len(own),
+                mode="markers",
+                marker={"size": 13, "symbol": "triangle-up", "color": colour},
+                name=escape(model[:40]),
+                legendgroup=model,
+                cliponaxis=False,
+                **hover([f"{wrap(model)}<br>{value:.4g}" for value in own]),
+                **place,
+            )
     figure.update_yaxes(title_text="Models", col=1)
-    figure.update_layout(
-        showlegend=bool(shown),
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )
+    figure.update_layout(showlegend=bool(shown), legend=_LEGEND_BELOW)
     return apply_layout(figure, "", [], panels.height, panels.title_px, 80)
 
 
@@ -285,142 +253,86 @@ def _histograms(scores: Mapping[str, Mapping[str, float]], shown: Sequence[str])
 
 def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, metric in enumerate(summary["metrics"]):
-        distances = [
-            (cell["distance"], metric["models"][row], query)
+        known = [
+            (cell["distance"], model, query, cell)
             for part in metric["parts"]
-            for row, cells in enumerate(part["cells"])
-            for cell, query in zip(cells, part["queries"], strict=True)
-            if "distance" in cell
+            for model, row in zip(metric["models"], part["cells"], strict=True)
+            for query, cell in zip(part["queries"], row, strict=True)
+            if "score" in cell
         ]
-        if not distances:
-            continue
-        largest, model, query = max(distances)
-        n_queries = sum(len(part["queries"]) for part in metric["parts"])
-        yield Figure(
-            f"scores-{position}",
-            f"{metric['label']}: scores of each model and query. The colour is the distance from "
-            f"{metric['no_bias']}, the score that means no bias: pale is little. The "
-            f"sign tells its direction.{_star(metric)} Point at a cell for what is known of it.",
-            f"Heat map of {n_queries} queries by {len(metric['models'])} models. The score "
-            f"farthest from {metric['no_bias']} is that of {model} for {query}: "
-            f"{number(largest)} away.",
-            _as_data(_heat_map(metric, largest)),
-        )
+        if known:
+            largest, model, query, _ = max(known, key=lambda each: each[:3])
+            facts = {
+                **metric,
+                "model": model,
+                "query": query,
+                "largest": largest,
+                "stars": any(_is_small(cell) for *_, cell in known),
+                "opposite": any("opposite" in cell for *_, cell in known),
+            }
+            yield drawn(f"scores-{position}", _heat_map(metric, largest), facts)
 
 
 def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
-    """Draw a panel of queries by models for each query set, on one scale of colours."""
-    from plotly.subplots import make_subplots
+    """Draw queries by models; the name of each query set stands above its queries."""
+    import plotly.graph_objects as go
 
     from wefe.plotting._labels import escape, height_px, width_px, wrap
     from wefe.plotting._style import apply_layout, hover
 
-    models, parts = metric["models"], metric["parts"]
-    is_large = len(models) > MOST_MODELS
-    labels = [[wrap(query, 44) for query in part["queries"]] for part in parts]
-    # A row is as high as the longest name of its panel.
-    heights = [len(names) * max(_CELL_PX, height_px(names) + 6) for names in labels]
-    between_px = 34
-    plot_px = sum(heights) + between_px * (len(parts) - 1)
-    figure = make_subplots(
-        rows=len(parts),
-        row_heights=heights,
-        shared_xaxes=True,
-        vertical_spacing=between_px / plot_px if len(parts) > 1 else 0,
-        subplot_titles=[f"<b>{escape(part['query_set'])}</b>" for part in parts],
-    )
-    figure.update_annotations(font={"size": 13}, x=0, xanchor="left")
-    with_numbers = len(models) <= _MOST_WITH_NUMBERS
+    models, is_large = metric["models"], len(metric["models"]) > MOST_MODELS
+    names, rows = [], []
+    for part in metric["parts"]:
+        names += [f"<b>{escape(part['query_set'])}</b>"]
+        names += [wrap(query, 44) for query in part["queries"]]
+        rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
+    shown = [wrap(name, 18) for name in models]
+    is_upright = width_px(shown) > _ACROSS_PX / len(models)
+    shown = [wrap(name, 24) for name in models] if is_upright else shown
+    on_hover = "%{z:.4g} from no bias" if is_large else "%{hovertext}"
+    figure = go.Figure()
     # Plotly merges equal categories, so positions stand for names.
-    across = list(range(len(models)))
-    for number_of_part, (part, names) in enumerate(zip(parts, labels, strict=True), 1):
-        place = {"row": number_of_part, "col": 1}
-        rows = list(zip(*part["cells"], strict=True))
-        distances = [[_from_no_bias(cell, metric) for cell in row] for row in rows]
-        figure.add_heatmap(
-            z=distances,
-            # Of many models, the name says which one is pointed at.
-            x=[escape(model) for model in models] if is_large else across,
-            y=[escape(query) for query in part["queries"]] if is_large else list(range(len(names))),
-            text=[[_in_cell(cell) for cell in row] for row in rows] if with_numbers else None,
-            texttemplate="%{text}" if with_numbers else None,
-            textfont={"size": 11},
-            coloraxis="coloraxis",
-            xgap=0 if is_large else 1,
-            ygap=1,
-            **(
-                {"hovertemplate": "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"}
-                if is_large
-                else hover(
-                    [
-                        [
-                            _hover(cell, model, query, metric)
-                            for model, cell in zip(models, row, strict=True)
-                        ]
-                        for query, row in zip(part["queries"], rows, strict=True)
-                    ]
-                )
-            ),
-            **place,
-        )
-        # One trace for all: annotations would be added one by one.
-        missing = [
-            (j, i) for i, row in enumerate(distances) for j, z in enumerate(row) if z is None
-        ]
-        if missing and not is_large:
-            figure.add_scatter(
-                x=[j for j, _ in missing],
-                y=[i for _, i in missing],
-                mode="text",
-                text="n/a",
-                showlegend=False,
-                **hover(
-                    [_hover(rows[i][j], models[j], part["queries"][i], metric) for j, i in missing]
-                ),
-                **place,
-            )
-        figure.update_yaxes(
-            tickvals=list(range(len(names))),
-            ticktext=names,
-            range=[len(names) - 0.5, -0.5],
-            showgrid=False,
-            **place,
-        )
-    if is_large:
-        figure.update_xaxes(type="category", showticklabels=False, ticks="", showgrid=False)
-    shown = ["Models"] if is_large else [wrap(name, 18) for name in models]
-    upright = width_px(shown) > _ACROSS_PX / len(models)
-    if upright and not is_large:
-        shown = [wrap(name, 24) for name in models]
-    if not is_large:
-        figure.update_xaxes(
-            tickvals=across,
-            ticktext=shown,
-            tickangle=-90 if upright else 0,
-            ticks="",
-            range=[-0.5, len(models) - 0.5],
-            showgrid=False,
-        )
+    figure.add_heatmap(
+        z=[[_from_no_bias(cell) for cell in row] for row in rows],
+        coloraxis="coloraxis",
+        xgap=0 if is_large else 1,
+        ygap=1,
+        **{} if is_large else hover([[_hover(cell) for cell in row] for row in rows]),
+    )
+    figure.update_traces(hovertemplate=f"<b>%{{x}}</b><br>%{{y}}<br>{on_hover}<extra></extra>")
+    if len(models) <= _MOST_WITH_NUMBERS:
+        texts = [[_in_cell(cell) for cell in row] for row in rows]
+        figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
+    figure.update_xaxes(
+        tickvals=list(range(len(models))),
+        ticktext=shown,
+        tickangle=-90 if is_upright else 0,
+        ticks="",
+        showticklabels=not is_large,
+        title_text="Models" if is_large else "",
+        showgrid=False,
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=names, autorange="reversed", showgrid=False
+    )
+    title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
     figure.update_layout(
         coloraxis={
             "cmin": -largest or -1,
             "cmax": largest or 1,
             "autocolorscale": True,
-            "colorbar": {
-                "title": {"text": f"{escape(metric['label'])}: from no bias", "side": "right"},
-                "thickness": 14,
-            },
+            "colorbar": {"title": title, "thickness": 14},
         },
     )
-    below_px = 30 + (width_px(shown) if upright else height_px(shown))
-    return apply_layout(figure, "", [], plot_px, 30, below_px)
+    # A row is as high as the longest name.
+    plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
+    below_px = 0 if is_large else width_px(shown) if is_upright else height_px(shown)
+    return apply_layout(figure, "", [], plot_px, 0, 30 + below_px)
 
 
-def _from_no_bias(cell: Mapping[str, Any], metric: Mapping[str, Any]) -> float | None:
+def _from_no_bias(cell: Mapping[str, Any]) -> float | None:
     """Return how far a score is from no bias, with its sign, in four digits: a page has many."""
-    if "score" not in cell:
-        return None
-    return float(f"{cell['score'] - _no_bias(cell, metric):.4g}")
+    return float(f"{cell['score'] - cell['no_bias_value']:.4g}") if "score" in cell else None
 
 
 def _in_cell(cell: Mapping[str, Any]) -> str:
@@ -431,77 +343,32 @@ def _is_small(cell: Mapping[str, Any]) -> bool:
     return bool(cell.get("p_value", 1.0) < SIGNIFICANT) or "opposite" in cell
 
 
-def _star(metric: Mapping[str, Any]) -> str:
-    """Say what the star in a heat map means, if there is one."""
-    cells = [cell for part in metric["parts"] for row in part["cells"] for cell in row]
-    also = f", or {OPPOSITE} (one-sided)" if any("opposite" in cell for cell in cells) else ""
-    stars = len(metric["models"]) <= _MOST_WITH_NUMBERS and any(map(_is_small, cells))
-    return f" A star (*) marks p < {SIGNIFICANT}{also}." if stars else ""
+def _hover(cell: Mapping[str, Any]) -> str:
+    from wefe.plotting._labels import wrap
 
-
-def _no_bias(cell: Mapping[str, Any], metric: Mapping[str, Any]) -> float:
-    """Return the score of a query that means no bias."""
-    return float(cell.get("no_bias_value", metric["no_bias_value"]))
-
-
-def _hover(cell: Mapping[str, Any], model: str, query: str, metric: Mapping[str, Any]) -> str:
-    from wefe.plotting._labels import escape, wrap
-
-    lines = [f"<b>{wrap(model)}</b>", wrap(query, 60)]
-    if "score" in cell:
-        label = escape(metric["label"])
-        lines.append(f"{label} = {cell['score']:.4g} ({_no_bias(cell, metric):g} = no bias)")
-    else:
-        reason = cell.get("reason") or "not computed"
-        lines.append(wrap(f"no value: {reason[:300]}", 60))
-    if "interval" in cell:
-        low, high = cell["interval"]
-        lines.append(f"interval {low:.4g} to {high:.4g}")
-    if "p_value" in cell:
-        lines.append(f"p = {cell['p_value']:.3g}{f', {OPPOSITE}' if 'opposite' in cell else ''}")
-    if "null" in cell:
-        low, high = cell["null"]
-        lines.append(f"without bias {low:.4g} to {high:.4g} (95 %)")
-    if "used" in cell:
-        lines.append(f"{cell['used']} words used, {cell.get('lost', 0)} lost")
-    return "<br>".join(lines)
+    return "<br>".join(wrap(_SAID[key].format(cell[key]), 60) for key in _SAID if key in cell)
 
 
 # Correlations
 
 
-def _correlations(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
+def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
     from wefe.plotting import plot_ranking_correlations
 
     for position, part in enumerate(summary["correlations"]):
-        if part["n_models"] < 3 or len(part["columns"]) < 2:
-            continue
-        table = results.correlations(ranked(results, part["name"]))
         names = part["columns"]
-        pairs = [
-            (value, names[i], names[j])
-            for i, row in enumerate(part["values"])
-            for j, value in enumerate(row[:i])
-            if value is not None and not math.isnan(value)
-        ]
-        alt = f"Matrix of correlations of {len(names)} rankings."
-        if pairs:
-            low, high = min(pairs), max(pairs)
-            alt += f" Lowest: {low[1]} and {low[2]}, {low[0]:.2f}. "
-            alt += f"Highest: {high[1]} and {high[2]}, {high[0]:.2f}."
-        yield Figure(
-            f"correlations-{position}",
-            f"{part['method'].capitalize()} correlation of the rankings of {part['n_models']} "
-            f"models, {part['name']}. 1: the same order; -1: the opposite one.",
-            alt,
-            _as_data(plot_ranking_correlations(table)),
-        )
+        if part["n_models"] > 2 and len(names) > 1:
+            pairs = [
+                (part["values"][i][j], names[i], names[j])
+                for j, i in itertools.combinations(range(len(names)), 2)
+                if part["values"][i][j] is not None
+            ]
+            table = pd.DataFrame(part["values"], names, names, dtype=float)
+            figure = plot_ranking_correlations(table)
+            yield drawn(f"correlations-{position}", figure, {**part, "pairs": sorted(pairs)})
 
 
 # Negative sentiment
-
-# So many queries of RNSB have figures; the table has all of them.
-_MOST_QUERIES = 8
 
 
 def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
@@ -510,81 +377,52 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
     from wefe.plotting._negative_sentiment import joint_shares
 
     for position, part in enumerate(summary["sentiment"][:_MOST_QUERIES]):
-        where = f"{part['metric']}, {part['query']} ({part['query_set']})"
-        rows = {row["model"]: row for row in part["rows"]}
-        ends = list(rows) if len(rows) <= 6 else [*list(rows)[:3], *list(rows)[-3:]]
+        rows = part["rows"]
+        ends = rows if len(rows) <= 6 else [*rows[:3], *rows[-3:]]
         spreads = {
-            model: {
-                "rnsb": rows[model]["score"],
-                "negative_sentiment_distribution": {
-                    word: share
-                    for word, share in zip(part["words"], rows[model]["shares"], strict=True)
-                    if share is not None
-                },
+            row["model"]: {
+                "rnsb": row["score"],
+                "negative_sentiment_distribution": pd.Series(row["shares"], part["words"], float)
+                .dropna()
+                .to_dict(),
             }
-            for model in ends
+            for row in ends
         }
-        some = f" (of {len(rows)} models, the three at each end)" if len(ends) < len(rows) else ""
-        yield Figure(
-            f"sentiment-{position}",
-            f"{where}: shares of negative sentiment of the target words in {listed(ends, 6)}"
-            f"{some}. Dashed: equal shares, which mean that no bias was measured.",
-            f"Bars of {len(part['words'])} words. The lowest score is that of {ends[0]}, the "
-            f"highest that of {ends[-1]}. The table has the numbers.",
-            _as_data(plot_negative_sentiment(spreads)),
-        )
-        for place, model in enumerate(dict.fromkeys((ends[0], ends[-1]))):
-            yield Figure(
-                f"matrix-{position}-{place}",
-                f"{where}: joint negative sentiment of every two target words in {model}, the "
-                "product of their shares.",
-                f"Matrix of {len(part['words'])} by {len(part['words'])} words. It follows from "
-                "the shares in the table.",
-                _as_data(plot_negative_sentiment_correlation(joint_shares(spreads[model]))),
-            )
+        names = list(spreads)
+        figure = plot_negative_sentiment(spreads)
+        yield drawn(f"sentiment-{position}", figure, {**part, "ends": names})
+        for place, model in enumerate(dict.fromkeys((names[0], names[-1]))):
+            figure = plot_negative_sentiment_correlation(joint_shares(spreads[model]))
+            yield drawn(f"matrix-{position}-{place}", figure, {**part, "model": model})
 
 
 # Silhouettes
 
 
 def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw a figure per metric, query and kind of list: a panel for each model."""
-    from dataclasses import replace
-
+    """Draw figures per metric, query and kind of list: a panel for each model."""
     from wefe.plotting import plot_silhouettes
 
-    groups: dict[tuple[str, ...], dict[str, Any]] = {}
-    for task, silhouette in results.silhouettes():
-        if task.model not in summary["shown"]:
-            continue
-        key = (silhouette.metric, task.place["query_set"], silhouette.query_name, silhouette.vary)
-        groups.setdefault(key, {})[task.model] = replace(silhouette, model_name=task.model)
-    position = 0
-    for (metric, query_set, query, vary), by_model in groups.items():
-        shown = list(by_model.values())
-        # More than three panels abreast cannot be read on a page.
-        for start in range(0, len(shown), 3):
-            some = shown[start : start + 3]
-            data = _as_data(_without_heads(plot_silhouettes(some)))
-            names = [each.model_name for each in some]
-            values = [f"{each.model_name} {each.robustness:.2f}" for each in some]
-            yield Figure(
-                f"silhouettes-{position}",
-                f"Silhouette of {metric} for {query} ({query_set}), {listed(names)}: the score "
-                f"with ever more of the words of the {vary}. Faint: each random order. Band: "
-                "lowest to highest. Line: mean. Dashed: no bias.",
-                f"Bands that narrow as words are added. Robustness: {listed(values)}.",
-                data,
-            )
-            position += 1
-
-
-def _without_heads(figure: go.Figure) -> go.Figure:
-    """Leave out what the caption says, and the accuracy, for which one model must be unbiased."""
-    figure.layout.annotations = [
-        annotation for annotation in figure.layout.annotations if annotation.font.size != _HEAD_SIZE
+    groups: dict[tuple[str, ...], list[Any]] = defaultdict(list)
+    for task, each in results.silhouettes():
+        if task.model in summary["shown"]:
+            key = (each.metric, task.place["query_set"], each.query_name, each.vary)
+            groups[key].append(replace(each, model_name=task.model))
+    # More than three panels abreast cannot be read on a page.
+    parts = [
+        (key, own[start : start + 3])
+        for key, own in groups.items()
+        for start in range(0, len(own), 3)
     ]
-    return figure
+    for position, (place, own) in enumerate(parts):
+        figure = plot_silhouettes(own)
+        # The caption says what stands above the row. Of two models, none must be unbiased.
+        figure.layout.annotations = [
+            each for each in figure.layout.annotations if each.font.size != _HEAD_SIZE
+        ]
+        facts = dict(zip(("metric", "query_set", "query", "vary"), place, strict=True))
+        panels = [(each.model_name, each.robustness) for each in own]
+        yield drawn(f"silhouettes-{position}", figure, {**facts, "panels": panels})
 
 
 # Words along bias directions
@@ -592,28 +430,9 @@ def _without_heads(figure: go.Figure) -> go.Figure:
 
 def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["explored"]):
-        rows = part["distribution"]
-        if not rows:
-            continue
-        widest = max(rows, key=lambda row: row["mean_abs"])
-        groups = part["groups"]
-        towards = f" towards {widest['group']}" if len(groups) > 2 else ""
-        what = (
-            f"right of 0 is towards {groups[0]}, left towards {groups[1]}"
-            if len(groups) == 2
-            else "right of 0 is towards the group, left away from it"
-        )
-        yield Figure(
-            f"explored-{position}",
-            f"Cosines of words with the direction of {part['criterion']}: {what}. Box: the "
-            "middle half of the words, with their median. Lines: 90 % of them. The vocabulary is "
-            "that of frequent words.",
-            f"Boxes of {len({row['set'] for row in rows})} sets of words in "
-            f"{len({row['model_name'] for row in rows})} models. The set that lies farthest from 0 "
-            f"in the mean is {widest['set']}{towards} in {widest['model_name']}: "
-            f"{number(widest['mean_abs'])}.",
-            _as_data(_spread(rows, groups)),
-        )
+        if part["distribution"]:
+            figure = _spread(part["distribution"], part["groups"])
+            yield drawn(f"explored-{position}", figure, part)
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
@@ -622,28 +441,29 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     from wefe.plotting._labels import escape, height_px, wrap
     from wefe.plotting._style import PALETTE, apply_layout
 
-    sets = list(dict.fromkeys(row["set"] for row in rows))
-    models = list(dict.fromkeys(row["model_name"] for row in rows))
-    several = groups if len(groups) > 2 else [None]
+    table = pd.DataFrame(rows)
+    sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]
-    row_px = max(height_px(labels) + 12, 14 * len(several) + 12, 30)
+    # Of two groups, the direction towards one is away from the other.
+    colours = (
+        dict(zip(groups, itertools.cycle(PALETTE))) if len(groups) > 2 else {None: PALETTE[-1]}
+    )
+    row_px = max(height_px(labels), 14 * len(colours), 18) + 12
     panels = Panels(sets, row_px * len(models) + 8, 34, 1 if len(sets) <= 3 else 2)
     figure = panels.figure()
-    for (at, name), (position, group) in itertools.product(enumerate(sets), enumerate(several)):
-        some = [row for row in rows if row["set"] == name and row["group"] == group]
+    for (at, name), (group, colour) in itertools.product(enumerate(sets), colours.items()):
+        some = table[(table["set"] == name) & (table["group"].isna() | (table["group"] == group))]
+        ends = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %"}
         figure.add_box(
-            q1=[row["25 %"] for row in some],
-            median=[row["50 %"] for row in some],
-            q3=[row["75 %"] for row in some],
-            lowerfence=[row["5 %"] for row in some],
-            upperfence=[row["95 %"] for row in some],
-            y=[models.index(row["model_name"]) for row in some],
+            **{key: some[column].tolist() for key, column in ends.items()},
+            upperfence=some["95 %"].tolist(),
+            y=some["model_name"].map(models.index).tolist(),
             orientation="h",
-            offsetgroup=str(position),
+            offsetgroup=str(list(colours).index(group)),
             name="" if group is None else f"towards {escape(group)}",
             legendgroup=str(group),
             showlegend=group is not None and at == 0,
-            marker={"color": PALETTE[-1] if group is None else PALETTE[position % len(PALETTE)]},
+            marker_color=colour,
             **panels.place(at),
         )
     figure.update_yaxes(
@@ -652,17 +472,12 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
         ticktext=labels,
         showgrid=False,
     )
-    largest = max(max(abs(row["5 %"]), abs(row["95 %"])) for row in rows)
-    ends = [-1.08 * largest or -1, 1.08 * largest or 1]
-    figure.update_xaxes(range=ends, nticks=7, zeroline=True)
-    last = {"row": panels.n_rows}
-    title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
-    below_px = 64
-    if len(several) > 1:
-        title = "cosine towards the group →"
-        below_px += 30
-        legend = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-        figure.update_layout(legend=legend)
-    figure.update_xaxes(title_text=title, **last)
-    figure.update_layout(boxmode="group")
+    largest = 1.08 * table[["5 %", "95 %"]].abs().to_numpy().max() or 1
+    figure.update_xaxes(range=[-largest, largest], nticks=7, zeroline=True)
+    title = "cosine towards the group →"
+    if len(groups) == 2:
+        title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
+    figure.update_xaxes(title_text=title, row=panels.n_rows)
+    figure.update_layout(boxmode="group", legend=_LEGEND_BELOW)
+    below_px = 94 if len(colours) > 1 else 64
     return apply_layout(figure, "", [], panels.height, panels.title_px, below_px)

@@ -7,29 +7,27 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pandas as pd
+
 from wefe._checks import check_sequence, found
-from wefe._visible import visible
+from wefe._plain import plain
+from wefe._visible import visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, WordPage
-from wefe.explore._directions import NO_CLEAR_DIRECTION, BiasDirections
+from wefe.explore._directions import BiasDirections
 from wefe.explore._maps import METHODS
-from wefe.report._figures import Figure, _as_data, _visible
-from wefe.report._render import html_page
-from wefe.report._text import count, cut, listed, percent
+from wefe.report._figures import Figure, drawn
+from wefe.report._render import html_page, write
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import plotly.graph_objects as go
 
     from wefe.explore import StatisticCorrelation
 
 _Page = TypeVar("_Page", ModelPage, WordPage)
 
-# Neighbours that stand in the text; the others are folded.
-_NEAREST = 12
 # A row of a legend, what an entry has beside its name, a letter, and the narrowest drawing.
 _LEGEND_PX, _ENTRY_PX, _LETTER_PX, _ACROSS_PX = 22, 42, 7, 520
-# Letters of a name in titles and captions; the page has all of them where it is pointed at.
-_LONGEST = 60
 
 
 def page_html(
@@ -91,42 +89,27 @@ def page_html(
     pairs = dict(analogies or {})
     if not (words or models or pairs or correlations):
         raise ValueError("there is nothing to show: pages is empty.")
-    drawn = [*_of_models(models), *_of_words(words), *_of_statistics(correlations)]
-    directions = _directions([page.directions for page in given])
-    names = dict.fromkeys(
-        [page.word for page in words]
-        or [page.model_name for page in models]
-        or [*pairs, *(one.model_name for one in correlations)]
-    )
+    directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
     content = {
-        "title": title or listed([cut(name, _LONGEST) for name in names], 4),
-        "whole_title": title or listed(list(names), 4),
-        "models": [_model(position, page) for position, page in enumerate(models)],
-        "groups_of_models": [
-            {"name": part[0].directions.name, "models": [page.model_name for page in part]}
-            for part in _alike(models)
+        "title": title,
+        "models": [page.to_dict() for page in models],
+        "words": [
+            page.to_dict()
+            | {"original": _original(page), "map_method": METHODS[page.map_method], "map": None}
+            for page in words
         ],
-        "words": [_word(position, page) for position, page in enumerate(words)],
-        "contents": _contents(words),
-        "groups_of_words": [
-            {"name": part[0].directions.name, "groups": list(part[0].directions.groups)}
-            for part in _alike(words)
-        ],
-        "analogies": [
-            {"model": model, "rows": table.to_dict("records")} for model, table in pairs.items()
-        ],
+        "analogies": pairs,
         "correlations": [_correlation(one) for one in correlations],
-        "directions": directions,
-        "weak": [each for each in directions if each["weak"]],
-        "thetas": sorted({f"{page.theta:g}" for page in words}),
-        "provenance": _provenance(words, models, facts or {}),
+        "directions": [_direction(one) for one in directions.values()],
+        "facts": {str(name): str(value) for name, value in (facts or {}).items()},
         "version": __version__,
     }
-    figures = {
-        each.id: Figure(each.id, visible(each.caption), visible(each.alt), each.data)
-        for each in drawn
-    }
-    return html_page("page.html.jinja", **_visible(content), figures=figures)
+    made = (*_of_models(models), *_of_words(words), *_of_statistics(correlations))
+    return html_page(
+        "page.html.jinja",
+        **visible_data(plain(content), "\n\t"),
+        figures={each.id: each for each in made},
+    )
 
 
 def write_page(
@@ -161,30 +144,13 @@ def write_page(
     ...     [path.name for path in Path(folder).iterdir()]
     ['model.html']
     """
-    from wefe._files import atomic_file, check_writable
-
-    check_writable(path)
-    text = page_html(pages, **options)
-    with atomic_file(path) as file:
-        file.write(text.encode("utf-8"))
+    write(path, lambda: page_html(pages, **options))
 
 
 def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
     """Return pages so that those of a word stand together, in the order of the first ones."""
-    parts: dict[str, list[WordPage]] = {}
-    for page in pages:
-        parts.setdefault(page.word, []).append(page)
-    return [page for part in parts.values() for page in part]
-
-
-def _contents(words: Sequence[WordPage]) -> list[dict[str, Any]]:
-    """Return per word where its pages are: those of several models, or of several criteria."""
-    several = len({page.directions.name for page in words}) > 1
-    rows: dict[str, list[dict[str, str]]] = {}
-    for position, page in enumerate(words):
-        name = f"{page.model_name}, {page.directions.name}" if several else page.model_name
-        rows.setdefault(page.word, []).append({"id": f"word-{position}", "name": name})
-    return [{"word": word, "pages": pages} for word, pages in rows.items()]
+    order = list(dict.fromkeys(page.word for page in pages))
+    return sorted(pages, key=lambda page: order.index(page.word))
 
 
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
@@ -199,47 +165,30 @@ def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
 
 
 def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
-    import pandas as pd
-
     from wefe.explore._model_page import sides
     from wefe.plotting import plot_extremes, plot_projections
 
     for position, part in enumerate(_alike(pages)):
-        directions = part[0].directions
-        name, groups = directions.name, list(directions.groups)
-        labels = listed([cut(page.model_name, _LONGEST) for page in part])
+        groups = list(part[0].directions.groups)
+        models = [page.model_name for page in part]
+        facts: dict[str, Any]
+        facts = {"criterion": part[0].directions.name, "groups": groups, "models": models}
         spread = pd.concat([page.distribution for page in part], ignore_index=True)
-        widest = spread.iloc[int(spread["mean_abs"].argmax())]
         projections = pd.concat([page.projections.assign(chance=page.chance) for page in part])
         projections.attrs["groups"] = groups
-        yield Figure(
-            f"spread-{position}",
-            f"Projections of words on the direction of {name}, in {labels}. Tick: median. Named: "
-            "the words at both ends. Grey: no clear direction. Many words are a histogram, scaled "
-            "to its highest bar.",
-            f"How the words of {count(spread['set'].nunique(), 'list')} spread along the "
-            f"direction. Farthest from 0 on average: {cut(widest['set'])} in "
-            f"{cut(widest['model'])}, {widest['mean_abs']:.3f}. The table has the numbers.",
-            _as_data(plot_projections(projections, **sides(groups))),
-        )
+        facts["n_sets"] = spread["set"].nunique()
+        facts["widest"] = spread.nlargest(1, "mean_abs").to_dict("records")[0]
+        figure = plot_projections(projections, **sides(groups))
+        yield drawn(f"spread-{position}", figure, facts, "projections")
         extremes = pd.concat([page.extremes for page in part], ignore_index=True)
-        if extremes.empty:
-            continue
-        first = extremes.iloc[int(extremes["projection"].argmax())]
-        yield Figure(
-            f"extremes-{position}",
-            f"Words that lie farthest towards each group of {name}, in {labels}: their cosine with "
-            "the direction towards it. Words that the criterion lists are left out.",
-            f"Bars of the farthest words of {listed(groups)}. The longest is {cut(first['word'])}, "
-            f"{first['projection']:.3f} towards {first['group']} in {cut(first['model'])}.",
-            _as_data(plot_extremes(extremes, groups=groups)),
-        )
+        if len(extremes):
+            facts["first"] = extremes.nlargest(1, "projection").to_dict("records")[0]
+            figure = plot_extremes(extremes, groups=groups)
+            yield drawn(f"extremes-{position}", figure, facts)
 
 
 def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
-    import pandas as pd
-
-    from wefe.plotting import plot_group_shares, plot_neighborhood
+    from wefe.plotting import plot_group_shares
 
     for position, part in enumerate(_alike(pages)):
         groups = list(part[0].directions.groups)
@@ -251,174 +200,56 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
             .assign(model=page.model_name, word=page.word, leans_to=page.leans_to)
             for page in part
         )
-        yield Figure(
-            f"shares-{position}",
-            "How many of the nearest neighbours of each word lean to each group. The band is what "
-            "chance gives: 95 of 100 random words that are as frequent lie within it. Chance "
-            "explains a bar that ends within its band, so it is grey.",
-            f"Bars of the shares of {listed(groups)} among the neighbours of "
-            f"{listed(list(dict.fromkeys(cut(page.word, _LONGEST) for page in part)))}, each with "
-            "the interval of random words. The texts and the table have the numbers.",
-            _with_legend_below(_as_data(plot_group_shares(table, groups=groups))),
-        )
+        figure = _with_legend_below(plot_group_shares(table, groups=groups))
+        facts = {"groups": groups, "words": [page.word for page in part]}
+        yield drawn(f"shares-{position}", figure, facts)
     for position, page in enumerate(pages):
-        nearest = listed([cut(word, _LONGEST) for word in page.neighbors["neighbor"].head(3)])
-        word = cut(page.word, _LONGEST)
-        yield Figure(
-            f"map-{position}",
-            f"The neighbourhood of {word} in {cut(page.model_name, _LONGEST)}, drawn by "
-            f"{METHODS[page.map_method]}. Distances in the drawing are not those in the space. "
-            f"Colour: which group a word leans to. Ring: indirect bias above {page.theta:g}.",
-            f"Map of {word} and its {len(page.neighbors)} nearest neighbours, the nearest of "
-            f"which are {nearest}. The table has all of them.",
-            _with_legend_below(
-                _as_data(
-                    plot_neighborhood(
-                        page.map,
-                        word=page.word,
-                        groups=page.directions.groups,
-                        method=METHODS[page.map_method],
-                        theta=page.theta,
-                    )
-                )
-            ),
-        )
+        facts = page.to_dict() | {"method": METHODS[page.map_method]}
+        yield drawn(f"map-{position}", _with_legend_below(page.plot()), facts)
 
 
-def _with_legend_below(data: dict[str, Any]) -> dict[str, Any]:
+def _with_legend_below(figure: go.Figure) -> go.Figure:
     """Put the legend where it is seen on a narrow page, too: below, from the left edge."""
-    layout = data["layout"]
-    shown = [trace for trace in data["data"] if trace.get("showlegend") is not False]
-    widest = max((len(str(trace.get("name", ""))) for trace in shown), default=0)
+    layout = figure.layout
+    names = [str(trace.name or "") for trace in figure.data if trace.showlegend is not False]
     # The first entry stands beside the title of the legend.
-    abreast = max(1, _ACROSS_PX // (_ENTRY_PX + _LETTER_PX * widest))
-    room = 16 + _LEGEND_PX * math.ceil((len(shown) + 1) / abreast)
-    layout["margin"]["b"] = layout["margin"].get("b", 0) + room
-    layout["height"] += room
-    layout["legend"] = {
-        **layout.get("legend", {}),
-        "orientation": "h",
-        "x": 0,
-        "xref": "container",
-        "xanchor": "left",
-        "y": 0,
-        "yref": "container",
-        "yanchor": "bottom",
-    }
-    return data
+    abreast = max(1, _ACROSS_PX // (_ENTRY_PX + _LETTER_PX * max(map(len, names), default=0)))
+    room = 16 + _LEGEND_PX * math.ceil((len(names) + 1) / abreast)
+    place = {"orientation": "h", "x": 0, "xref": "container", "xanchor": "left"}
+    return figure.update_layout(
+        margin_b=(layout.margin.b or 0) + room,
+        height=layout.height + room,
+        legend={**place, "y": 0, "yref": "container", "yanchor": "bottom"},
+    )
 
 
 def _of_statistics(correlations: Iterable[StatisticCorrelation]) -> Iterator[Figure]:
     for position, one in enumerate(correlations):
-        yield Figure(
-            f"statistic-{position}",
-            f"Each point is a word: to the right its {one.statistic_name}, upwards its bias "
-            f"({one.bias_name}) in {one.model_name}. Line of least squares, with its interval.",
-            f"Scatter plot of {count(one.n, 'word')}. Pearson correlation "
-            f"{one.pearson.value:.2f}, slope of the line {one.slope.value:.3g}.",
-            _as_data(one.plot()),
-        )
+        yield drawn(f"statistic-{position}", one.plot(), _correlation(one))
 
 
 # What is said
 
 
-def _model(position: int, page: ModelPage) -> dict[str, Any]:
-    own = page.to_dict()
-    by_group = "group" in page.distribution
-    return own | {
-        "id": f"model-{position}",
-        "n_words": int(page.distribution["n"].iloc[0]) if len(page.distribution) else 0,
-        "by_group": by_group,
-        "farthest": [
-            {
-                "group": group,
-                "words": [row for row in own["extremes"] if row["group"] == group],
-            }
-            for group in page.directions.groups
-        ],
-    }
-
-
-def _word(position: int, page: WordPage) -> dict[str, Any]:
-    own = page.to_dict()
-    is_clear = page.leans_to != NO_CLEAR_DIRECTION
-    towards = page.leans_to if is_clear else page.directions.groups[0]
-    share = next(row for row in own["shares"] if row["group"] == page.leans_to)
-    return own | {
-        "is_clear": is_clear,
-        "share": share,
-        "smaller": _share_smaller(page.percentile),
-        "id": f"word-{position}",
-        "several": not page.directions.is_binary,
-        "towards": towards,
-        "cosine": own["projection"][towards],
-        "original": page.directions.model_name,
-        "nearest": own["neighbors"][:_NEAREST],
-        "map": None,
-    }
-
-
-def _share_smaller(percentile: float) -> str:
-    return "" if math.isnan(percentile) else percent(percentile)
-
-
 def _correlation(one: StatisticCorrelation) -> dict[str, Any]:
-    return {
+    names = ("model_name", "statistic_name", "bias_name", "n", "lost", "nan_reason")
+    estimates = ("confidence_level", "pearson", "spearman", "slope")
+    return {name: plain(getattr(one, name)) for name in (*names, *estimates)}
+
+
+def _direction(one: BiasDirections) -> dict[str, Any]:
+    first, second = [*one.explained_variance_ratio.tolist(), 0.0, 0.0][:2]
+    is_divided = one.is_binary and first < LEAST_RATIO_TO_SECOND * second
+    return one.to_dict() | {
         "model": one.model_name,
-        "statistic": one.statistic_name,
-        "bias": one.bias_name,
-        "n": one.n,
-        "lost": list(one.lost),
-        "nan_reason": one.nan_reason,
-        "level": one.confidence_level,
-        "estimates": [
-            {"name": name, "value": each.value, "lower": each.lower, "upper": each.upper}
-            for name, each in (
-                ("Pearson correlation", one.pearson),
-                ("Spearman correlation", one.spearman),
-                ("slope of the line", one.slope),
-            )
-        ],
+        "sets": [" – ".join(words) for words in one.sets],
+        "first": first,
+        "second": second,
+        "weak": is_divided or one.explained < LEAST_RATIO,
     }
 
 
-def _directions(given: Iterable[BiasDirections]) -> list[dict[str, Any]]:
-    """Return what is known of each direction, once."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in given:
-        ratios = [*each.explained_variance_ratio.tolist(), 0.0, 0.0]
-        taken = sum(ratios[: len(each.subspace)])
-        weak = taken < LEAST_RATIO
-        if each.is_binary:
-            weak = weak or ratios[0] < LEAST_RATIO_TO_SECOND * ratios[1]
-        rows[each.model_name, each.name] = {
-            "model": each.model_name,
-            "criterion": each.name,
-            "groups": list(each.groups),
-            "n_sets": len(each.sets),
-            "n_lost": each.n_lost,
-            "sets": [" – ".join(words) for words in each.sets],
-            "n_directions": len(each.subspace),
-            "taken": taken,
-            "first": ratios[0],
-            "second": ratios[1],
-            "weak": weak,
-        }
-    return list(rows.values())
-
-
-def _provenance(
-    words: Sequence[WordPage], models: Sequence[ModelPage], facts: Mapping[str, object]
-) -> dict[str, str]:
-    """Return where the numbers are from."""
-    pages: list[WordPage | ModelPage] = [*words, *models]
-    rows = {"Models": dict.fromkeys(page.model_name for page in pages)}
-    rows["Criterion"] = dict.fromkeys(page.directions.name for page in pages)
-    if any(page.model_name != page.directions.model_name for page in pages):
-        rows["Directions of"] = dict.fromkeys(page.directions.model_name for page in pages)
-    rows["Neighbours"] = dict.fromkeys(f"{len(page.neighbors):,}" for page in words)
-    rows["Biased above"] = dict.fromkeys(f"{page.theta:g}" for page in words)
-    rows["Map"] = dict.fromkeys(METHODS[page.map_method] for page in words)
-    said = {name: ", ".join(values) for name, values in rows.items() if values}
-    return said | {str(name): str(value) for name, value in facts.items()}
+def _original(page: WordPage) -> str | None:
+    """Return the model whose directions a page has, if it is another one."""
+    name = page.directions.model_name
+    return None if name == page.model_name else name

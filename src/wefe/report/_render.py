@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wefe.report._sentences import TEMPLATES, environment
+from wefe._files import atomic_file, check_writable
 from wefe.report._summarize import summarize
-from wefe.report._text import cut
-from wefe.report._words import MOST_WORDS
+from wefe.report._text import TEMPLATES, environment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wefe.study._results import StudyResults
 
 
@@ -45,51 +44,30 @@ def to_html(results: StudyResults) -> str:
     from wefe.report._figures import figures
 
     summary = summarize(results)
-    return html_page(
-        "report.html.jinja",
-        **summary,
-        figures=figures(results, summary),
-        asks={
-            each["label"]: f"{each['title']}: {each['asks']}".rstrip(": ")
-            for each in summary["methods"]["metrics"]
-        },
-        most_words=MOST_WORDS,
-        has_intervals=any(
-            "interval" in cell
-            for metric in summary["metrics"]
-            for part in metric["parts"]
-            for row in part["cells"]
-            for cell in row
-        ),
-    )
+    return html_page("report.html.jinja", **summary, figures=figures(results, summary))
 
 
 def html_page(template: str, **content: Any) -> str:
-    """Return a page with style and scripts in it, so that it needs no other file.
-
-    Parameters
-    ----------
-    template : str
-        A template that extends 'base.html.jinja'.
-    **content
-        What it shows; texts are escaped.
-    """
+    """Return a page of a template that extends 'base.html.jinja', with style and scripts in it."""
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     from wefe.plotting._style import DARK, LIGHT
 
-    # The first stands above all others, so that it sees what goes wrong in them.
-    parts = (_file("errors.js"), get_plotlyjs(), _file("report.js"))
-    scripts = [_script(part) for part in parts]
-    templates = environment(autoescape=True)
-    templates.filters["json"] = lambda value: Markup(script_json(value))
-    return templates.get_template(template).render(
+    # The first stands above all others, so that it sees what goes wrong in them. All are as a
+    # browser reads them, or the hash would be of something else; and must not end early.
+    scripts = [
+        text.replace("\r\n", "\n").replace("</script", r"<\/script")
+        for text in (_file("errors.js"), get_plotlyjs(), _file("report.js"))
+    ]
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts]
+    page = environment(autoescape=True).get_template(template)
+    return page.render(
         **content,
         themes={"light": LIGHT.to_plotly_json(), "dark": DARK.to_plotly_json()},
-        # The only script that may run is this one: by its hash, not by where it stands.
-        script_hashes=Markup(" ".join(f"'{_hash(part)}'" for part in scripts)),
-        scripts=[Markup(part) for part in scripts],
+        # The only scripts that may run are these: by their hash, not by where they stand.
+        script_hashes=Markup(" ".join(f"'sha256-{digest.decode()}'" for digest in digests)),
+        scripts=[Markup(text) for text in scripts],
         css=Markup(_file("report.css")),
     )
 
@@ -114,10 +92,8 @@ def to_markdown(results: StudyResults) -> str:
     >>> print(text.splitlines()[0])
     # Example
     """
-    templates = environment(finalize=escape_markdown)
-    templates.filters["cut_parts"] = _cut_parts
-    text = templates.get_template("report.md.jinja").render(**summarize(results))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    template = environment(finalize=escape_markdown).get_template("report.md.jinja")
+    return re.sub(r"\n{3,}", "\n\n", template.render(**summarize(results))).strip() + "\n"
 
 
 def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
@@ -151,7 +127,7 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
     ...     print(path.read_text(encoding="utf-8")[:15])
     <!doctype html>
     """
-    _write(to_html, results, path)
+    write(path, lambda: to_html(results))
 
 
 def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
@@ -185,43 +161,19 @@ def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
     ...     print(path.read_text(encoding="utf-8").splitlines()[0])
     # Example
     """
-    _write(to_markdown, results, path)
+    write(path, lambda: to_markdown(results))
 
 
-def _write(render: Any, results: StudyResults, path: str | os.PathLike[str]) -> None:
-    from wefe._files import atomic_file, check_writable
-
+def write(path: str | os.PathLike[str], render: Callable[[], str]) -> None:
+    """Write a text to a file, as a whole or not at all; refuse a bad path before long work."""
     check_writable(path)
-    text = render(results)
+    text = render()
     with atomic_file(path) as file:
         file.write(text.encode("utf-8"))
 
 
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _script(text: str) -> str:
-    # As a browser reads it, or the hash would be of something else; and it must not end early.
-    return text.replace("\r\n", "\n").replace("</script", r"<\/script")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def script_json(value: Any) -> str:
-    r"""Return JSON that can stand in a script element, whatever the texts in it.
-
-    Examples
-    --------
-    >>> script_json("</script>&\u2028")
-    '"\\u003c/script\\u003e\\u0026\\u2028"'
-    """
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
 
 
 def escape_markdown(value: object) -> str:
@@ -236,19 +188,3 @@ def escape_markdown(value: object) -> str:
     text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
     # An invisible space keeps names from calling people and issues.
     return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)
-
-
-def _cut_parts(parts: Sequence[Mapping[str, str]], most: int) -> list[dict[str, str]]:
-    """Return the beginning of a sentence in parts.
-
-    Examples
-    --------
-    >>> [part["text"] for part in _cut_parts([{"text": "Of "}, {"text": "w2v-300"}], 6)]
-    ['Of ', 'w2…']
-    """
-    shown: list[dict[str, str]] = []
-    for part in parts:
-        if most > 0:
-            shown.append({**part, "text": cut(part["text"], most)})
-        most -= len(part["text"])
-    return shown

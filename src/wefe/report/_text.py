@@ -1,27 +1,65 @@
-"""Numbers, lists and names as the report writes them."""
+"""The templates of the report, and numbers, lists and names as they write them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
 # Where a name begins and ends in a sentence: characters that no text has, and no name is left with.
 _KINDS = {"\ufdd0": "model", "\ufdd1": "metric", "\ufdd2": "name"}
 _END = "\ufdd3"
+_SPACE = "\N{NO-BREAK SPACE}"
 
 
-def marked(name: object, kind: str) -> str:
-    """Mark a name in a sentence, for :func:`in_parts`."""
-    mark = next(mark for mark, each in _KINDS.items() if each == kind)
-    return f"{mark}{name}{_END}"
+@cache
+def macros(name: str) -> Any:
+    """Return the macros of a template; their texts are not escaped."""
+    return environment().get_template(name).module
+
+
+def environment(**options: Any) -> Environment:
+    """Return the templates of the report, with the filters that they use."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        **options,
+    )
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    made.filters |= {
+        kind: lambda name, mark=mark: f"{mark}{name}{_END}" for mark, kind in _KINDS.items()
+    }
+    made.filters |= {
+        "number": number,
+        "p_value": p_value,
+        "percent": percent,
+        "signed": lambda value: "" if value is None else f"{value:+.3f}",
+        "rank": lambda rank: "–" if rank is None else f"{rank:g}",
+        # Never -0.00.
+        "correlation": lambda value: "n/a" if value is None else f"{round(value, 2) + 0.0:.2f}",
+        "count": count,
+        "listed": listed,
+        "cut": cut,
+    }
+    return made
 
 
 def in_parts(sentence: str) -> list[dict[str, str]]:
-    """Separate the marked names of a sentence from its words, and tidy the spaces between words.
+    r"""Separate the marked names of a sentence from its words, and tidy the spaces between words.
 
     Examples
     --------
-    >>> in_parts(marked("w2v", "model") + "  ranks first. ")
+    >>> in_parts("\ufdd0w2v\ufdd3  ranks first. ")
     [{'kind': 'model', 'text': 'w2v'}, {'kind': 'text', 'text': ' ranks first.'}]
     """
     pieces = re.split(f"([{''.join(_KINDS)}].*?{_END})", sentence.strip(), flags=re.DOTALL)
@@ -44,11 +82,9 @@ def number(value: float | None) -> str:
     """
     if value is None or value != value:
         return "no value"
-    if abs(value) < 5e-5:
-        return "0.000"
-    if abs(value) < 0.01:
-        return f"{value:.4f}"
-    return f"{value:.3f}" if abs(value) < 100 else f"{value:.0f}"
+    size = abs(value)
+    digits = 4 if 5e-5 <= size < 0.01 else 3 if size < 100 else 0
+    return f"{0.0 if size < 5e-5 else value:.{digits}f}"
 
 
 def p_value(value: float | None) -> str:
@@ -69,7 +105,7 @@ def count(value: int, one: str, several: str = "") -> str:
     return f"{value} {one if value == 1 else several or one + 's'}"
 
 
-def listed(names: Sequence[str], most: int = 5, joint: str = "and") -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
     """Return names as a list in words.
 
     Examples
@@ -80,7 +116,7 @@ def listed(names: Sequence[str], most: int = 5, joint: str = "and") -> str:
     shown = list(names)
     if len(shown) > most:
         shown = [*shown[:most], f"{len(shown) - most} more"]
-    return f" {joint} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def percent(share: float | None) -> str:
@@ -96,13 +132,11 @@ def percent(share: float | None) -> str:
     if share is None:
         return ""
     if 0 < share < 0.005:
-        return "less than 1\N{NO-BREAK SPACE}%"
-    if 0.995 <= share < 1:
-        return "more than 99\N{NO-BREAK SPACE}%"
-    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+        return f"less than 1{_SPACE}%"
+    return f"more than 99{_SPACE}%" if 0.995 <= share < 1 else f"{100 * share:.0f}{_SPACE}%"
 
 
-def cut(text: str, most: int = 80) -> str:
-    """Return a text in one line, or its beginning if it is longer than `most` letters."""
-    text = str(text)
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def cut(text: object, most: int = 80) -> str:
+    """Return a text, or its beginning if it is longer than `most` letters."""
+    whole = str(text)
+    return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"

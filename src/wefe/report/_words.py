@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 if TYPE_CHECKING:
+    from wefe.query import Query
     from wefe.study._results import StudyResults
 
 # Of a longer list, the report has the beginning; the results file has all of it.
@@ -17,107 +22,77 @@ _STRONGEST = 10
 def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
     """Return per query which words `shown` models used and lost, and which are biased most."""
     # By position, as two queries of a set may have the same name.
-    values: dict[str, dict[str, list[Mapping[str, Any] | None]]] = {}
+    values: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for task, outcome in results.of_kind("words"):
-        if task.model not in shown:
-            continue
-        of_set = values.setdefault(task.place["query_set"], {})
-        of_set.setdefault(task.model, []).append(outcome.value)
+        if task.model in shown:
+            values[task.place["query_set"]][task.model].append(outcome.value)
     for part in results.plan.query_sets:
         for number, query in enumerate(part.queries):
-            by_model = {
-                model: value
-                for model, of_model in values.get(part.name, {}).items()
-                if (value := of_model[number]) is not None
-            }
-            sets = [
-                (name, role, list(dict.fromkeys(words)))
-                for role, names, lists in (
-                    ("target", query.target_sets_names, query.target_sets),
-                    ("attribute", query.attribute_sets_names, query.attribute_sets),
-                )
-                for name, words in zip(names, lists, strict=True)
-            ]
+            every = {model: found[number] for model, found in values[part.name].items()}
+            by_model = {model: value for model, value in every.items() if value is not None}
             yield {
                 "query_set": part.name,
                 "query": query.query_name,
-                "sets": [
-                    {
-                        "name": name,
-                        "role": role,
-                        "n_words": len(words),
-                        "words": words[:MOST_WORDS],
-                        "lost": [
-                            {"model": model, **_beginning(value["sets"][position]["lost"])}
-                            for model, value in by_model.items()
-                            if value["sets"][position]["lost"]
-                        ],
-                    }
-                    for position, (name, role, words) in enumerate(sets)
+                "sets": list(_sets(query, by_model)),
+                **_individual({m: v["audit"] for m, v in by_model.items() if v["audit"]}),
+                "not_audited": [
+                    {"model": model, "why": value["not_audited"]}
+                    for model, value in by_model.items()
+                    if not value["audit"]
                 ],
-                **_individual(by_model),
             }
+
+
+def _sets(query: Query, by_model: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    names = [*query.target_sets_names, *query.attribute_sets_names]
+    for position, words in enumerate([*query.target_sets, *query.attribute_sets]):
+        yield {
+            "name": names[position],
+            "role": "target" if position < len(query.target_sets) else "attribute",
+            **_beginning(list(dict.fromkeys(words))),
+            "lost": [
+                {"model": model, **_beginning(lost)}
+                for model, value in by_model.items()
+                if (lost := value["sets"][position]["lost"])
+            ],
+        }
 
 
 def _beginning(words: Sequence[str]) -> dict[str, Any]:
-    return {"n": len(words), "words": list(words)[:MOST_WORDS]}
+    return {"n": len(words), "words": words[:MOST_WORDS]}
 
 
-def _individual(by_model: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _individual(audits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the strongest individual biases per model, and a table of words by model."""
-    audits = {model: value["audit"] for model, value in by_model.items() if value["audit"]}
-    not_audited: dict[str, list[str]] = {}
-    for model, value in by_model.items():
-        if not value["audit"]:
-            not_audited.setdefault(value["not_audited"] or "unknown", []).append(model)
-    models, positions = [], {}
-    ends: list[str] = []
-    for model, audit in audits.items():
-        ends = [use["name"] for use in audit["attributes"]]
-        words = [word for use in audit["targets"] for word in use["used"]]
-        values = [value for part in audit["positions"] for value in part]
-        known = sorted(
-            {
-                word: value for word, value in zip(words, values, strict=True) if value is not None
-            }.items(),
-            key=lambda pair: pair[1],
+    first: Mapping[str, Any] = next(iter(audits.values()), {"attributes": (), "epsilon": None})
+    columns = {
+        model: dict(
+            zip(
+                chain(*(use["used"] for use in audit["targets"])),
+                chain(*audit["positions"]),
+                strict=True,
+            )
         )
-        positions[model] = dict(known)
-        models.append(
+        for model, audit in audits.items()
+    }
+    table = pd.DataFrame(columns, dtype=float).dropna(how="all")
+    order = table.abs().max(axis=1).sort_values(ascending=False, kind="stable").index
+    return {
+        "ends": [use["name"] for use in first["attributes"]],
+        "epsilon": first["epsilon"],
+        "audits": [
             {
                 "model": model,
-                "largest": audit["attribute_difference"],
-                "n_biased": audit["n_biased"],
-                "n_words": len(words),
-                "to_first": _rounded(pair for pair in known[: -_STRONGEST - 1 : -1] if pair[1] > 0),
-                "to_second": _rounded(pair for pair in known[:_STRONGEST] if pair[1] < 0),
+                "n_biased": audits[model]["n_biased"],
+                "n_words": len(columns[model]),
+                "strongest": [
+                    list(own[own > 0].nlargest(_STRONGEST).round(3).items()),
+                    list(own[own < 0].nsmallest(_STRONGEST).round(3).items()),
+                ],
             }
-        )
-    rows = list(dict.fromkeys(word for column in positions.values() for word in column))
-    strength = {
-        word: max(abs(column.get(word, 0.0)) for column in positions.values()) for word in rows
+            for model in columns
+            for own in [table[model]]
+        ],
+        "n_positions": len(table),
+        "positions": table.loc[order[:MOST_WORDS]].round(3).to_dict("split"),
     }
-    rows = sorted(rows, key=lambda word: -strength[word])
-    return {
-        "ends": ends,
-        "epsilon": next((audit["epsilon"] for audit in audits.values()), None),
-        "audits": models,
-        "not_audited": [{"why": why, "models": names} for why, names in not_audited.items()],
-        "n_positions": len(rows),
-        "positions": {
-            "models": list(positions),
-            "words": rows[:MOST_WORDS],
-            "values": [
-                [_round(column.get(word)) for column in positions.values()]
-                for word in rows[:MOST_WORDS]
-            ],
-        },
-    }
-
-
-def _rounded(pairs: Iterable[tuple[str, float]]) -> list[list[Any]]:
-    return [[word, _round(value)] for word, value in pairs]
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

@@ -155,7 +155,7 @@
 
   // All words of a query, by model: built when it is asked for.
   const buildWords = (details) => {
-    const { models, words, values } = JSON.parse(details.querySelector("script").textContent);
+    const { columns: models, index: words, data: values } = JSON.parse(details.querySelector("script").textContent);
     const table = document.createElement("table");
     table.className = "sortable";
     table.createCaption().append(cell("span", details.dataset.caption));

@@ -1,0 +1,90 @@
+"""The scores of a study as one table, with what the report derives from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from wefe.results import OPPOSITE
+from wefe.study._plan import OVERALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from wefe.query import Query
+    from wefe.study._results import StudyResults
+
+# Less is not to be seen in a score as it is written.
+_WRITTEN = 5e-4
+
+
+def query_sets(results: StudyResults) -> list[str]:
+    """Return what has a ranking of its own: if there are several sets, all together first."""
+    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
+    names = [part.name for part in results.plan.query_sets if part.name in asked]
+    return [OVERALL, *names] if len(names) > 1 else names
+
+
+def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
+    """Return ranks by query set.
+
+    External columns and the one of quality are in the overall ranking only; of one query set, that
+    is the same otherwise.
+    """
+    names = query_sets(results)
+    return {name: results.rankings(name if len(names) > 1 else OVERALL) for name in names}
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table; what is missing is None."""
+    rows: list[dict[str, Any]]
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
+    return rows
+
+
+def scored(results: StudyResults) -> pd.DataFrame:
+    """Return the tidy table with more columns.
+
+    'distance' from no bias, 'near' and 'far' (the interval of the distance), 'outside' (whether an
+    interval does not hold its own score, as both are written), 'opposite' (whether the score is
+    strong on the side that its test does not look at), 'counts' (whether the query counts in
+    aggregated scores), and 'cluster' (a number for each group of queries of a metric that share
+    words).
+    """
+    tidy = results.to_frame()
+    score, no_bias = tidy["score"], tidy["no_bias_value"]
+    low, high = tidy["score_lower"], tidy["score_upper"]
+    tidy["distance"] = (score - no_bias).abs()
+    ends = tidy[["score_lower", "score_upper"]].sub(no_bias, axis=0).abs()
+    tidy["near"] = ends.min(axis=1).mask((low <= no_bias) & (no_bias <= high), 0.0)
+    tidy["far"] = ends.max(axis=1)
+    tidy["outside"] = (score < low - _WRITTEN) | (score > high + _WRITTEN)
+    tidy["opposite"] = tidy["warnings"].astype(str).str.startswith(OPPOSITE)
+    left_out = {
+        (label, part.name): totals["left_out"].iloc[0] or ()
+        for part in results.plan.query_sets
+        for label, totals in results.totals(part.name).items()
+    }
+    queries: dict[str, dict[tuple[str, str], Query]] = {}
+    for task, _ in results.of_kind("score"):
+        of_metric = queries.setdefault(task.place["metric"], {})
+        place = task.place["query_set"], task.place["query"]
+        of_metric[place] = results.plan.queries[task.identity["query"]]
+    groups = {metric: clusters(of_metric) for metric, of_metric in queries.items()}
+    places = list(zip(tidy["metric"], tidy["query_set"], tidy["query_name"], strict=True))
+    tidy["counts"] = [query not in left_out[metric, name] for metric, name, query in places]
+    tidy["cluster"] = [groups[metric][name, query] for metric, name, query in places]
+    return tidy
+
+
+def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
+    """Number the groups of queries that share words with each other, and with no other query."""
+    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
+    for key, query in queries.items():
+        parts = query.target_sets + query.attribute_sets
+        words = {word.lower() for part in parts for word in part}
+        alike = [group for group in groups if group[0] & words]
+        groups = [group for group in groups if not group[0] & words]
+        keys = [key, *(each for _, found in alike for each in found)]
+        groups.append((words.union(*(found for found, _ in alike)), keys))
+    return {key: number for number, (_, keys) in enumerate(groups) for key in keys}
