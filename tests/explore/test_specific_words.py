@@ -117,7 +117,7 @@ def test_lost_seed_words_are_named_and_a_prefix_is_taken_off(clear, caplog):
         found = learn_specific_words(prefixed, [*SEED_WORDS, "unicorn"], among=210, n_folds=2)
     assert found.words == plain.words
     assert found.lost == ("unicorn",)
-    assert "lacks 1 of 11 seed words: unicorn" in caplog.text
+    assert "lacks 1 of 11 words of 'seed words': unicorn" in caplog.text
 
 
 def test_the_words_can_be_ignored_by_mitigation(packaged_model):

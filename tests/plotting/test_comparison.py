@@ -10,7 +10,7 @@ import pytest
 from wefe.debias import Comparison
 from wefe.debias._compare import COLUMNS
 from wefe.plotting import plot_comparison
-from wefe.plotting._comparison import _COLUMNS
+from wefe.plotting._comparison import _NUMBERS, _TEXTS
 
 
 def row(aspect, measure, subject, model, before, after, se=0.1, best=0.0, note=""):
@@ -40,7 +40,7 @@ def markers(figure, name):
 
 
 def test_the_columns_are_those_of_compare():
-    assert set(_COLUMNS) == set(COLUMNS)
+    assert {*_TEXTS, *_NUMBERS} == set(COLUMNS)
 
 
 def test_there_is_a_panel_for_each_metric_for_cost_and_for_what_remains(table):
@@ -69,8 +69,8 @@ def test_hollow_is_before_and_filled_is_after(table):
     assert (before[0].marker.symbol, after[0].marker.symbol) == ("circle-open", "circle")
     assert after[0].marker.color == before[0].marker.color
     np.testing.assert_allclose(markers(figure, "soft")[0].x, [0.3, 0.0])
-    lines = [trace.x for trace in figure.data if trace.mode == "lines"]
-    assert lines[:2] == [(0.9, 0.2), (0.5, -0.1)]
+    line = next(trace for trace in figure.data if trace.mode == "lines")
+    np.testing.assert_equal(line.x, [0.9, 0.2, math.nan, 0.5, -0.1, math.nan])
 
 
 def test_models_do_not_cover_each_other(table):
@@ -123,9 +123,9 @@ def test_a_missing_value_is_marked_and_its_reason_stands_below(table, said):
 
 def test_pointing_at_a_dot_says_score_change_and_error(table):
     text = markers(plot_comparison(table), "hard")[0].hovertext[0]
-    assert "before: 0.9 ± 0.1 (SE)" in text
-    assert "after: 0.2 ± 0.05 (SE)" in text
-    assert "change: -0.7 ± 0.025 (SE)" in text
+    assert "before: 0.9<br>standard error: 0.1<br>" in text
+    assert "after: 0.2<br> standard error: 0.05<br>" in text
+    assert "change: -0.7<br>standard error of the change: 0.025" in text
     assert "n = 10" in text
 
 
@@ -160,9 +160,9 @@ def test_the_table_is_left_as_it_was(table):
 
 def test_what_is_no_comparison_is_refused(table):
     for wrong in ([1.0], None, pd.Series([1.0])):
-        with pytest.raises(TypeError, match="table must be a DataFrame, as compare returns it"):
+        with pytest.raises(TypeError, match="frame must be a DataFrame with the columns"):
             plot_comparison(wrong)
     with pytest.raises(ValueError, match="nothing to plot"):
         plot_comparison(table.iloc[:0])
-    with pytest.raises(ValueError, match="it lacks 'change', 'note'"):
+    with pytest.raises(ValueError, match="it lacks note, change"):
         plot_comparison(table.drop(columns=["change", "note"]))

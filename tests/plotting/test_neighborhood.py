@@ -1,6 +1,5 @@
 """Figures of the neighbours of words: the map, and the shares of groups."""
 
-import itertools
 import math
 
 import numpy as np
@@ -79,7 +78,7 @@ def test_rings_are_for_indirect_bias_above_theta():
         trace = plot_neighborhood(table, word="nurse", theta=theta).data[0]
         ringed = [width > 1 for width in trace.marker.line.width]
         assert ringed == [value > theta for value in table["indirect_bias"][1:]]
-        assert "indirect bias: undefined" in trace.hovertext[2]
+        assert "indirect bias" not in trace.hovertext[2]
 
 
 def test_the_notes_say_how_the_map_was_made():
@@ -169,37 +168,19 @@ def bars_of(figure, group):
     return next(trace for trace in figure.data if trace.name == group)
 
 
-def test_bars_that_chance_explains_are_grey_and_others_have_the_colour_of_their_group():
+def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval():
     table = with_chance()
     table["share"] = [0.7, 0.05, 0.25, 0.3, 0.6, 0.1]
     figure = plot_group_shares(table, groups=("female", "male", "no clear direction"))
-    for number, group in enumerate(("female", "male")):
-        trace = bars_of(figure, group)
-        assert trace.marker.color == PALETTE[number]
-    assert bars_of(figure, "female").x[0] == 0.7
-    assert math.isnan(bars_of(figure, "female").x[1])
-    assert bars_of(figure, "male").x[0] == 0.05
-    grey = [trace for trace in figure.data if trace.name == "no more than by chance"]
-    assert {trace.marker.color for trace in grey} == {"#999999"}
-    assert [[x for x in trace.x if not math.isnan(x)] for trace in grey] == [
-        [0.3],
-        [0.6],
-        [0.25, 0.1],
-    ]
-    assert [trace.text[1] for trace in grey[:2]] == ["female 30%", "male 60%"]
-    band = bars_of(figure, "random words")
-    assert (band.base, band.x) == ((0.1, 0.1), (0.5, 0.5))
-    assert "Grey bars end within their band" in figure.layout.title.text
-
-
-def test_bars_lie_within_their_bands_and_not_on_others():
-    figure = plot_group_shares(with_chance())
-    bands = [trace for trace in figure.data if trace.name == "random words"]
-    ends = [(trace.offset, trace.offset + trace.width) for trace in bands]
-    assert all(first[1] <= second[0] for first, second in itertools.pairwise(ends))
-    for low, high in ends:
-        inside = [t for t in figure.data if low < t.offset and t.offset + t.width < high]
-        assert len(inside) == 2
+    hollow = [trace for trace in figure.data if trace.marker.line.width]
+    full = [trace for trace in figure.data if not trace.marker.line.width]
+    assert [trace.marker.color for trace in full] == list(PALETTE[:3])
+    assert [trace.x for trace in full] == [(0.7, None), (0.05, None), (None, None)]
+    assert [trace.x for trace in hollow] == [(None, 0.3), (None, 0.6), (0.25, 0.1)]
+    error = full[0].error_x
+    assert error.array == pytest.approx([0.6 - 0.7, 0.6 - 0.3])
+    assert error.arrayminus == pytest.approx([0.7 - 0.1, 0.3 - 0.1])
+    assert "Hollow bars end within their line" in figure.layout.title.text
 
 
 def test_rows_say_what_the_words_lean_to():
@@ -217,7 +198,7 @@ def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
     table = table[(table["model"] == "w2v") | (table["word"] == "nurse")]
     figure = plot_group_shares(table)
     assert [note.text for note in figure.layout.annotations[:2]] == ["w2v", "glove"]
-    assert len(said(figure, " no value")) == 1
+    assert len(said(figure, " no value")) == 2
     assert all(
         sum(bar.name == name and bar.showlegend for bar in figure.data) == 1
         for name in ("female", "male")
@@ -225,7 +206,7 @@ def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
     assert "Which way the neighbours of 2 words lean" in figure.layout.title.text
     table = shares()
     table.loc[table["word"] == "cook", "share"] = math.nan
-    assert len(said(plot_group_shares(table), " no value")) == 1
+    assert len(said(plot_group_shares(table), " no value")) == 2
 
 
 def test_shares_that_are_none_are_refused():
@@ -241,7 +222,6 @@ def test_words_of_shares_are_escaped():
     assert figure.layout.yaxis.ticktext[1].endswith("…")
     trace = bars_of(figure, "&lt;f&gt;")
     assert trace.hovertext[0] == "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;: 50.0% of the neighbours"
-    assert trace.text[0] == "&lt;f&gt; 50%"
 
 
 def test_both_figures_can_be_dark(drawn):

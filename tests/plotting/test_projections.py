@@ -58,6 +58,10 @@ def bars(figure):
     return [trace for trace in figure.data if trace.type == "bar"]
 
 
+def boxes(figure):
+    return [trace for trace in figure.data if trace.type == "box"]
+
+
 def points(figure):
     return scatters(figure, "markers+text")
 
@@ -130,8 +134,7 @@ def test_several_models_have_a_panel_each_on_one_axis(n_models):
 def test_a_model_without_words_of_a_group_says_so():
     table = extremes(models=("a", "b"))
     table = table[(table["model"] == "a") | (table["group"] == "female")]
-    texts = [note.text.strip() for note in plot_extremes(table).layout.annotations]
-    assert texts.count("no words") == 1
+    assert words_of(plot_extremes(table)).count(["no words"]) == 1
 
 
 def test_a_word_is_escaped_and_cut_but_whole_where_it_is_pointed_at():
@@ -206,22 +209,13 @@ def test_a_single_word_is_named_once():
     assert [text.strip() for text in trace.text] == ["word0"]
 
 
-def test_a_histogram_counts_every_word_and_no_bin_lies_on_both_sides_of_0():
+def test_of_many_words_those_at_both_ends_have_a_point_and_a_box_shows_all():
     values = np.random.default_rng(0).normal(0.05, 0.1, 3000)
     figure = plot_projections(projections(values))
-    (histogram,) = bars(figure)
-    half = histogram.width / 2
-    slow = [
-        sum(middle - half <= value < middle + half for value in values) for middle in histogram.x
-    ]
-    # Rounding may put a word on the edge into the next bin.
-    np.testing.assert_allclose(histogram.customdata, slow, atol=1)
-    assert sum(histogram.customdata) == 3000
-    heights = -np.array(histogram.y)
-    np.testing.assert_allclose(heights / heights.max(), np.array(slow) / max(slow), atol=0.01)
-    assert all(abs(middle) > 0.999 * half for middle in histogram.x)
-    for middle, colour in zip(histogram.x, histogram.marker.color, strict=True):
-        assert colour == PALETTE[0 if middle > 0 else 1]
+    (box,) = boxes(figure)
+    shares = [box.lowerfence, box.q1, box.median, box.q3, box.upperfence]
+    wanted = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
+    np.testing.assert_allclose(np.ravel(shares), wanted)
     (ends,) = points(figure)
     ordered = sorted(values)
     assert ends.x == (*ordered[:5], *ordered[-5:])
@@ -229,19 +223,16 @@ def test_a_histogram_counts_every_word_and_no_bin_lies_on_both_sides_of_0():
 
 
 @pytest.mark.parametrize("values", [[0.0] * 100, [0.3] * 100, [1e-9] * 99 + [0.9]])
-def test_equal_projections_have_a_histogram_too(values):
-    (histogram,) = bars(plot_projections(projections(values)))
-    assert sum(histogram.customdata) == 100
-    assert len(histogram.x) < 200
+def test_equal_projections_have_a_box_too(values):
+    (box,) = boxes(plot_projections(projections(values)))
+    assert box.median == (values[0],)
 
 
-def test_the_median_is_a_tick_from_five_words_on():
-    figure = plot_projections(projections([0.5, 0.1, -0.2, 0.3, 0.0]))
-    (tick,) = [trace for trace in figure.data if trace.name == "median"]
-    assert tick.x == (0.1,)
-    assert "middle half: 0.000 to 0.300" in tick.hovertext[0]
-    figure = plot_projections(projections([0.5, 0.1]))
-    assert [trace.name for trace in figure.data] == ["jobs"]
+def test_a_box_is_of_five_words_or_more():
+    (box,) = boxes(plot_projections(projections([0.5, 0.1, -0.2, 0.3, 0.0])))
+    assert (box.q1, box.median, box.q3) == ((0.0,), (0.1,), (0.3,))
+    (box,) = boxes(plot_projections(projections([0.5, 0.1])))
+    assert box.median == ()
 
 
 def test_rows_are_word_lists_of_one_model_or_models_of_each_word_list():
@@ -252,7 +243,7 @@ def test_rows_are_word_lists_of_one_model_or_models_of_each_word_list():
     models = [f"model {number}" for number in range(7)]
     figure = plot_projections(projections([0.1, 0.2], models, ("jobs", "names", "colours")))
     assert [note.text for note in figure.layout.annotations] == ["jobs", "names", "colours"]
-    assert len(points(figure)) == 21
+    assert [len(trace.x) for trace in points(figure)] == [14] * 3
     for axis in ("yaxis", "yaxis2", "yaxis3"):
         shown = [text.partition("<br>")[0] for text in figure.layout[axis].ticktext]
         assert shown == models

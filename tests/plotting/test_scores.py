@@ -214,7 +214,7 @@ def test_a_score_of_no_bias_is_a_dot_on_its_line_unlike_a_missing_one(ect_result
         [-0.267, 1.0] if by == "query" else [-0.2, 1.2]
     )
     assert {dot.font.color for dot in dots} == {bar.marker.color for bar in figure.data[:2]}
-    assert "= 1 (1 = no bias)" in dots[0].hovertext
+    assert "= 1<br>no bias: 1" in dots[0].hovertext
     assert "● A score of 1, or too near to it" in figure.layout.title.text
     assert len(said(figure, "no value")) == 1
 
@@ -356,9 +356,9 @@ def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models)
     (hover,) = plot_queries_results(table).data[0].hovertext
     assert "minilm 64d" in hover
     assert "wrt" in hover
-    assert f"WEAT = {table['score'].item():.4g} (0 = no bias)" in hover
+    assert f"WEAT = {table['score'].item():.4g}<br>no bias: 0" in hover
     assert "<br>p = " in hover
-    assert " (between " in hover
+    assert "<br>p between " in hover
     assert "1 of 14 words lost" in hover
 
 

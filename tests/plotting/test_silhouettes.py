@@ -7,7 +7,7 @@ import pytest
 
 from wefe.datasets import load_weat_queries
 from wefe.plotting import plot_silhouettes
-from wefe.plotting._silhouettes import _MOST_POINTS
+from wefe.plotting._lines import _MOST_POINTS
 from wefe.silhouette import Silhouette, accuracy_score, bias_silhouettes
 
 

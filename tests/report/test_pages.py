@@ -170,13 +170,14 @@ def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     assert set(labels.values()) == {"female", "no clear direction"}
     shown = {row[0]: row[3] for row in page.rows if row[0] in labels and len(row) == 7}
     assert shown | {"engineer": ""} == labels | {"engineer": ""}
-    # Bars of what chance explains are grey, and so are the points of such words.
+    # Bars of what chance explains are hollow, and the points of such words are grey.
     drawn = _drawn(page_html(own))
     bars = drawn["shares-0"]["data"]
     for group, share in own.shares["neighbors"].items():
-        shown = [bar["x"] for bar in bars if bar["name"] == group]
-        assert shown == ([] if group == "no clear direction" else [[None]])
-        assert group == "no clear direction" or [share] in [bar["x"] for bar in bars]
+        hollow = [bar["x"] for bar in bars if bar["name"] == group and "line" in bar["marker"]]
+        full = [bar["x"] for bar in bars if bar["name"] == group and "line" not in bar["marker"]]
+        is_group = group != "no clear direction"
+        assert (full, hollow) == (([[None]], [[share]]) if is_group else ([], []))
     points = {trace["name"]: trace for trace in drawn["map-0"]["data"]}
     assert points["centre"]["marker"]["color"] == "#999999"
     grey = [word for word, label in labels.items() if label == "no clear direction"]
@@ -346,7 +347,7 @@ def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
         plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
         assert plot_px > 50
         assert layout["margin"]["b"] > 50
-    assert "Chance explains a bar that ends within its band, so it is grey." in _Page(text).text
+    assert "Chance explains a bar that ends within its line, so it is hollow." in _Page(text).text
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):

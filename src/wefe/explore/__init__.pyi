@@ -1,14 +1,14 @@
 from ._analogies import generate_analogies as generate_analogies
-from ._clusters import cluster_map as cluster_map
 from ._directions import BiasDirections as BiasDirections
 from ._directions import bias_directions as bias_directions
-from ._indirect import indirect_bias_along as indirect_bias_along
 from ._maps import in_two_dimensions as in_two_dimensions
 from ._model_page import ModelPage as ModelPage
 from ._model_page import distribution_of as distribution_of
 from ._model_page import model_page as model_page
 from ._projections import extreme_words as extreme_words
+from ._projections import indirect_bias_along as indirect_bias_along
 from ._projections import project as project
+from ._recovery import cluster_map as cluster_map
 from ._recovery import recovery_tests as recovery_tests
 from ._specific_words import SpecificWords as SpecificWords
 from ._specific_words import learn_specific_words as learn_specific_words

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe.datasets import Criterion, load_criterion
-from wefe.embeddings import UnusableVectorError, definitional_vectors
+from wefe.embeddings import definitional_vectors
 from wefe.explore._lookup import look_up
 from wefe.metrics._direction import (
     RANK_TOLERANCE,
@@ -21,7 +21,7 @@ from wefe.metrics._direction import (
     bias_subspace,
     group_directions,
 )
-from wefe.metrics._geometry import Vectors
+from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
@@ -178,11 +178,9 @@ class BiasDirections:
         ndarray of shape (n_words, n_groups)
             In [-1, 1]; NaN for vectors without a direction.
         """
-        wide = np.asarray(vectors, dtype=np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
-            lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-        lengths[(lengths == 0) | ~np.isfinite(lengths)] = np.nan
-        return np.asarray(np.clip(wide / lengths @ self.towards.T, -1.0, 1.0))
+            units = unit_rows(np.asarray(vectors, dtype=np.float64))
+        return np.asarray(np.clip(units @ self.towards.T, -1.0, 1.0))
 
     def without(self, vectors: npt.ArrayLike) -> Vectors:
         """Vectors without their part in the bias subspace, in float64.
@@ -270,15 +268,15 @@ def bias_directions(
             )
         return criterion
     known = as_criterion(criterion)
-    candidates = list(known.definitional_sets)
-    try:
-        complete = definitional_vectors(model, candidates, "definitional_sets", preprocessors)
-    except UnusableVectorError as error:
-        candidates = [s for s in candidates if not look_up(model, s, preprocessors).unusable]
-        if not candidates:
-            raise
-        logger.warning("definitional sets with such words are left out: %s", error)
-        complete = definitional_vectors(model, candidates, "definitional_sets", preprocessors)
+    sets = list(known.definitional_sets)
+    unusable = [look_up(model, words, preprocessors).unusable for words in sets]
+    if any(unusable):
+        logger.warning(
+            "definitional sets with words without a direction are left out: %s", unusable
+        )
+        # If none is left, the look-up below says so.
+        sets = [words for words, bad in zip(sets, unusable, strict=True) if not bad] or sets
+    complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
     # A set whose words share a form in the vocabulary has fewer vectors than words.
     vectors = [
         part.vectors[[row for row in part.first_row if row is not None]] for part in complete
@@ -290,11 +288,7 @@ def bias_directions(
         _, singular, axes = np.linalg.svd(towards, full_matrices=False)
         subspace = axes[singular > RANK_TOLERANCE * singular[0]]
     kept = {part.name for part in complete}
-    sets = [
-        words
-        for position, words in enumerate(candidates)
-        if f"definitional_sets[{position}]" in kept
-    ]
+    sets = [words for i, words in enumerate(sets) if f"definitional_sets[{i}]" in kept]
     return BiasDirections(
         known.name,
         tuple(known.class_names),
@@ -318,9 +312,9 @@ def as_criterion(criterion: Any) -> Criterion:
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
     if isinstance(criterion, Mapping):
-        names, columns = list(criterion), [list(words) for words in criterion.values()]
-        if len({len(words) for words in columns}) != 1:
-            sizes = {name: len(words) for name, words in zip(names, columns, strict=True)}
+        names, columns = list(criterion), list(criterion.values())
+        sizes = {name: len(words) for name, words in criterion.items()}
+        if len(set(sizes.values())) != 1:
             raise ValueError(
                 "the groups of a criterion are paired by position, so they need as many words; "
                 f"got {sizes}."
@@ -331,13 +325,11 @@ def as_criterion(criterion: Any) -> Criterion:
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
             raise ValueError(
-                "a list is taken for tuples of one word per group, such as [('she', 'he'), "
-                "('woman', 'man')], and these have different lengths; got "
-                f"{found(criterion)}. Words by group are a mapping: {{'female': ['she', 'woman'], "
-                "'male': ['he', 'man']}."
+                "tuples of one word per group, such as [('she', 'he'), ('woman', 'man')], need one "
+                f"length; got {found(criterion)}. Words by group are a mapping: "
+                "{'female': ['she', 'woman'], 'male': ['he', 'man']}."
             )
-        first = list(sets[0])
-        return Criterion(" - ".join(first), sets, class_names=first)
+        return Criterion(" - ".join(sets[0]), sets, class_names=list(sets[0]))
     raise TypeError(
         "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
         f"tuples of words; got {found(criterion)}."
@@ -372,7 +364,10 @@ def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Pl
         The directions.
     """
     strength = _strength(cosines, directions)
-    place = np.where(strength > chance, cosines.argmax(axis=-1), len(directions.groups))
+    # The word that sets the range lies within it, however its vector was read.
+    place = np.where(
+        strength > chance * (1 + 1e-6), cosines.argmax(axis=-1), len(directions.groups)
+    )
     return np.where(np.isnan(strength), -1, place)
 
 

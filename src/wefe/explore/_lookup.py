@@ -107,8 +107,10 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
             f"the vector of {word!r} in {model.name} is zero, or not finite: it has no direction."
         )
     if looked_up.lost:
-        why = as_looked_up(preprocessors) + "." + _near(model, word)
-        raise KeyError(f"{model.name} has no word {word!r}{why}")
+        prefix = model.vocab_prefix or ""
+        first = (form.removeprefix(prefix) for form in itertools.islice(model.vocab, _FREQUENT))
+        hint = nearest(word, [form for form in first if abs(len(form) - len(word)) < 3])
+        raise KeyError(f"{model.name} has no word {word!r}{as_looked_up(preprocessors)}.{hint}")
     (form,) = looked_up.forms
     return (model.vocab_prefix or "") + form
 
@@ -118,18 +120,3 @@ def as_looked_up(preprocessors: Preprocessors | None) -> str:
     if preprocessors is None:
         return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
     return " in any of the forms that the preprocessors make"
-
-
-def _near(model: WordEmbeddingModel, word: str) -> str:
-    """Return a hint at a frequent word that is spelt alike, whatever its case."""
-    prefix = model.vocab_prefix or ""
-    first = (form.removeprefix(prefix) for form in itertools.islice(model.vocab, _FREQUENT))
-    by_lower: dict[str, str] = {}
-    for form in first:
-        if abs(len(form) - len(word)) < 3:
-            by_lower.setdefault(form.lower(), form)
-    hint = nearest(word.lower(), by_lower)
-    for lower, form in by_lower.items():
-        if repr(lower) in hint:
-            return hint.replace(repr(lower), repr(form))
-    return hint

@@ -208,17 +208,20 @@ def model_page(
     least = chance(known, directions)
     is_clear = places(cosines, least, directions) < len(directions.groups)
     extremes = extremes[extremes["word"].map(dict(zip(frequent, is_clear, strict=True)))]
-    n_lost = 0
-    if words is None:
-        words, n_lost = _stereotypes(model, directions, preprocessors)
-    elif VOCABULARY in word_lists(words):
+    stereotypes = directions.criterion.stereotyped_words.items()
+    lists = {f"{name} stereotypes": [*own] for name, own in stereotypes}
+    if words is not None:
+        lists = word_lists(words)
+    if VOCABULARY in lists:
         raise ValueError(
             f"words: {VOCABULARY!r} is what the frequent words of the model are called here; give "
             "the list another name."
         )
-    if words:
-        own = project(model, words, directions, preprocessors=preprocessors)
-        n_lost += sum(len(lost) for lost in own.attrs["lost"][model.name].values())
+    n_lost = sum(map(len, lists.values()))
+    # A model need not have any of the stereotypes.
+    if words is not None or any(look_up(model, own, preprocessors).words for own in lists.values()):
+        own = project(model, lists, directions, preprocessors=preprocessors)
+        n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
         parts.append(own)
     projections = pd.concat(parts, ignore_index=True)
     return ModelPage(
@@ -230,19 +233,6 @@ def model_page(
         projections,
         n_lost,
     )
-
-
-def _stereotypes(
-    model: WordEmbeddingModel, directions: BiasDirections, preprocessors: Preprocessors | None
-) -> tuple[dict[str, list[str]], int]:
-    """Return the lists of the criterion of which the model has a word, and how many are lost."""
-    lists, n_lost = {}, 0
-    for name, words in directions.criterion.stereotyped_words.items():
-        if look_up(model, words, preprocessors).words:
-            lists[f"{name} stereotypes"] = list(words)
-        else:
-            n_lost += len(words)
-    return lists, n_lost
 
 
 def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
@@ -271,27 +261,16 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     keys = [name for name in ("model", "set", "group") if name in projections]
-    rows = []
-    for key, part in projections.groupby(keys, sort=False, observed=True):
-        values = part["projection"].to_numpy(np.float64)
-        values = values[np.isfinite(values)]
-        if not len(values):
-            continue
-        quantiles = np.quantile(values, _QUANTILES)
-        rows.append(
-            {
-                **dict(zip(keys, key, strict=True)),
-                "n": len(values),
-                "mean": values.mean(),
-                "std": values.std(),
-                "mean_abs": np.abs(values).mean(),
-                **{
-                    f"{100 * share:g} %": value
-                    for share, value in zip(_QUANTILES, quantiles, strict=True)
-                },
-            }
-        )
-    return pd.DataFrame(rows)
+    known = projections[np.isfinite(projections["projection"])].astype({"projection": np.float64})
+    values = known.groupby(keys, sort=False, observed=True)["projection"]
+    columns = {
+        "n": values.size(),
+        "mean": values.mean(),
+        "std": values.std(ddof=0),
+        "mean_abs": values.agg(lambda some: some.abs().mean()),
+    }
+    quantiles = {f"{100 * share:g} %": values.quantile(share) for share in _QUANTILES}
+    return pd.DataFrame(columns | quantiles).reset_index()
 
 
 def sides(groups: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Where words lie along the directions of a criterion: lists of words, vocabularies, extremes."""
+"""Where words lie along the directions of a criterion: lists, vocabularies, extremes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found
 from wefe.debias._base import check_words
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
-from wefe.explore._lookup import as_looked_up, every_form, look_up
+from wefe.explore._lookup import Found, as_looked_up, every_form, form_of, look_up
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
-from wefe.models._passes import Rows, plain_rows, vocabulary_cosines
+from wefe.metrics._indirect_bias import indirect_bias
+from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
@@ -94,11 +95,8 @@ def project(
     given = check_models(models)
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
-    groups: tuple[str, ...] = ()
-    name = ""
     for label, model in zip(labels_of(given), given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
-        groups, name = directions.groups, directions.name
         if lists is None:
             towards = directions.towards[: 1 if directions.is_binary else None]
             cosines: FloatArray = vocabulary_cosines(model, towards)
@@ -109,13 +107,14 @@ def project(
             bare = bare_words(model, [every[row] for row in own])
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
-        lost[label] = {}
-        for set_name, (known, unknown, vectors) in _looked_up(model, lists, preprocessors).items():
-            lost[label][set_name] = unknown
-            cosines = directions.cosines(vectors)
-            parts.append(projections_frame(label, set_name, known, cosines, directions))
+        found = _looked_up(model, lists, preprocessors)
+        lost[label] = {name: known.lost + known.unusable for name, known in found.items()}
+        for name, known in found.items():
+            cosines = directions.cosines(known.vectors)
+            parts.append(projections_frame(label, name, known.forms, cosines, directions))
     table = pd.concat(parts, ignore_index=True)
-    table.attrs.update({"criterion": name, "groups": list(groups), "lost": lost})
+    groups = list(directions.groups)
+    table.attrs.update({"criterion": directions.name, "groups": groups, "lost": lost})
     return table
 
 
@@ -185,29 +184,33 @@ def extreme_words(
 
     given = check_models(models)
     check_positive_int("n", n)
-    rows = []
-    groups: tuple[str, ...] = ()
-    name = ""
+    parts = []
     for label, model in zip(labels_of(given), given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
-        groups, name = directions.groups, directions.name
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
         left_out = every_form(ignored, preprocessors)
         if words is None:
             known, cosines = _of_vocabulary(model, directions, n, among, left_out)
         else:
-            ((known, _, vectors),) = _looked_up(
-                model, {"words": check_word_set("words", words)}, preprocessors
-            ).values()
-            kept = [row for row, word in enumerate(known) if word not in left_out]
-            known, cosines = [known[row] for row in kept], directions.cosines(vectors[kept])
-        for position, group in enumerate(groups):
+            lists = {"words": check_word_set("words", words)}
+            found = _looked_up(model, lists, preprocessors)["words"]
+            kept = [row for row, word in enumerate(found.forms) if word not in left_out]
+            known = [found.forms[row] for row in kept]
+            cosines = directions.cosines(found.vectors[kept])
+        for group, along in zip(directions.groups, cosines.T, strict=True):
             # A stable sort: of equal words the more frequent one comes first.
-            order = np.argsort(-cosines[:, position], kind="stable")[:n]
-            for rank, row in enumerate(order[cosines[order, position] > ROUNDING], 1):
-                rows.append((label, group, rank, known[row], float(cosines[row, position])))
-    table = pd.DataFrame(rows, columns=["model", "group", "rank", "word", "projection"])
-    table.attrs.update({"criterion": name, "groups": list(groups)})
+            order = np.argsort(-along, kind="stable")[:n]
+            order = order[along[order] > ROUNDING]
+            columns = {
+                "model": label,
+                "group": group,
+                "rank": np.arange(1, len(order) + 1),
+                "word": [known[row] for row in order],
+                "projection": along[order],
+            }
+            parts.append(pd.DataFrame(columns))
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs.update({"criterion": directions.name, "groups": list(directions.groups)})
     return table
 
 
@@ -242,10 +245,10 @@ def check_models(models: object) -> list[WordEmbeddingModel]:
     if isinstance(models, WordEmbeddingModel):
         return [models]
     given = list(check_sequence("models", models))
-    for model in given:
-        check_model(model)
     if not given:
         raise ValueError("models is empty; one model or more is needed.")
+    for model in given:
+        check_model(model)
     return given
 
 
@@ -264,30 +267,25 @@ def word_lists(words: object) -> dict[str, list[str]]:
     """Return lists of words by name."""
     if isinstance(words, Query):
         names = [*words.target_sets_names, *words.attribute_sets_names]
-        return dict(zip(names, map(list, words.target_sets + words.attribute_sets), strict=True))
-    if isinstance(words, Mapping):
-        lists = {str(name): list(check_word_set(f"words[{name!r}]", words[name])) for name in words}
-    elif isinstance(words, str):
+        words = dict(zip(names, words.target_sets + words.attribute_sets, strict=True))
+    if isinstance(words, str):
         raise TypeError(f"words must be a list; for one word write [{words!r}].")
-    else:
-        lists = {"words": list(check_word_set("words", words))}
+    lists = words if isinstance(words, Mapping) else {"words": words}
     if not lists:
         raise ValueError(f"words is empty: {found(words)}.")
-    return lists
+    return {str(name): [*check_word_set(f"words[{name!r}]", lists[name])] for name in lists}
 
 
 def _looked_up(
     model: WordEmbeddingModel,
     lists: Mapping[str, Sequence[str]],
     preprocessors: Preprocessors | None,
-) -> dict[str, tuple[list[str], tuple[str, ...], Vectors]]:
-    """Return, per list, the words found, those left out, and vectors."""
-    result: dict[str, tuple[list[str], tuple[str, ...], Vectors]] = {}
-    for name, words in lists.items():
-        known = look_up(model, words, preprocessors)
+) -> dict[str, Found]:
+    """Return what is found of each list; refuse lists of which nothing is found."""
+    result = {name: look_up(model, words, preprocessors) for name, words in lists.items()}
+    for name, known in result.items():
         known.log(model, name)
-        result[name] = (known.forms, known.lost + known.unusable, known.vectors)
-    if not any(known for known, _, _ in result.values()):
+    if not any(known.words for known in result.values()):
         raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
     return result
 
@@ -297,16 +295,114 @@ def projections_frame(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    if directions.is_binary:
-        columns = {"word": list(words), "projection": cosines[:, 0]}
-    else:
-        n_groups = len(directions.groups)
-        columns = {
-            "word": np.repeat(np.array(list(words), dtype=object), n_groups),
-            "group": np.tile(np.array(directions.groups, dtype=object), len(words)),
-            "projection": cosines.ravel(),
+    n_columns = cosines.shape[1] if not directions.is_binary else 1
+    table = pd.DataFrame(
+        {
+            "model": label,
+            "set": set_name,
+            "word": np.repeat(np.array(list(words), dtype=object), n_columns),
+            "group": np.tile(np.array(directions.groups[:n_columns], dtype=object), len(words)),
+            "projection": cosines[:, :n_columns].ravel(),
         }
-    table = pd.DataFrame(columns)
-    table.insert(0, "model", label)
-    table.insert(1, "set", set_name)
-    return table
+    )
+    return table.drop(columns="group") if directions.is_binary else table
+
+
+def indirect_bias_along(
+    model: WordEmbeddingModel,
+    first: str,
+    second: str,
+    criterion: CriterionLike = "gender",
+    *,
+    n: int = 10,
+    words: Sequence[str] | None = None,
+    among: int | None = FREQUENT,
+    ignore: Sequence[str] | None = None,
+    preprocessors: Preprocessors | None = None,
+) -> pd.DataFrame:
+    """Find the extreme words between two neutral ones, and their indirect bias.
+
+    Why is 'receptionist' nearer to 'softball' than to 'football'? The words farthest along the
+    direction from one word to the other are looked for, and of each the share of its similarity
+    with the word at its end that disappears without the bias directions.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        A model that has its whole vocabulary, or `words` at least.
+    first, second : str
+        Two words that should be neutral, such as 'softball' and 'football'.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        The bias; see :func:`bias_directions`.
+    n : int, default=10
+        Words wanted at each end.
+    words : sequence of str, optional
+        Look at these words only; for example names of occupations.
+    among : int or None, default=50_000
+        Without `words`: look at that many from the start of the vocabulary; None for all. See
+        :func:`extreme_words`.
+    ignore : sequence of str, optional
+        Words that are left out; by default those to which a group rightly belongs. `first` and
+        `second` are left out in any case.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `end` (`first` or `second`), `rank`, `word`, `projection` (cosine with the direction towards
+        that end, in (0, 1]), `cosine` with the word at that end, and `indirect_bias` with it; NaN
+        where that is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the model lacks one of the two words, or they have the same direction.
+
+    See Also
+    --------
+    wefe.metrics.indirect_bias : That of any pairs of vectors, and its formula.
+
+    References
+    ----------
+    Bolukbasi et al., NeurIPS 2016, section 5.3 and figure 3.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> table = indirect_bias_along(load_test_model(), "nurse", "engineer", n=4)
+    >>> table[table["end"] == "nurse"].round(2)
+         end  rank      word  projection  cosine  indirect_bias
+    0  nurse     1   nursing        0.57    0.87           0.02
+    1  nurse     2    nurses        0.56    0.93           0.01
+    2  nurse     3  patients        0.37    0.49           0.02
+    3  nurse     4      mary        0.36    0.45           0.19
+    """
+    check_model(model)
+    check_positive_int("n", n)
+    bias = bias_directions(model, criterion, preprocessors=preprocessors)
+    line = bias_directions(model, (first, second), preprocessors=preprocessors)
+    left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
+    table = extreme_words(
+        model,
+        n,
+        line,
+        words=words,
+        among=among,
+        ignore=left_out,
+        preprocessors=preprocessors,
+    )
+    table["cosine"], table["indirect_bias"] = np.nan, np.nan
+    for end, word in zip(line.groups, line.sets[0], strict=True):
+        here = (table["group"] == end).to_numpy()
+        if not here.any():
+            continue
+        # With the prefix of the model, words are as its vocabulary has them.
+        others = np.asarray(model.get_vectors(forms(model, table["word"][here])), dtype=np.float64)
+        (own,) = np.asarray(
+            model.get_vectors([form_of(model, word, preprocessors)]), dtype=np.float64
+        )
+        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
+        table.loc[here, "cosine"] = others @ own / lengths
+        table.loc[here, "indirect_bias"] = indirect_bias(own, others, bias.subspace)
+    return table.drop(columns="model").rename(columns={"group": "end"})

@@ -1,4 +1,4 @@
-"""Can the groups be recovered from a model? The tests of Gonen and Goldberg, for its words."""
+"""Can the groups be recovered from a model? The tests of Gonen and Goldberg, and their map."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import check_words
 from wefe.debias._residual import CommonWords, plain_words
-from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
-from wefe.explore._lookup import every_form
-from wefe.metrics._geometry import Vectors, unit
+from wefe.explore._lookup import every_form, look_up
+from wefe.explore._maps import MapMethod, in_two_dimensions
+from wefe.explore._projections import bare_words
+from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
-    RecoveryTest,
     classification_test,
     cluster_test,
+    clusters_of,
     members,
     neighborhood_test,
     projection_test,
@@ -134,19 +135,18 @@ def recovery_tests(
     >>> table.note[4]
     'nothing but rounding is left of the projections'
     """
+    import pandas as pd
+
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
     common, vocabulary, axes, notes = chosen.common, chosen.vocabulary, chosen.axes, chosen.notes
-    vectors = common.vectors(len(common.models) - 1, vocabulary)
+    last = len(common.models) - 1
+    vectors = common.vectors(last, vocabulary)
     groups = [vectors[rows] for rows in chosen.groups]
-    tests: list[tuple[str, str, RecoveryTest, list[str]]] = [
-        ("clusters", "", cluster_test(groups, random_state=seed), notes),
-        ("classification (rbf)", "", classification_test(groups, random_state=seed), notes),
-        (
-            *("classification (linear)", ""),
-            *(classification_test(groups, kernel="linear", random_state=seed), notes),
-        ),
-    ]
+    tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
+    for kernel in ("rbf", "linear"):
+        test = classification_test(groups, kernel=kernel, random_state=seed)
+        tests.append((f"classification ({kernel})", "", test, notes))
     asked, lost = vocabulary[: n_words * known.n_classes], list(notes)
     if words is not None:
         asked = _asked(common, check_word_set("words", words), preprocessors, lost)
@@ -154,20 +154,33 @@ def recovery_tests(
     rows = np.flatnonzero(np.isin(everything, asked))
     bias = _bias(common, 0, axes, everything)
     # Of two groups one mirrors the other.
-    looked_at = range(1 if known.n_classes == 2 else known.n_classes)
-    tests += [
-        ("neighbours", known.class_names[group], test, noted)
-        for group, test, noted in _neighbors(
-            common, everything, bias, rows, looked_at, k, seed, lost
-        )
-    ]
+    looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
+    k_possible = min(k, len(everything) - 1)
+    few = [f"{k_possible} neighbours, as there are few words"] * (k_possible < k)
+    vectors = common.vectors(last, everything)
+    near, _ = nearest_neighbors(vectors, vectors[rows], k_possible, exclude=rows)
+    belongs, n_groups = members(bias), bias.shape[1]
+    for group, name in enumerate(looked_at):
+        of_group = (near, belongs[:, group], bias[:, group], rows, n_groups)
+        test = neighborhood_test(*of_group, random_state=seed)
+        tests.append(("neighbours", name, test, [*lost, *few]))
     if original is not None:
         after, why = _after(common, model, known, preprocessors, everything[rows])
-        for group in looked_at:
+        for group, name in enumerate(looked_at):
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
-            test = dataclasses.replace(test, nan_reason=why) if why else test
-            tests.append(("projections", known.class_names[group], test, lost))
-    return _frame(tests, model, common.models[0], known)
+            test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
+            tests.append(("projections", name, test, lost))
+    records = [
+        (
+            *(name, group, test.value, test.chance, *test.interval, test.p_value, test.n_words),
+            "; ".join(filter(None, [test.nan_reason, *noted])),
+        )
+        for name, group, test, noted in tests
+    ]
+    table = pd.DataFrame(records, columns=_COLUMNS)
+    names = {"model": model.name, "original": common.models[0].name, "criterion": known.name}
+    table.attrs.update(names)
+    return table
 
 
 class MostBiased(NamedTuple):
@@ -192,12 +205,9 @@ def most_biased_words(
     preprocessors: Preprocessors | None,
 ) -> MostBiased:
     """Choose the words that tests of recovery look at; see :func:`recovery_tests`."""
-    check_model(model)
-    models = [model]
-    if original is not None:
-        check_model(original)
-        models = [original, model]
+    models = [model] if original is None else [original, model]
     for each in models:
+        check_model(each)
         if each.held == "selected":
             raise ValueError(
                 f"these tests need the whole vocabulary, and {each.name} was opened for some words "
@@ -224,17 +234,13 @@ def _axes(
     """Return what the unit vectors of words are multiplied by: shape (n_groups, dim)."""
     if criterion.n_classes > 2:
         return bias_directions(model, criterion, preprocessors=preprocessors).towards
-    found = embed_tuples(
-        *(model, [criterion.representatives], "representatives", preprocessors),
-        warn_lost_sets=False,
-    )
-    if not found:
+    known = look_up(model, criterion.representatives, preprocessors)
+    if len(known.words) < 2:
         raise ValueError(
             f"{model.name} lacks one of {', '.join(criterion.representatives)}, which represent "
             "the groups; name other words: Criterion(..., representatives=[...])."
         )
-    vectors = [found[0].vectors[row] for row in found[0].first_row if row is not None]
-    first, second = unit("representatives", vectors)
+    first, second = unit_rows(known.vectors)
     return np.stack([first - second, second - first])
 
 
@@ -269,43 +275,12 @@ def _asked(
     notes: list[str],
 ) -> Rows:
     checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
-    numbers = []
-    for word in dict.fromkeys(words):
-        hits = (common.find(form) for form in variants(word, checked, prefix))
-        numbers.append(next((hit for hit in hits if hit is not None), None))
-    known = np.array([number for number in numbers if number is not None], dtype=np.intp)
-    asked = common.usable(np.unique(known))
-    if len(asked) < len(numbers):
-        notes.append(f"{len(numbers) - len(asked)} of {len(numbers)} words not found")
+    of_words = {word: map(common.find, variants(word, checked, prefix)) for word in words}
+    hits = [next((hit for hit in hits if hit is not None), -1) for hits in of_words.values()]
+    asked = common.usable(np.unique([hit for hit in hits if hit >= 0]).astype(np.intp))
+    if len(asked) < len(hits):
+        notes.append(f"{len(hits) - len(asked)} of {len(hits)} words not found")
     return asked
-
-
-def _neighbors(
-    common: CommonWords,
-    everything: Rows,
-    bias: Vectors,
-    rows: Rows,
-    looked_at: Sequence[int],
-    k: int,
-    seed: int,
-    notes: list[str],
-) -> list[tuple[int, RecoveryTest, list[str]]]:
-    vectors = common.vectors(len(common.models) - 1, everything)
-    k_possible = min(k, len(everything) - 1)
-    if k_possible < k:
-        notes = [*notes, f"{k_possible} neighbours, as there are few words"]
-    near, _ = nearest_neighbors(vectors, vectors[rows], k_possible, exclude=rows)
-    belongs = members(bias)
-    return [
-        (
-            group,
-            neighborhood_test(
-                *(near, belongs[:, group], bias[:, group], rows, bias.shape[1]), random_state=seed
-            ),
-            notes,
-        )
-        for group in looked_at
-    ]
 
 
 def _after(
@@ -326,21 +301,79 @@ def _after(
     return after, ""
 
 
-def _frame(
-    tests: Sequence[tuple[str, str, RecoveryTest, list[str]]],
+def cluster_map(
     model: WordEmbeddingModel,
-    original: WordEmbeddingModel,
-    criterion: Criterion,
+    criterion: CriterionLike = "gender",
+    *,
+    original: WordEmbeddingModel | None = None,
+    n_words: int = 250,
+    method: MapMethod = "t-sne",
+    ignore: Sequence[str] = (),
+    random_state: int | None = 0,
+    preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
+    """Draw the words of largest bias in two dimensions, and say which cluster each falls into.
+
+    Parameters
+    ----------
+    model : WordEmbeddingModel
+        The model to be judged, with its whole vocabulary.
+    criterion : str, Criterion, mapping or sequence, default='gender'
+        The groups; see :func:`bias_directions`.
+    original : WordEmbeddingModel, optional
+        The model before its mitigation, in which words are given to groups; by default `model`.
+    n_words : int, default=250
+        Words of each group; fewer, if the vocabulary is small.
+    method : {'pca', 't-sne', 'umap'}, default='t-sne'
+        How words are drawn. Clusters are those of the space, not of the picture.
+    ignore : sequence of str, default=()
+        Words that are left out, besides those to which a group rightly belongs.
+    random_state : int, default=0
+        Seed of the clusters, and of UMAP.
+    preprocessors : list of dict, optional
+        Variants of the words of the criterion; see :class:`wefe.embeddings.Lookup`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `word`, `x`, `y`, `group` (that of its largest bias in the original model), `cluster` (the
+        group that its k-means cluster is matched with). The share of rows in which both agree is
+        :func:`wefe.metrics.cluster_alignment`. :func:`wefe.plotting.plot_clusters` draws it.
+
+    Raises
+    ------
+    ValueError
+        If a model was opened for some words only, or too few words are left.
+
+    References
+    ----------
+    Gonen and Goldberg, NAACL-HLT 2019, figure 1.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> table = cluster_map(load_test_model(), n_words=50, method="pca")
+    >>> list(table), float((table["group"] == table["cluster"]).mean())
+    (['word', 'x', 'y', 'group', 'cluster'], 0.99)
+    """
     import pandas as pd
 
-    records = [
-        (
-            *(name, group, test.value, test.chance, *test.interval, test.p_value, test.n_words),
-            "; ".join(filter(None, [test.nan_reason, *notes])),
-        )
-        for name, group, test, notes in tests
-    ]
-    table = pd.DataFrame(records, columns=_COLUMNS)
-    table.attrs = {"model": model.name, "original": original.name, "criterion": criterion.name}
+    known, seed = as_criterion(criterion), as_seed(random_state)
+    chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
+    numbers = chosen.vocabulary[np.concatenate(chosen.groups)]
+    vectors = chosen.common.vectors(len(chosen.common.models) - 1, numbers)
+    points = in_two_dimensions(vectors, method, seed)
+    sizes = [len(rows) for rows in chosen.groups]
+    names = np.array(known.class_names, dtype=object)
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    table = pd.DataFrame(
+        {
+            "word": bare_words(model, [chosen.common.words[number] for number in numbers]),
+            "x": points[:, 0],
+            "y": points[:, 1],
+            "group": names[own],
+            "cluster": names[clusters_of(np.split(vectors, np.cumsum(sizes)[:-1]), seed)],
+        }
+    )
+    table.attrs = {"model": model.name, "criterion": known.name, "groups": list(names)}
     return table

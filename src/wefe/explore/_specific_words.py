@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,8 +17,10 @@ from wefe._checks import (
     check_word_set,
 )
 from wefe._progress import progress_bar
-from wefe.explore._analogies import candidates, form_of
+from wefe.explore._analogies import candidates
 from wefe.explore._directions import CriterionLike, as_criterion
+from wefe.explore._lookup import look_up
+from wefe.explore._projections import bare_words
 from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._passes import vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -28,8 +28,6 @@ from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
-
-logger = logging.getLogger(__name__)
 
 _SCORES = ("precision", "recall", "f1")
 
@@ -108,19 +106,14 @@ class SpecificWords:
             is specific, but no seed word, counts as an error.
         """
         import pandas as pd
-        from scipy.stats import t
+        from scipy.stats import sem, t
 
-        means, n = self.folds.mean(axis=0), len(self.folds)
-        half = t.ppf((1 + self.confidence_level) / 2, n - 1) * self.folds.std(axis=0, ddof=1)
-        half /= math.sqrt(n)
-        return pd.DataFrame(
-            {
-                "mean": means,
-                "lower": np.maximum(means - half, 0),
-                "upper": np.minimum(means + half, 1),
-            },
-            index=list(_SCORES),
-        )
+        mean = self.folds.mean(axis=0)
+        scale = np.maximum(sem(self.folds), np.finfo(float).tiny)
+        ends = t.interval(self.confidence_level, len(self.folds) - 1, mean, scale)
+        lower, upper = np.clip(ends, 0, 1)
+        columns = {"mean": mean, "lower": lower, "upper": upper}
+        return pd.DataFrame(columns, index=list(_SCORES))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the words as a table, for example to read them before they are used.
@@ -132,9 +125,8 @@ class SpecificWords:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            {"word": list(self.words), "decision": self.decisions, "is_seed": self.is_seed}
-        )
+        columns = {"word": self.words, "decision": self.decisions, "is_seed": self.is_seed}
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         precision, recall, f1 = self.folds.mean(axis=0)
@@ -250,18 +242,14 @@ def learn_specific_words(
     check_between("confidence_level", confidence_level, 0.95)
     seed = as_seed(random_state)
     prefix = model.vocab_prefix or ""
-    forms = {word: form_of(model, word, preprocessors) for word in seeds}
-    lost = tuple(word for word, form in forms.items() if form is None)
-    if lost:
-        logger.warning(
-            "%s lacks %d of %d seed words: %s", model.name, len(lost), len(forms), ", ".join(lost)
-        )
-    known = {form[len(prefix) :] for form in forms.values() if form is not None}
+    given = look_up(model, seeds, preprocessors)
+    given.log(model, "seed words")
+    known = set(given.forms)
     words, vectors = candidates(model, among, preprocessors)
     beside = sorted(known.difference(words), key=lambda word: model.vocab[prefix + word])
     if beside:
-        beside, more = candidates(model, beside, None)
-        words, vectors = [*words, *beside], np.concatenate([vectors, more])
+        vectors = np.concatenate([vectors, model.get_vectors([prefix + word for word in beside])])
+        words = [*words, *beside]
     labels = np.array([word in known for word in words])
     fewest = int(min(labels.sum(), (~labels).sum()))
     if fewest < n_folds:
@@ -271,42 +259,39 @@ def learn_specific_words(
         )
     units = unit_rows(vectors.astype(np.float64))
 
-    def learned(rows: Any) -> LinearSVC:
-        machine = LinearSVC(
-            C=C, class_weight=class_weight, dual="auto", random_state=seed, max_iter=10_000
-        )
-        return machine.fit(units[rows], labels[rows])
-
+    weights: dict[str, Any] = {"C": C, "class_weight": class_weight, "random_state": seed}
+    machine = LinearSVC(dual="auto", max_iter=10_000, **weights)
     folds = []
     parts = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     with progress_bar(n_folds + 1, "specific words", "classifier", progress) as bar:
         for train, test in parts.split(units, labels):
-            decided = learned(train).decision_function(units[test]) > threshold
-            *scores, _ = precision_recall_fscore_support(
-                labels[test], decided, average="binary", zero_division=0
+            machine.fit(units[train], labels[train])
+            decided = machine.decision_function(units[test]) > threshold
+            folds.append(
+                precision_recall_fscore_support(
+                    labels[test], decided, average="binary", zero_division=0
+                )[:3]
             )
-            folds.append(scores)
             bar.update()
-        machine = learned(slice(None))
+        machine.fit(units, labels)
         bar.update()
-    by_row = list(model.vocab)
-    chosen: list[tuple[float, int, str]] = []
+    decisions = np.empty(len(model.vocab))
     for rows, block in vocabulary_blocks(model):
-        decisions = unit_rows(block.astype(np.float64)) @ machine.coef_[0] + machine.intercept_[0]
-        for row, decision in zip(rows.tolist(), decisions.tolist(), strict=True):
-            form = by_row[row]
-            word = form[len(prefix) :]
-            if form.startswith(prefix) and (decision > threshold or word in known):
-                chosen.append((-decision, row, word))
-    chosen.sort()
+        units = unit_rows(block.astype(np.float64))
+        decisions[rows] = units @ machine.coef_[0] + machine.intercept_[0]
+    own = np.array([form.startswith(prefix) for form in model.vocab])
+    bare = np.array(bare_words(model, list(model.vocab)), dtype=object)
+    seed_rows = np.isin(bare, list(known))
+    chosen = np.flatnonzero(own & ((decisions > threshold) | seed_rows))
+    chosen = chosen[np.argsort(-decisions[chosen], kind="stable")]
     return SpecificWords(
         model.name,
-        tuple(word for _, _, word in chosen),
-        np.array([-value for value, _, _ in chosen]),
-        np.array([word in known for _, _, word in chosen]),
+        tuple(bare[chosen]),
+        decisions[chosen],
+        seed_rows[chosen],
         np.array(folds),
         len(words),
-        lost,
+        given.lost,
         threshold,
         float(confidence_level),
     )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._bootstrap import bca_levels
-from wefe._checks import as_seed, check_between, check_choice, check_positive_int, found
+from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
+from wefe._checks import check_choice, found
 from wefe._plain import plain
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Measure: TypeAlias = Literal["projection", "sc-weat"]
+_ESTIMATES = ("pearson", "spearman", "slope")
 
 # A line through two points fits always; the t-test of a correlation needs one more.
 _FEWEST = 3
@@ -36,8 +37,6 @@ _FEWEST = 3
 _FEWEST_FOR_INTERVALS = 6
 # Numbers of resamples that are worked on at once.
 _BLOCK_NUMBERS = 1 << 20
-# Share of resamples without a value (all words the same) up to which there is an interval.
-_MOST_UNDEFINED = 0.05
 
 
 @dataclass(frozen=True)
@@ -162,9 +161,8 @@ class StatisticCorrelation:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            {"word": list(self.words), "statistic": self.statistic, "bias": self.bias}
-        )
+        columns = {"word": self.words, "statistic": self.statistic, "bias": self.bias}
+        return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, fit for JSON; what is undefined is None.
@@ -209,14 +207,8 @@ class StatisticCorrelation:
             lines = self.fits[:, :1] * points + self.fits[:, 1:]
             tail = (1 - self.confidence_level) / 2
             low, high = np.quantile(lines, [tail, 1 - tail], axis=0)
-        return pd.DataFrame(
-            {
-                "statistic": points,
-                "fit": self.slope.value * points + self.intercept,
-                "low": low,
-                "high": high,
-            }
-        )
+        fit = self.slope.value * points + self.intercept
+        return pd.DataFrame({"statistic": points, "fit": fit, "low": low, "high": high})
 
     def plot(self, **options: Any) -> Figure:
         """Show the words as points, with the line of least squares and its band.
@@ -237,42 +229,32 @@ class StatisticCorrelation:
             "statistic_name": self.statistic_name,
             "bias_name": self.bias_name,
             "notes": self._notes(),
+            "band": self.band() if len(self.fits) else None,
         }
         if not math.isnan(self.slope.value):
             shown["fit"] = (self.slope.value, self.intercept)
-        if len(self.fits):
-            shown["band"] = self.band()
         return plotting.plot_statistic(self.to_frame(), **shown | options)
 
     def _notes(self) -> list[str]:
         """Say what was measured, and of how many words."""
         words = f"{self.model_name}: {self.n} words"
         if self.lost:
-            more = f" and {len(self.lost) - 5} more" if len(self.lost) > 5 else ""
+            more = f" and {len(self.lost) - 5} more" * (len(self.lost) > 5)
             words += f", without {', '.join(self.lost[:5])}{more}, which the model lacks"
-        notes = [words]
-        if not math.isnan(self.pearson.value):
-            notes.insert(0, f"Pearson {self._pearson()}, Spearman {self.spearman.value:.2f}")
-        return [*notes, self.nan_reason] if self.nan_reason else notes
+        known = not math.isnan(self.pearson.value)
+        found = f"Pearson {self._pearson()}, Spearman {self.spearman.value:.2f}"
+        return [*[found] * known, words, *filter(None, [self.nan_reason])]
 
     def _pearson(self) -> str:
-        r = self.pearson
-        if math.isnan(r.lower):
-            return f"r = {r.value:.2f} (no interval)"
-        level = f"{self.confidence_level * 100:g} %"
-        return f"r = {r.value:.2f} ({level} interval {r.lower:.2f} to {r.upper:.2f})"
+        r, level = self.pearson, f"{self.confidence_level * 100:g} %"
+        interval = f"{level} interval {r.lower:.2f} to {r.upper:.2f}"
+        return f"r = {r.value:.2f} ({'no interval' if math.isnan(r.lower) else interval})"
 
     def __repr__(self) -> str:
-        if math.isnan(self.pearson.value):
-            return (
-                f"<StatisticCorrelation in {self.model_name}: none, {self.nan_reason} ({self.n} "
-                "words)>"
-            )
         lost = f", {len(self.lost)} lost" if self.lost else ""
-        return (
-            f"<StatisticCorrelation in {self.model_name}, {self.bias_name}: {self._pearson()}, "
-            f"{self.n} words{lost}>"
-        )
+        known = not math.isnan(self.pearson.value)
+        found = f"{self.bias_name}: {self._pearson()}" if known else f"none: {self.nan_reason}"
+        return f"<StatisticCorrelation in {self.model_name}, {found}, {self.n} words{lost}>"
 
 
 def correlate_with_statistic(
@@ -360,23 +342,15 @@ def correlate_with_statistic(
     1  librarian       0.83  0.124
     """
     check_choice("measure", measure, ("projection", "sc-weat"))
-    share = check_between("confidence_level", confidence_level, 0.95)
-    least = math.ceil(round(2 / (1 - share), 6))
-    if check_positive_int("n_bootstrap", n_bootstrap) < least:
-        raise ValueError(
-            f"an interval of confidence {share} needs n_bootstrap={least} or more; "
-            f"got {n_bootstrap}."
-        )
-    seed = as_seed(random_state)
-    numbers, name = _numbers(statistic)
+    wanted = Resampling(n_bootstrap, confidence_level, random_state)
+    numbers = _numbers(statistic)
+    name = statistic_name or str(getattr(statistic, "name", None) or "statistic")
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
-    towards = directions.groups[0]
-    if group is not None:
-        towards = check_choice("group", group, directions.groups)
+    towards = check_choice("group", group or directions.groups[0], directions.groups)
     position = directions.groups.index(towards)
-    without_number = tuple(word for word, value in numbers.items() if not math.isfinite(value))
-    wanted = [word for word in numbers if math.isfinite(numbers[word])]
-    known = look_up(model, wanted, preprocessors)
+    has_number = np.isfinite(numbers)
+    without_number = tuple(numbers.index[~has_number])
+    known = look_up(model, list(numbers.index[has_number]), preprocessors)
     known.log(model, name)
     lost = known.lost + known.unusable
     if without_number:
@@ -385,74 +359,52 @@ def correlate_with_statistic(
             *(name, len(without_number), len(numbers), ", ".join(without_number)),
         )
     if len(known.words) < _FEWEST:
-        why = [f"{len(without_number)} have no number"] if without_number else []
-        if lost:
-            why.append(f"{model.name} lacks {len(lost)} ({', '.join(lost[:5])})")
-        if known.repeated:
-            why.append(f"{len(known.repeated)} are other forms of one of them")
         raise ValueError(
             f"a correlation needs {_FEWEST} words or more with a number and a vector; "
-            f"{len(known.words)} of {len(numbers)} have both"
-            + (f": {', '.join(why)}." if why else ".")
+            f"{len(known.words)} of {len(numbers)} have both: {len(without_number)} have no number "
+            f"and {model.name} lacks {len(lost)} ({', '.join(lost[:5])})."
         )
-    vectors = known.vectors
     if measure == "projection":
-        bias = directions.cosines(vectors)[:, position]
+        bias = directions.cosines(known.vectors)[:, position]
         bias_name = f"cosine with the direction towards {towards}"
     else:
-        bias = _effect_sizes(model, directions, position, vectors, preprocessors)
+        bias = _effect_sizes(model, directions, position, known.vectors, preprocessors)
         bias_name = f"effect size towards {towards}"
-    x = np.array([numbers[word] for word in known.words])
-    found_in = _estimates(x, bias, share, int(n_bootstrap), seed)
+    x: Vectors = np.array(numbers[known.words], dtype=np.float64)
     return StatisticCorrelation(
         model.name,
-        name if statistic_name is None else statistic_name,
+        name,
         bias_name,
         tuple(known.words),
         x,
         bias,
         lost=lost,
         without_number=without_number,
-        confidence_level=share,
-        n_bootstrap=int(n_bootstrap),
-        **found_in,
+        confidence_level=wanted.confidence,
+        n_bootstrap=wanted.n_bootstrap,
+        **_estimates(x, bias, wanted),
     )
 
 
-def _numbers(statistic: object) -> tuple[dict[str, float], str]:
-    """Return the number of each word, and what the numbers are called."""
+def _numbers(statistic: Any) -> pd.Series[float]:
+    """Return the number of each word, NaN for none."""
     import pandas as pd
 
-    name = "statistic"
-    items: list[tuple[Any, Any]]
-    if isinstance(statistic, Mapping):
-        items = list(statistic.items())
-    elif type(statistic).__module__.partition(".")[0] == "pandas" and hasattr(statistic, "items"):
-        if getattr(statistic, "ndim", 0) != 1:
-            raise TypeError(
-                "statistic must be one column with a number for each word, its index the words; "
-                f"got a table with the columns {list(statistic)}. Choose one: "  # type: ignore[call-overload]
-                "table.set_index('word')['value'], or table['female'] if words are its index."
-            )
-        items = list(statistic.items())
-        name = str(getattr(statistic, "name", None) or name)
-    else:
+    if not isinstance(statistic, Mapping | pd.Series):
         raise TypeError(
             "statistic must be a mapping from words to numbers, or a pandas Series; got "
-            f"{found(statistic)}."
+            f"{found(statistic)}. Choose one: table.set_index('word')['value'], for example."
         )
-    numbers: dict[str, float] = {}
-    for word, value in items:
+    numbers = pd.Series(statistic, dtype=object)
+    if numbers.index.has_duplicates:
+        word = numbers.index[numbers.index.duplicated()][0]
+        raise ValueError(f"statistic has several numbers for {word!r}; one is needed.")
+    for word, value in numbers.items():
         if not isinstance(word, str):
             raise TypeError(f"statistic: words must be strings; got {found(word)}.")
-        if word in numbers:
-            raise ValueError(f"statistic has several numbers for {word!r}; one is needed.")
-        if value is None or value is pd.NA:
-            value = math.nan
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        if not pd.isna(value) and not pd.api.types.is_number(value):
             raise TypeError(f"statistic: {word!r} needs a number; got {found(value)}.")
-        numbers[word] = float(value)
-    return numbers, name
+    return pd.to_numeric(numbers).astype(np.float64)
 
 
 def _effect_sizes(
@@ -470,57 +422,51 @@ def _effect_sizes(
     return sc_weat_by_word(vectors, a.vectors, b.vectors)
 
 
-def _estimates(x: Vectors, y: Vectors, share: float, n_bootstrap: int, seed: int) -> dict[str, Any]:
+def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     """Return correlations and line, with intervals."""
-    n = len(x)
+    from scipy.stats import pearsonr, spearmanr
+
+    n, nothing = len(x), math.nan
     values = _line(x[None], y[None])[0]
     if np.isnan(values).any():
         which = "statistic" if np.ptp(x) == 0 else "bias"
-        missing = Estimate(math.nan, math.nan, math.nan)
-        same = f"the {which} of all words is the same"
+        reason = f"the {which} of all words is the same"
         if np.isnan(y).any():
-            same = "a word has no effect size, as all its cosines are equal"
-        return dict.fromkeys(("pearson", "spearman", "slope"), missing) | {
-            "intercept": math.nan,
-            "nan_reason": same,
-        }
-    generator = np.random.default_rng(seed)
-    resamples = []
-    for part in chunks(n_bootstrap, max(1, _BLOCK_NUMBERS // n)):
-        drawn = generator.integers(n, size=(part.stop - part.start, n))
-        resamples.append(_line(x[drawn], y[drawn]))
-    samples = np.concatenate(resamples)
+            reason = "a word has no effect size, as all its cosines are equal"
+        missing = dict.fromkeys(_ESTIMATES, Estimate(nothing, nothing, nothing))
+        return {**missing, "intercept": nothing, "nan_reason": reason}
+    at_once = max(1, _BLOCK_NUMBERS // n)
+    generator = np.random.default_rng(wanted.seed)
+    drawn = (
+        generator.integers(n, size=(part.stop - part.start, n))
+        for part in chunks(wanted.n_bootstrap, at_once)
+    )
+    samples = np.concatenate([_line(x[rows], y[rows]) for rows in drawn])
     samples = samples[~np.isnan(samples).any(axis=1)]
     first = np.arange(n - 1)
-    others = (
-        first + (first >= np.arange(part.start, part.stop)[:, None])
-        for part in chunks(n, max(1, _BLOCK_NUMBERS // n))
-    )
+    others = (first + (first >= np.arange(n)[part, None]) for part in chunks(n, at_once))
     without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
-    undefined = n_bootstrap - len(samples)
-    reason = None
+    undefined = wanted.n_bootstrap - len(samples)
+    reason = ""
     if n < _FEWEST_FOR_INTERVALS:
         reason = f"no interval: it would say nothing of {n} words; take {_FEWEST_FOR_INTERVALS}"
-        samples = samples[:0]
-    elif undefined > _MOST_UNDEFINED * n_bootstrap or np.isnan(without_each).any():
+    elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():
         reason = (
             "no interval: too few words differ, so that resamples have no correlation "
-            f"({undefined} of {n_bootstrap})"
+            f"({undefined} of {wanted.n_bootstrap})"
         )
+    if reason:
         samples = samples[:0]
-    pearson, spearman, slope, intercept = values.tolist()
-    bounds = [
-        (math.nan, math.nan)
-        if reason
-        else _bca(samples[:, i], values[i], without_each[:, i], (1 - share) / 2)
-        for i in range(3)
-    ]
+    p_values = [pearsonr(x, y).pvalue, spearmanr(x, y).pvalue, nothing]
+    columns = zip(_ESTIMATES, samples.T, values.tolist(), without_each.T, p_values, strict=False)
+    tail = (1 - wanted.confidence) / 2
     return {
-        "pearson": Estimate(pearson, *bounds[0], _p_value(pearson, n)),
-        "spearman": Estimate(spearman, *bounds[1], _p_value(spearman, n)),
-        "slope": Estimate(slope, *bounds[2]),
-        "intercept": intercept,
-        "nan_reason": reason,
+        **{
+            name: Estimate(value, *_bca(resampled, value, without, tail), float(p_value))
+            for name, resampled, value, without, p_value in columns
+        },
+        "intercept": float(values[3]),
+        "nan_reason": reason or None,
         "fits": samples[:, 2:],
     }
 
@@ -544,23 +490,15 @@ def _line(x: Vectors, y: Vectors) -> Vectors:
     return np.stack([pearson, spearman, slope, y.mean(axis=1) - slope * x.mean(axis=1)], axis=1)
 
 
-def _p_value(r: float, n: int) -> float:
-    from scipy.stats import t
-
-    if abs(r) >= 1:
-        return 0.0
-    return float(2 * t.sf(abs(r) * math.sqrt((n - 2) / (1 - r * r)), n - 2))
-
-
 def _bca(samples: Vectors, value: float, without_each: Vectors, tail: float) -> tuple[float, float]:
     """Bias-corrected and accelerated bounds (Efron, 1987); NaN if there are none."""
+    if not len(samples):
+        return math.nan, math.nan
     # Resamples of the same words in another order differ from the value by rounding.
     same = 1e-9 * max(abs(value), float(samples.std()))
     below = float((samples < value - same).mean() + (samples <= value + same).mean()) / 2
-    if not 0 < below < 1:
-        return math.nan, math.nan
-    levels = bca_levels(below, without_each.mean() - without_each, tail)
-    if levels is None:
-        return math.nan, math.nan
-    lower, upper = np.quantile(samples, levels)
-    return float(lower), float(upper)
+    levels = None
+    if 0 < below < 1:
+        levels = bca_levels(below, without_each.mean() - without_each, tail)
+    lower, upper = (math.nan, math.nan) if levels is None else np.quantile(samples, levels).tolist()
+    return lower, upper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._indirect_bias import indirect_bias
-from wefe.metrics._proximity import Neighborhoods, neighborhoods, proximity_bias
+from wefe.metrics._proximity import neighborhoods, proximity_bias
 from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -46,6 +46,7 @@ _N_RANDOM, _FEWEST_RANDOM = 199, 39
 _TAILS = (0.025, 0.975)
 # They are drawn from so many words of the nearest ranks in the vocabulary.
 _AS_FREQUENT = 1000
+_ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class WordPage:
 
         It leans to a group if three quarters of the frequent words have less direct bias.
         """
-        return _leaning(self.projection, self.percentile)
+        return str(self.projection.idxmax()) if self.percentile >= CLEAR else NO_CLEAR_DIRECTION
 
     def plot(self) -> Figure:
         """Plot the map of the neighbourhood.
@@ -275,6 +276,8 @@ def word_page(
     1  nursing   0.868   female          0.016
     2  midwife   0.530   female          0.099
     """
+    import pandas as pd
+
     check_model(model)
     before = model if original is None else original
     check_model(before)
@@ -288,58 +291,64 @@ def word_page(
     check_choice("map_method", map_method, METHODS)
     form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
-    around = neighborhoods(
-        model, [form], directions.subspace, directions.towards, k, original=original
-    )
-    vector = model.get_vectors([form])
-    cosines = directions.cosines(vector)[0]
+    axes = directions.subspace, directions.towards, k
+    around = neighborhoods(model, [form], *axes, original=original)
+    along, beta = around.along[0], around.indirect_bias[0]
+    vector = np.asarray(model.get_vectors([form]))
+    projection = pd.Series(directions.cosines(vector)[0], index=list(directions.groups))
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
-    smaller = math.nan if strength <= ROUNDING else _share_below(model, directions, strength)
+    smaller = math.nan
+    if strength > ROUNDING:
+        of_others = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
+        smaller = float((of_others < strength).mean())
     least = chance(_frequent(before, directions.towards), directions)
-    found = places(around.along[0], least, directions)
-    labels = [(*directions.labels, None)[place] for place in found]
-    rng = np.random.default_rng(as_seed(random_state))
-    random = _random_words(model, form, rng)
-    of_random = neighborhoods(
-        model, random, directions.subspace, directions.towards, k, original=original
+    found = places(along, least, directions)
+    random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
+    of_random = neighborhoods(model, random, *axes, original=original).along
+    neighbors = pd.DataFrame(
+        {
+            "rank": np.arange(1, k + 1),
+            "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
+            "cosine": around.cosines[0],
+            "leans_to": [(*directions.labels, None)[place] for place in found],
+            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "indirect_bias": beta,
+            "biased": beta > theta,
+        }
     )
-    projection = _series(cosines, directions.groups)
-    return WordPage(
+    page = WordPage(
         word=bare_words(model, [form])[0],
         model_name=model.name,
         directions=directions,
         projection=projection,
         direct_bias=strength,
         percentile=smaller,
-        neighbors=_neighbors(model, around, directions, theta, labels),
+        neighbors=neighbors,
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
-        shares=_shares(found, places(of_random.along, least, directions), directions.labels),
+        shares=_shares(found, places(of_random, least, directions), directions.labels),
         indirect_bias=_indirect(before, form, others, directions, preprocessors),
-        map=_map(
-            *(model, form, around, directions, map_method, random_state),
-            [_leaning(projection, smaller), *labels],
-        ),
+        map=pd.DataFrame(),
         map_method=map_method,
         theta=theta,
-        nan_reason=_why_missing(before, form, around),
+        nan_reason=_why_missing(before, form, along),
     )
+    vectors = np.concatenate([vector, model.rows(around.rows[0])])
+    x, y = in_two_dimensions(vectors, map_method, random_state).T
+    own = projection.iloc[0] if directions.is_binary else projection.max()
+    centre = pd.DataFrame([(page.word, 1.0, page.leans_to, own, 0.0)], columns=_ON_MAP)
+    names = {"neighbor": "word", "leans_to": "group"}
+    both = pd.concat([centre, neighbors[_ON_MAP]], ignore_index=True)
+    both = both.rename(columns=names).assign(x=x, y=y, is_center=both.index == 0)
+    return replace(page, map=both)
 
 
-def _series(values: Vectors, groups: Sequence[str]) -> pd.Series[float]:
-    import pandas as pd
-
-    return pd.Series(values, index=list(groups), dtype=np.float64)
-
-
-def _why_missing(before: WordEmbeddingModel, form: str, around: Neighborhoods) -> str | None:
+def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:
     """Return why numbers of a page are missing, or are of some neighbours only."""
     if form not in before:
         return f"{before.name} lacks the word, so nothing of its former bias is known"
-    known = int(np.isfinite(around.along[0]).all(axis=1).sum())
-    if known == around.k:
-        return None
-    few = "; they are too few for shares" if 2 * known < around.k else ", of which the shares are"
-    return f"{before.name} has {known} of the {around.k} neighbours{few}"
+    known, k = int(np.isfinite(along).all(axis=1).sum()), len(along)
+    few = "; they are too few for shares" if 2 * known < k else ", of which the shares are"
+    return None if known == k else f"{before.name} has {known} of the {k} neighbours{few}"
 
 
 def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator) -> list[str]:
@@ -380,16 +389,6 @@ def _share(of_neighbors: Places, n_labels: int) -> Vectors:
     return np.where(enough, counts / np.maximum(n_known, 1), math.nan)
 
 
-def _leaning(projection: pd.Series[float], percentile: float) -> str:
-    return str(projection.idxmax()) if percentile >= CLEAR else NO_CLEAR_DIRECTION
-
-
-def _share_below(model: WordEmbeddingModel, directions: BiasDirections, strength: float) -> float:
-    """Return the share of frequent words of which less lies in the bias subspace."""
-    lengths = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
-    return float((lengths < strength).mean())
-
-
 def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
     """Return cosines of frequent words that have a direction."""
     rows, _ = plain_rows(model, FREQUENT)
@@ -397,29 +396,6 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
         rows = np.arange(min(len(model.vocab), FREQUENT))
     cosines = vocabulary_cosines(model, axes, FREQUENT)[rows].astype(np.float64)
     return np.asarray(cosines[np.isfinite(cosines).all(axis=1)])
-
-
-def _neighbors(
-    model: WordEmbeddingModel,
-    around: Neighborhoods,
-    directions: BiasDirections,
-    theta: float,
-    labels: Sequence[str | None],
-) -> pd.DataFrame:
-    import pandas as pd
-
-    along, beta = around.along[0], around.indirect_bias[0]
-    return pd.DataFrame(
-        {
-            "rank": np.arange(1, len(beta) + 1),
-            "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
-            "cosine": around.cosines[0],
-            "leans_to": labels,
-            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
-            "indirect_bias": beta,
-            "biased": beta > theta,
-        }
-    )
 
 
 def _indirect(
@@ -431,40 +407,9 @@ def _indirect(
 ) -> pd.Series[float]:
     import pandas as pd
 
-    if not len(others) or form not in model:
-        return pd.Series(dtype=np.float64)
-    known = look_up(model, others, preprocessors)
+    known = look_up(model, others if form in model else [], preprocessors)
     known.log(model, "others")
     if not known.words:
         return pd.Series(dtype=np.float64)
     values = indirect_bias(model.get_vectors([form]), known.vectors, directions.subspace)
     return pd.Series(values, index=known.forms)
-
-
-def _map(
-    model: WordEmbeddingModel,
-    form: str,
-    around: Neighborhoods,
-    directions: BiasDirections,
-    method: str,
-    random_state: int | None,
-    labels: Sequence[str | None],
-) -> pd.DataFrame:
-    import pandas as pd
-
-    own = model.get_vectors([form])
-    vectors = np.concatenate([own, model.rows(around.rows[0])])
-    points = in_two_dimensions(vectors, method, random_state)
-    along = np.concatenate([directions.cosines(own), around.along[0]])
-    return pd.DataFrame(
-        {
-            "word": bare_words(model, [form, *model.table.words_at(around.rows[0])]),
-            "x": points[:, 0],
-            "y": points[:, 1],
-            "cosine": np.concatenate([[1.0], around.cosines[0]]),
-            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
-            "group": labels,
-            "indirect_bias": np.concatenate([[0.0], around.indirect_bias[0]]),
-            "is_center": np.arange(len(vectors)) == 0,
-        }
-    )

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import auc_text, count, escape, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover, write
+from wefe.plotting._labels import auc_text, count, wrap
+from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
 from wefe.plotting._table import check_several
 
 if TYPE_CHECKING:
@@ -79,37 +80,37 @@ def plot_individual_biases(
     limits = [1.0 if relative else audit.attribute_difference for audit in given]
     n_sets = max(len(audit.biases) for audit in given)
     # The title names what all audits share, a panel what they do not.
+    queries, models = ({getattr(a, name) for a in given} for name in ("query_name", "model_name"))
     title = "Individual biases"
-    names: list[list[str]] = [[] for _ in given]
-    for separator, attribute in ((": ", "query_name"), (", ", "model_name")):
-        several = [getattr(audit, attribute) for audit in given]
-        if len(set(several)) == 1:
-            title += separator + several[0]
-        else:
-            names = [[*parts, name] for parts, name in zip(names, several, strict=True)]
-    panels = Panels(
-        [", ".join(parts) for parts in names],
-        _SET_PX * n_sets + 20,
-        below_px=50,
-        abreast=2,
-        second_lines=[_numbers(audit) for audit in given],
-    )
+    title += f": {given[0].query_name}" * (len(queries) == 1)
+    title += f", {given[0].model_name}" * (len(models) == 1)
+    names = [
+        ", ".join([a.query_name] * (len(queries) > 1) + [a.model_name] * (len(models) > 1))
+        for a in given
+    ]
+    heads, panel_px = [_numbers(audit) for audit in given], _SET_PX * n_sets + 20
+    panels = Panels(names, panel_px, below_px=50, abreast=2, second_lines=heads)
     figure = panels.figure()
-    common = _ends([s for parts in values for s in parts], limits, full_range)
     for position, (audit, parts, limit) in enumerate(zip(given, values, limits, strict=True)):
         place = panels.place(position)
-        ends = common if shared_axis else _ends(parts, [limit], full_range)
-        figure.update_xaxes(range=ends, **place)
+        shown = range(len(given)) if shared_axis else [position]
+        ends = [limits[i] if full_range else _largest(values[i]) for i in shown]
+        end = 1.08 * max(ends) or 0.1
+        figure.update_xaxes(range=[-end, end], **place)
         _draw(figure, audit, parts, place)
         figure.add_vline(0, **place)
-        if limit <= ends[1]:
-            for end in (-limit, limit):
-                figure.add_vline(end, line_dash="dash", **place)
+        if limit <= end:
+            figure.add_vline(-limit, line_dash="dash", **place)
+            figure.add_vline(limit, line_dash="dash", **place)
         else:
-            corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "yanchor": "bottom"}
-            text = f"attainable: ±{limit:.3g}"
-            write(figure, 1, 0, text, xanchor="right", **corner, **place)
-    figure.update_xaxes(exponentformat="none", title_text=_axis_title(given, relative))
+            note = {"x": 1, "y": 0, "text": f"attainable: ±{limit:.3g}"}
+            write(figure, [note], domain="xy", xanchor="right", yanchor="bottom", **place)
+    axis = "s(w, A, B) / d" if relative else "s(w, A, B)"
+    attributes = {tuple(use.name for use in audit.attributes) for audit in given}
+    if len(attributes) == 1:
+        first, second = (wrap(name, 30) for name in attributes.pop())
+        axis = f"← {second}    {axis}    {first} →"
+    figure.update_xaxes(exponentformat="none", title_text=axis)
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
@@ -120,6 +121,12 @@ def plot_individual_biases(
     if not shared_axis and len(given) > 1:
         notes.append("Each panel has an axis of its own.")
     return apply_layout(figure, title, notes, panels.height, panels.title_px)
+
+
+def _largest(parts: Sequence[Any]) -> float:
+    """Return the largest bias of the words of all sets."""
+    s = np.abs(np.concatenate(parts))
+    return float(s[np.isfinite(s)].max(initial=0))
 
 
 def _numbers(audit: QueryAudit) -> str:
@@ -133,35 +140,15 @@ def _numbers(audit: QueryAudit) -> str:
     return f"effect size {effect}, {p_value}AUC {auc_text(compared.auc)}"
 
 
-def _axis_title(audits: Sequence[QueryAudit], relative: bool) -> str:
-    title = "s(w, A, B) / d" if relative else "s(w, A, B)"
-    ends = {tuple(use.name for use in audit.attributes) for audit in audits}
-    if len(ends) == 1:
-        first, second = (wrap(name, 30) for name in ends.pop())
-        title = f"← {second}    {title}    {first} →"
-    return title
-
-
-def _ends(values: Sequence[Any], limits: Sequence[float], full_range: bool) -> list[float]:
-    """Return the ends of the axis, the same to both sides of 0."""
-    finite = [float(np.abs(s[np.isfinite(s)]).max(initial=0)) for s in values]
-    largest = max(limits) if full_range else max(finite)
-    largest = 1.08 * largest or 0.1
-    return [-largest, largest]
-
-
 def _draw(
     figure: go.Figure, audit: QueryAudit, parts: Sequence[Any], place: dict[str, Any]
 ) -> None:
     """Draw the words of each target set, and the shape of their distribution, into a panel."""
+    labels = []
     for number, (use, values) in enumerate(zip(audit.targets, parts, strict=True)):
         colour = PALETTE[number % len(PALETTE)]
-        hovers = [
-            f"<b>{escape(word)}</b><br>s = {s:.3f}<br>s / d = {share:.3f}"
-            for word, s, share in zip(
-                use.used, audit.biases[number], audit.positions[number], strict=True
-            )
-        ]
+        shares = audit.positions[number]
+        words = pd.DataFrame({"word": use.used, "s": audit.biases[number], "share": shares})
         figure.add_violin(
             x=values,
             y0=number,
@@ -178,13 +165,11 @@ def _draw(
             meanline={"visible": True, "width": 2},
             line={"color": colour, "width": 1},
             marker={"color": colour, "size": 5, "opacity": 0.7},
-            **hover(hovers),
+            **hover_rows(words, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}"),
             **place,
         )
         mean = float(np.mean(values))
-        label = f"<b>{wrap(use.name, 34)}</b>"
-        if math.isfinite(mean):
-            label += f", mean {mean:.3f}"
-        start: dict[str, Any] = {"xref": "x domain", "yanchor": "top"}
+        text = f"<b>{wrap(use.name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
         # Beside the line of what is attainable, which is at the edge of the full range.
-        write(figure, 0.05, number - 0.72, label, **start, **place)
+        labels.append({"x": 0.05, "y": number - 0.72, "text": text})
+    write(figure, labels, domain="x", yanchor="top", **place)

@@ -14,6 +14,11 @@ from wefe.plotting._labels import height_px, wrap
 _ROW_GAP = 0.2
 
 
+def at(row: int, col: int = 1) -> dict[str, Any]:
+    """Return the arguments that place something into a panel."""
+    return {"row": row, "col": col}
+
+
 class Rows:
     """Groups of horizontal bars: where each bar lies, and the height that all need."""
 
@@ -24,7 +29,7 @@ class Rows:
         self.height = max(120, math.ceil(len(names) * row_px))
         self.font = {"size": min(11.0, bar_px)}
 
-    def centre(self, row: int, position: int) -> float:
+    def centre(self, row: Any, position: Any) -> Any:
         """Return where on the vertical axis one bar of a row lies."""
         return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
 
@@ -82,7 +87,7 @@ class Panels:
     def place(self, position: int) -> dict[str, Any]:
         """Return row and column of a panel, counted from 1 as plotly does."""
         row, column = divmod(position, self.n_columns)
-        return {"row": row + 1, "col": column + 1}
+        return at(row + 1, column + 1)
 
 
 def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go.Figure, int]:

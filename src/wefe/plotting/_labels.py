@@ -22,17 +22,8 @@ def escape(text: str) -> str:
 
 def wrap(text: str, width: int = 40) -> str:
     """Break a text into lines and escape it; the name of a query breaks between its parts."""
-    if len(text) <= width:
-        return escape(text)
-    parts = re.split(r" (?=wrt )", text)
-    if len(parts) > 1:
-        parts = [
-            piece
-            for part in parts
-            for piece in (re.split(r" (?=and )", part) if len(part) > width else [part])
-        ]
-    lines = [line for part in parts for line in textwrap.wrap(part, width)]
-    return "<br>".join(map(escape, lines))
+    parts = re.split(r" (?=wrt )", text) if len(text) > width else [text]
+    return "<br>".join(escape(line) for part in parts for line in textwrap.wrap(part, width))
 
 
 def shorten(names: Sequence[str]) -> tuple[list[str], str]:
@@ -80,26 +71,24 @@ def shortened(word: str, most: int = 24) -> str:
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
-def in_full(word: str) -> str:
-    """Return a word for the hover text: whole, unless that would fill the page."""
-    return f"<b>{wrap(shortened(word, 300), 60)}</b>"
-
-
 def left_out(words: Iterable[str], what: str) -> list[str]:
     """Name the words that are not in a figure."""
     names = ", ".join(at_most([shortened(word) for word in dict.fromkeys(words)]))
     return [f"Left out, as there is no {what}: {names}."] if names else []
 
 
-def spaced(places: pd.DataFrame, order: Iterable[int]) -> set[int]:
-    """Choose the points, in order of importance, whose labels have room beside the chosen ones."""
+def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
+    """Return labels of points: words, in order of importance, that have room beside the others."""
+    places = table[["x", "y"]]
     shares = (places / (places.max() - places.min()).replace(0, 1)).to_numpy()
     chosen: list[int] = []
     for point in order:
         across, down = np.abs(shares[chosen] - shares[point]).T
         if not ((across < 0.17) & (down < 0.045)).any():
             chosen.append(point)
-    return set(chosen)
+    return [
+        escape(shortened(word)) if row in chosen else "" for row, word in enumerate(table["word"])
+    ]
 
 
 def count(number: int, one: str, several: str = "") -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,11 +12,14 @@ import plotly.graph_objects as go
 from wefe._checks import found
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import count, escape, width_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, write
-from wefe.results import MetricResult
+from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, write
 from wefe.running import unique_labels
 
 _SPREAD = "negative_sentiment_distribution"
+_HOVER = (
+    "<b>{word}</b><br>{set}<br>share of negative sentiment: {share:.2%}, {times:.2f} times the "
+    "equal share<br>probability of being negative: {probability:.3f}"
+)
 
 
 def plot_negative_sentiment(
@@ -55,19 +56,44 @@ def plot_negative_sentiment(
     >>> figure.layout.annotations[0].text
     'w2v<br>RNSB = 0.19'
     """
-    named = check_rnsb_results(results)
-    spreads = [Spread.of(result) for result in named.values()]
-    words = list(dict.fromkeys(word for spread in spreads for word in spread.shares))
-    set_of = _telling_sets(spreads, words)
-    scores = [f"RNSB = {spread.score:.3g}" if spread.shares else "" for spread in spreads]
+    spreads = read_spreads(results)
+    every = pd.concat([spread.words for spread in spreads.values()])
+    set_of = every["set"].groupby(level=0, sort=False).last()
+    words, sets = list(set_of.index), list(set_of.unique())
+    if len(sets) == len(words) or len(sets) > len(PALETTE):
+        # Sets say no more than the words.
+        set_of[:], sets = "", [""]
+    scores = [f"RNSB = {s.score:.3g}" if len(s.words) else "" for s in spreads.values()]
     label_px = min(150, width_px(["", *words]))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
-    panels = Panels(list(named), 240, label_px + 24, abreast, scores)
+    panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
-    for position, spread in enumerate(spreads):
-        _draw(figure, spread, set_of, panels.place(position))
-
-    highest = max(max(spread.shares.values(), default=0) for spread in spreads)
+    for position, spread in enumerate(spreads.values()):
+        place = panels.place(position)
+        own = spread.words.reindex(words).assign(set=set_of).rename_axis("word").reset_index()
+        own["times"] = own["share"] / spread.uniform
+        own["hovertext"] = hover_rows(own, _HOVER)["hovertext"]
+        for number, name in enumerate(sets):
+            part = own[own["set"] == name]
+            figure.add_bar(
+                name=wrap(name, 30),
+                legendgroup=name,
+                x=part["word"].tolist(),
+                y=part["share"].tolist(),
+                marker=bar_style(number),
+                **hover(part["hovertext"].tolist()),
+                **place,
+            )
+        if not len(spread.words):
+            note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {spread.nan_reason}", 50)}
+            write(figure, [note], domain="xy", xanchor="center", **place)
+            continue
+        figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
+        missing = own[own["share"].isna()].assign(x=lambda rows: rows.index, y=0, text="no value")
+        look: dict[str, Any] = {"xanchor": "center", "yanchor": "bottom", "textangle": -90}
+        texts = missing[["x", "y", "text", "hovertext"]].to_dict("records")
+        write(figure, texts, **look, **place)
+    highest = every["share"].max() if len(every) else 0.0
     figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
     figure.update_xaxes(
@@ -81,90 +107,52 @@ def plot_negative_sentiment(
         showgrid=False,
     )
     figure.update_layout(
-        bargap=0.25,
-        barmode="stack",
-        legend_title_text="Target set",
-        showlegend=len(set(set_of.values())) > 1,
+        bargap=0.25, barmode="stack", legend_title_text="Target set", showlegend=len(sets) > 1
     )
-    notes = _notes(named.values())
-    if any(spread.shares and len(spread.shares) < len(words) for spread in spreads):
+    notes = ["Dashed: equal shares of all words, which is no bias measured (RNSB = 0)."]
+    pairs = {spread.attributes for spread in spreads.values() if spread.attributes}
+    if len(pairs) == 1:
+        notes.append("Negative: the classifier sees {1!r} rather than {0!r}.".format(*pairs.pop()))
+    if any(0 < len(spread.words) < len(words) for spread in spreads.values()):
         notes.append("No value: the word is not among those measured with this model.")
     title = f"Negative sentiment of {count(len(words), 'target word')}"
     return apply_layout(figure, title, notes, panels.height, panels.title_px, label_px + 24)
 
 
-def _draw(
-    figure: go.Figure,
-    spread: Spread,
-    set_of: Mapping[str, str],
-    place: Mapping[str, Any],
-) -> None:
-    """Draw the bars of one result, for the words of all, into its panel."""
-    hovers = {word: spread.hover(word, set_name) for word, set_name in set_of.items()}
-    for number, set_name in enumerate(dict.fromkeys(set_of.values())):
-        members = [word for word in set_of if set_of[word] == set_name]
-        figure.add_bar(
-            name=wrap(set_name, 30),
-            legendgroup=set_name,
-            x=members,
-            y=[spread.shares.get(word, math.nan) for word in members],
-            marker=bar_style(number),
-            **hover([hovers[word] for word in members]),
-            **place,
-        )
-    if not spread.shares:
-        middle: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "center"}
-        write(figure, 0.5, 0.5, wrap(f"no value: {spread.nan_reason}", 50), **middle, **place)
-        return
-    figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
-    foot: dict[str, Any] = {"xanchor": "center", "yanchor": "bottom", "textangle": -90}
-    for column, word in enumerate(set_of):
-        if word not in spread.shares:
-            write(figure, column, 0, "no value", hovertext=hovers[word], **foot, **place)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The negative sentiment of one result of RNSB, word by word."""
+class Spread(NamedTuple):
+    """The negative sentiment of a result; `words` has columns set, share and probability."""
 
     score: float
-    shares: Mapping[str, float]
-    probabilities: Mapping[str, float]
-    set_of: Mapping[str, str]
+    words: pd.DataFrame
     uniform: float
+    attributes: tuple[str, ...]
     nan_reason: str
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Spread:
-        shares = {word: share for word, share in result[_SPREAD].items() if not math.isnan(share)}
+        shares = pd.Series(result[_SPREAD], dtype=np.float64).dropna()
         # A word in two target sets counts twice, though the dictionary names it once.
-        words = getattr(result, "details", {}).get("words", [("", word) for word in shares])
+        words = getattr(result, "details", {}).get("words", [("", word) for word in shares.index])
+        columns = {
+            "set": pd.Series({word: name for name, word in reversed(words)}, dtype=object),
+            "share": shares,
+            "probability": result.get("negative_sentiment_probabilities", {}),
+        }
+        of_words = {
+            name: pd.Series(column).reindex(shares.index) for name, column in columns.items()
+        }
+        query = getattr(result, "query", None)
         return cls(
-            score=float(result.get("rnsb", result.get("result", math.nan))),
-            shares=shares,
-            probabilities=result.get("negative_sentiment_probabilities", {}),
-            set_of={word: name for name, word in reversed(words)},
-            uniform=1 / len(words) if words else math.nan,
-            nan_reason=getattr(result, "nan_reason", None) or "the score is NaN",
+            float(result.get("rnsb", result.get("result", np.nan))),
+            pd.DataFrame(of_words),
+            1 / len(words) if words else np.nan,
+            tuple(query.attribute_sets_names) if query else (),
+            getattr(result, "nan_reason", None) or "the score is NaN",
         )
 
-    def hover(self, word: str, set_name: str) -> str:
-        lines = [f"<b>{escape(word)}</b>"]
-        if set_name:
-            lines.append(wrap(set_name))
-        if word in self.shares:
-            share = self.shares[word]
-            times = f"{share / self.uniform:.2f} times the equal share"
-            lines.append(f"share of negative sentiment: {share:.2%}, {times}")
-        else:
-            lines.append("no value: the word is not among those measured here")
-        if word in self.probabilities:
-            lines.append(f"probability of being negative: {self.probabilities[word]:.3f}")
-        return "<br>".join(lines)
 
-
-def check_rnsb_results(results: object) -> dict[str, Mapping[str, Any]]:
-    """Return the results by model name; refuse what is none of RNSB."""
+def read_spreads(results: object) -> dict[str, Spread]:
+    """Return what results of RNSB measured by model name; refuse what is none."""
     if isinstance(results, Mapping) and _SPREAD not in results:
         names, listed = [str(name) for name in results], list(results.values())
     else:
@@ -179,33 +167,12 @@ def check_rnsb_results(results: object) -> dict[str, Mapping[str, Any]]:
                 f"or a dict from model name to result; got {found(result)}."
             )
     names = [name or f"Model {number}" for number, name in enumerate(names, start=1)]
-    return dict(zip(unique_labels(names, "models"), listed, strict=True))
+    spreads = map(Spread.of, listed)
+    return dict(zip(unique_labels(names, "models"), spreads, strict=True))
 
 
 def joint_shares(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return the products of the shares of every two target words: figure 4 of the paper."""
-    shares = pd.Series(Spread.of(result).shares)
+    shares = Spread.of(result).words["share"]
     values = np.outer(shares, shares)
     return pd.DataFrame(values, index=shares.index, columns=shares.index)
-
-
-def _telling_sets(spreads: Iterable[Spread], words: Sequence[str]) -> dict[str, str]:
-    """Return the target set of each word; '' for all where sets say no more than the words."""
-    set_of = {word: name for spread in spreads for word, name in spread.set_of.items()}
-    n_sets = len(set(set_of.values()))
-    if n_sets == len(words) or n_sets > len(PALETTE):
-        return dict.fromkeys(words, "")
-    return {word: set_of.get(word, "") for word in words}
-
-
-def _notes(results: Iterable[Mapping[str, Any]]) -> list[str]:
-    notes = ["Dashed: equal shares of all words, which is no bias measured (RNSB = 0)."]
-    pairs = {
-        tuple(result.query.attribute_sets_names)
-        for result in results
-        if isinstance(result, MetricResult)
-    }
-    if len(pairs) == 1:
-        positive, negative = pairs.pop()
-        notes.append(f"Negative: the classifier sees {negative!r} rather than {positive!r}.")
-    return notes

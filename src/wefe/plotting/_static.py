@@ -8,7 +8,7 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,12 +17,12 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_sequence
 from wefe._files import atomic_file
+from wefe.plotting._bars import best_first
 from wefe.plotting._labels import shorten
-from wefe.plotting._negative_sentiment import Spread, check_rnsb_results, joint_shares
-from wefe.plotting._ranking import best_first
+from wefe.plotting._negative_sentiment import read_spreads
 from wefe.plotting._reading import Reading
 from wefe.plotting._style import INK, LIGHT, PALETTE
-from wefe.plotting._table import Table, check_several, check_table
+from wefe.plotting._table import Table, check_table, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,15 +116,16 @@ def write_figures(
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     with mpl.rc_context(_STYLE):
-        drawn = itertools.chain(
-            _scores(scores),
-            _ranking(ranking),
-            _correlations(correlations),
-            _sentiment(negative_sentiment or {}),
-            _silhouettes(silhouettes),
-            _biases(biases or {}),
-        )
-        for name, figure in drawn:
+        drawn: list[tuple[Any, Callable[[Any], Iterator[tuple[str, Figure]]]]] = [
+            (scores, _scores),
+            (ranking, _ranking),
+            (correlations, _correlations),
+            (negative_sentiment, _sentiment),
+            (silhouettes, _silhouettes),
+            (biases, _biases),
+        ]
+        given = (draw(table) for table, draw in drawn if table is not None)
+        for name, figure in itertools.chain.from_iterable(given):
             slug = re.sub(r"\W+", "-", name).strip("-")[:80]
             taken = sum(path.stem.rstrip("0123456789").rstrip("_") == slug for path in written)
             stem = f"{slug}_{taken // len(formats) + 1}" if taken else slug
@@ -174,66 +175,43 @@ def _legend(axes: Axes) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
-def _scores(scores: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
-    if scores is None:
-        return
-    for (metric, query_set), group in scores.groupby(["metric", "query_set"], sort=False):
+def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+    for (metric, query_set), group in parts_of(scores, ["metric", "query_set"]):
         reading = Reading.of(group)
-        models, queries, values = check_table(
-            "scores", reading.matrix, "measure", "models", "queries"
-        )
-        is_long = values.size > _MOST_BARS
-        high = 0.3 * len(queries) if is_long else max(0.12 * values.size, 0.3 * len(queries))
+        table, n_queries = reading.table, len(reading.queries)
+        is_long = len(table) > _MOST_BARS
+        high = 0.3 * n_queries if is_long else max(0.12 * len(table), 0.3 * n_queries)
         figure, (axes,) = _figure(panel=(6, 1 + high))
         if is_long:
-            known = [column[np.isfinite(column)] for column in values.T]
-            axes.boxplot(known, orientation="horizontal", positions=range(len(queries)), widths=0.6)
+            known = [own["score"].dropna() for _, own in parts_of(table, "query")]
+            axes.boxplot(known, orientation="horizontal", positions=range(n_queries), widths=0.6)
         else:
-            for position, model in enumerate(models):
-                _bars(axes, reading, model, position, models, queries)
+            thick = 0.8 / len(reading.models)
+            for position, (model, own) in enumerate(parts_of(table, "model")):
+                offset = (position - (len(reading.models) - 1) / 2) * thick
+                y, start = np.arange(n_queries) + offset, own["start"]
+                colour = PALETTE[position % len(PALETTE)]
+                length = own["score"] - start
+                axes.barh(y, length, 0.9 * thick, left=start, color=colour, label=model)
+                axes.hlines(y, own["score_lower"], own["score_upper"], color=INK, linewidth=1)
+                null = own["null_lower"], own["null_upper"]
+                axes.hlines(y, *null, color="#00000055", linewidth=2.5)
             _legend(axes)
-        _name_rows(axes, queries)
-        if reading.no_bias[0] is not None:
-            axes.axvline(reading.no_bias[0], color=INK, linewidth=0.8)
-        axes.set_xlabel(reading.axis_title([0]))
+        _name_rows(axes, reading.queries)
+        axes.axvline(table["no_bias_value"].iloc[0], color=INK, linewidth=0.8)
+        axes.set_xlabel(reading.axis_title(table))
         axes.set_title(reading.title())
         yield f"scores {metric} {query_set}", figure
 
 
-def _bars(
-    axes: Axes,
-    reading: Reading,
-    model: str,
-    position: int,
-    models: Sequence[str],
-    queries: Sequence[str],
-) -> None:
-    """Draw the bars of a model with their intervals and, as black lines, the nulls."""
-    start, high = reading.no_bias[0] or 0.0, 0.8 / len(models)
-    y = np.arange(len(queries)) + (position - (len(models) - 1) / 2) * high
-    records = [reading.records[model, query] for query in queries]
-    values = np.array([record["score"] for record in records])
-    colour = PALETTE[position % len(PALETTE)]
-    axes.barh(y, values - start, high * 0.9, left=start, color=colour, label=model)
-    for width, ink, ends in ((1.0, INK, "score"), (2.5, "#00000055", "null")):
-        bounds = np.array(
-            [[record[f"{ends}_{end}"] for end in ("lower", "upper")] for record in records]
-        )
-        axes.hlines(y, *bounds.T.astype(float), color=ink, linewidth=width)
-
-
-def _ranking(ranking: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
-    if ranking is None:
-        return
+def _ranking(ranking: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     models, columns, ranks = best_first(ranking)
     figure, (axes,) = _figure(panel=(6, 1 + 0.22 * len(models)))
-    left = np.zeros(len(models))
-    for position, (name, values) in enumerate(zip(shorten(columns)[0], ranks.T, strict=True)):
-        colour = PALETTE[position % len(PALETTE)]
-        axes.barh(range(len(models)), values, left=left, color=colour, label=name)
-        left += np.nan_to_num(values)
-    for row, total in enumerate(left):
-        lacks = " (lacks a rank)" if np.isnan(ranks[row]).any() else ""
+    table = pd.DataFrame(ranks, columns=shorten(columns)[0])
+    colours: Any = list(itertools.islice(itertools.cycle(PALETTE), len(columns)))
+    table.plot.barh(stacked=True, ax=axes, color=colours)
+    for row, total in enumerate(np.nansum(ranks, axis=1)):
+        lacks = " (lacks a rank)" * bool(np.isnan(ranks[row]).any())
         axes.text(total, row, f" {total:g}{lacks}", va="center")
     _name_rows(axes, models)
     axes.set_xlabel("Sum of ranks (rank 1: least bias measured)")
@@ -241,9 +219,7 @@ def _ranking(ranking: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
     yield "ranking", figure
 
 
-def _correlations(correlations: pd.DataFrame | None) -> Iterator[tuple[str, Figure]]:
-    if correlations is None:
-        return
+def _correlations(correlations: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     table = check_table("correlations", correlations, "correlations", "rows", "columns")
     yield "correlations", _matrices({"": table}, "Rank correlation", (-1.0, 1.0), "{:.2f}")
 
@@ -272,38 +248,29 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
 
 def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
     for title, of_models in results_of.items():
-        results = {
-            model: result
-            for model, result in list(check_rnsb_results(of_models).items())[:_MOST_PANELS]
-            if Spread.of(result).shares
-        }
-        if not results:
+        first = itertools.islice(read_spreads(of_models).items(), _MOST_PANELS)
+        spreads = {model: spread for model, spread in first if len(spread.words)}
+        if not spreads:
             continue
-        spreads = {model: Spread.of(result) for model, result in results.items()}
-        wide = max(2.5, 0.25 * max(len(spread.shares) for spread in spreads.values()))
+        wide = max(2.5, 0.25 * max(len(spread.words) for spread in spreads.values()))
         figure, panels = _figure(len(spreads), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
+        tables = {}
         for axes, (model, spread) in zip(panels, spreads.items(), strict=True):
-            axes.bar(range(len(spread.shares)), list(spread.shares.values()), color=PALETTE[0])
+            shares = spread.words["share"]
+            shares.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
             axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
-            axes.set_xticks(range(len(spread.shares)), list(spread.shares), rotation=90)
             axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
+            tables[model] = Table([*shares.index], [*shares.index], np.outer(shares, shares))
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
-        tables = {
-            model: check_table("shares", joint_shares(result), "RNSB", "rows", "columns")
-            for model, result in results.items()
-        }
-        highest = max(float(table.values.max()) for table in tables.values())
-        limits = (0.0, highest or 1.0)
+        limits = (0.0, max(float(table.values.max()) for table in tables.values()) or 1.0)
         figure = _matrices(tables, "Joint share", limits, "{:.1%}")
         yield f"joint negative sentiment {title}", figure
 
 
 def _silhouettes(silhouettes: Sequence[Silhouette]) -> Iterator[tuple[str, Figure]]:
-    from wefe.silhouette import Silhouette
-
     groups: dict[tuple[str, str, str], list[Silhouette]] = {}
-    for each in check_several("silhouettes", silhouettes, Silhouette) if silhouettes else ():
+    for each in silhouettes:
         groups.setdefault((each.metric, each.query_name, each.vary), []).append(each)
     for (metric, query, vary), several in groups.items():
         several = several[:_MOST_PANELS]
@@ -321,23 +288,22 @@ def _silhouettes(silhouettes: Sequence[Silhouette]) -> Iterator[tuple[str, Figur
 
 def _biases(biases: Biases) -> Iterator[tuple[str, Figure]]:
     for title, of_models in biases.items():
-        shown = dict(list(of_models.items())[:_MOST_PANELS])
-        n_sets = max((len(sets) for sets in shown.values()), default=0)
+        shown = dict(itertools.islice(of_models.items(), _MOST_PANELS))
+        n_sets = max(map(len, shown.values()), default=0)
         if not n_sets:
             continue
         figure, panels = _figure(len(shown), 2, (3.6, 0.9 + 0.6 * n_sets), sharex=True)
         for axes, (model, sets) in zip(panels, shown.items(), strict=True):
             for row, given in enumerate(sets.values()):
-                values = np.asarray(given, dtype=float)
-                values, colour = values[np.isfinite(values)], PALETTE[row % len(PALETTE)]
-                if np.unique(values).size > 1:
+                values = pd.Series(given, dtype=float).dropna()
+                colour = PALETTE[row % len(PALETTE)]
+                if values.nunique() > 1:
                     shape: Any = axes.violinplot(
                         values, [row], orientation="horizontal", showextrema=False
                     )
                     shape["bodies"][0].set_facecolor(colour)
-                axes.plot(values, np.full(values.size, row), "o", color=colour, markersize=3)
-                if values.size:
-                    axes.plot(values.mean(), row, "|", color=INK, markersize=14)
+                axes.plot(values, [row] * len(values), "o", color=colour, markersize=3)
+                axes.plot(values.mean(), row, "|", color=INK, markersize=14)
             axes.axvline(0, color=INK, linewidth=0.8)
             _name_rows(axes, list(sets))
             axes.set_title(model)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from string import Formatter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import found
-from wefe.plotting._labels import LINE_PX, n_lines, wrap
+from wefe.plotting._labels import LINE_PX, n_lines, shortened, wrap
 
 # Okabe and Ito's colours, which every kind of colour vision tells apart. Their yellow is too pale
 # on white, so grey stands in; black is kept for what sums the others up.
@@ -64,7 +66,8 @@ def _template(
         },
         data={
             "scatter": [in_ink],
-            "bar": [{"marker": {"color": ink}}],
+            "bar": [{"marker": {"color": ink}, "error_x": {"color": ink}}],
+            "box": [in_ink],
             "heatmap": [{"textfont": {"color": ink}}],
         },
     )
@@ -112,11 +115,65 @@ def hover(texts: Sequence[Any]) -> dict[str, Any]:
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
-def write(figure: go.Figure, x: float, y: float, text: str, **place: Any) -> None:
-    """Write a few words into a figure, by default to the right of a point."""
-    # plotly asks for showarrow before it looks into the template.
-    default = {"xanchor": "left", "showarrow": False}
-    figure.add_annotation(x=float(x), y=float(y), text=text, **default | place)
+def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
+    """Return :func:`hover` of a text per row: a template of its columns, texts cut and escaped.
+
+    A line is left out if something of it is not known: NaN, None or ''.
+    """
+    lines = {
+        line: {field for _, field, *_ in Formatter().parse(line)} for line in template.split("<br>")
+    }
+    texts = []
+    for row in table.to_dict("records"):
+        known = {
+            str(name): wrap(shortened(value, 300), 60) if isinstance(value, str) else value
+            for name, value in row.items()
+            if pd.notna(value) and value != ""
+        }
+        shown = [
+            line.format(**known) for line, fields in lines.items() if fields - {None} <= {*known}
+        ]
+        texts.append("<br>".join(shown))
+    return hover(texts)
+
+
+def write(
+    figure: go.Figure, notes: Iterable[Mapping[Any, Any]], *, domain: str = "", row: int = 1,
+    col: int = 1, **look: Any,
+) -> None:  # fmt: skip
+    """Write texts into a panel, by default to the right of their point.
+
+    Coordinates named in `domain`, such as 'xy', are shares of the panel. All texts are added at
+    once, because plotly copies every annotation for each that is added.
+    """
+    for name, axis in zip("xy", figure.get_subplot(row, col), strict=True):
+        ref = axis.plotly_name.replace("axis", "")
+        look[f"{name}ref"] = f"{ref} domain" if name in domain else ref
+    look = {"xanchor": "left", "showarrow": False} | look
+    annotations = [*figure.layout.annotations, *(look | dict(note) for note in notes)]
+    figure.update_layout(annotations=annotations)
+
+
+def add_points(
+    figure: go.Figure,
+    table: pd.DataFrame,
+    name: str,
+    template: str,
+    marker: Mapping[str, Any],
+    **options: Any,
+) -> None:
+    """Add a point per row at its x and y, with its text beside it if it has one."""
+    figure.add_scatter(
+        x=table["x"].tolist(),
+        y=table["y"].tolist(),
+        mode="markers+text" if "text" in table else "markers",
+        name=wrap(name, 20),
+        marker=marker,
+        text=table["text"].tolist() if "text" in table else None,
+        textfont={"size": 11},
+        cliponaxis=False,
+        **{"textposition": "top center", **hover_rows(table, template), **options},
+    )
 
 
 def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
@@ -148,8 +205,10 @@ def apply_layout(
     top_px = 28 + 22 * n_lines(text) + above_px
     if footnotes:
         foot = "<br>".join(wrap(line, 64) for line in footnotes)
-        place = {"xref": "paper", "yref": "paper", "yanchor": "top", "align": "left"}
-        write(figure, 0, 0, foot, yshift=-below_px, **place)
+        figure.add_annotation(
+            text=foot, x=0, y=0, xref="paper", yref="paper", xanchor="left", yanchor="top",
+            yshift=-below_px, align="left", showarrow=False,
+        )  # fmt: skip
         below_px += LINE_PX * n_lines(foot) + 12
     groups = set()
     for trace in figure.data:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +26,12 @@ class Table(NamedTuple):
 
 def check_table(name: str, table: object, source: str, rows: str, columns: str) -> Table:
     """Read a DataFrame of numbers; `source` returns one, `rows` and `columns` say of what."""
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"{name} must be a DataFrame, as {source} returns it; got {found(table)}.")
-    if table.empty:
-        raise ValueError(f"{name} has shape {table.shape}; there is nothing to plot.")
-    for column, values in table.items():
-        try:
-            values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name}: column {column!r} must hold numbers; got {found(values.iloc[0])}. Names "
-                "belong in the index: pd.read_csv(path, index_col=0)."
-            ) from None
+    frame = _check_filled(name, table, f", as {source} returns it")
+    numbers = [_numbers(f"{name}: ", column, values) for column, values in frame.items()]
     return Table(
-        unique_labels(list(map(str, table.index)), rows),
-        unique_labels(list(map(str, table.columns)), columns),
-        table.astype(np.float64).to_numpy(),
+        unique_labels(list(map(str, frame.index)), rows),
+        unique_labels(list(map(str, frame.columns)), columns),
+        np.stack(numbers, axis=1),
     )
 
 
@@ -50,31 +40,41 @@ def check_frame(
 ) -> pd.DataFrame:
     """Return the columns of a table that a figure needs, texts as str and numbers as float64.
 
-    Of `optional` texts, those that are there. Infinite numbers become NaN.
+    Of `optional` texts, those that are there. A missing text is '', an infinite number NaN.
     """
     wanted = [*texts, *numbers]
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(
-            f"frame must be a DataFrame with the columns {', '.join(wanted)}; got {found(frame)}."
-        )
-    if frame.empty:
-        raise ValueError(f"frame has shape {frame.shape}; there is nothing to plot.")
-    lacking = [column for column in wanted if column not in frame.columns]
-    if lacking:
+    table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
+    if lacking := [column for column in wanted if column not in table]:
         raise ValueError(
             f"frame must have the columns {', '.join(wanted)}; it lacks {', '.join(lacking)}. "
-            f"Its columns are {', '.join(map(str, frame.columns))}."
+            f"Its columns are {', '.join(map(str, table))}."
         )
-    texts = [*texts, *(column for column in optional if column in frame.columns)]
-    checked = pd.DataFrame({column: [str(text) for text in frame[column]] for column in texts})
+    texts = [*texts, *(column for column in optional if column in table)]
+    checked: dict[str, Any] = {
+        column: table[column].astype(object).fillna("").map(str) for column in texts
+    }
     for column in numbers:
-        try:
-            values = frame[column].astype(np.float64).to_numpy()
-        except (TypeError, ValueError):
-            first = frame[column].iloc[0]
-            raise ValueError(f"column {column!r} must hold numbers; got {found(first)}.") from None
+        values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
-    return checked
+    return pd.DataFrame(checked).reset_index(drop=True)
+
+
+def _check_filled(name: str, table: object, what: str) -> pd.DataFrame:
+    check_kind(f"{name} must be a DataFrame{what}", table, pd.DataFrame)
+    frame = cast(pd.DataFrame, table)
+    if frame.empty:
+        raise ValueError(f"{name} has shape {frame.shape}; there is nothing to plot.")
+    return frame
+
+
+def _numbers(where: str, column: Any, values: pd.Series[Any]) -> Numbers:
+    try:
+        return values.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{where}column {column!r} must hold numbers; got {found(values.iloc[0])}. Names "
+            "belong in the index: pd.read_csv(path, index_col=0)."
+        ) from None
 
 
 def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]:
@@ -84,22 +84,29 @@ def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]
     if groups is None:
         return noted if set(seen) <= set(noted) else seen
     names = [str(name) for name in check_sequence("groups", groups)]
-    unknown = sorted(set(seen) - set(names))
-    if unknown:
+    if unknown := sorted(set(seen) - set(names)):
         raise ValueError(
             f"groups must name every group of the frame; it lacks {', '.join(unknown)}."
         )
     return names
 
 
+def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.DataFrame]]:
+    """Return the parts of a table in the order of their first rows, with their names."""
+    return list(table.groupby(by, sort=False))
+
+
+def check_kind(what: str, given: object, kind: type) -> None:
+    """Refuse what is of another type, `what` being wanted."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{what}; got {found(given)}.")
+
+
 def check_several(name: str, given: object, kind: type[T]) -> list[T]:
     """Return one object, or a sequence of them, as a list."""
-    if isinstance(given, kind):
-        return [given]
-    several = list(check_sequence(name, given))
+    several = [given] if isinstance(given, kind) else list(check_sequence(name, given))
     for each in several:
-        if not isinstance(each, kind):
-            raise TypeError(f"{name} must hold {kind.__name__} objects; got {found(each)}.")
+        check_kind(f"{name} must hold {kind.__name__} objects", each, kind)
     if not several:
         raise ValueError(f"{name} is empty; there is nothing to plot.")
     return several

@@ -1,0 +1,364 @@
+"""Heat maps: correlations, shared negative sentiment, and the audit of a bias direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from wefe._checks import check_bool
+from wefe.plotting._axes import at, stacked
+from wefe.plotting._labels import count, escape, height_px, shorten, shortened, width_px, wrap
+from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, write
+from wefe.plotting._table import Table, check_kind, check_table
+
+if TYPE_CHECKING:
+    from wefe.audit import DirectionAudit
+
+# Up to so many rows or columns: pixels of a cell, and of the number in it.
+_SIZES = ((8, 64, 13), (16, 46, 11), (40, 36, 9), (math.inf, 18, 0))
+
+
+def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "") -> go.Figure:
+    """Plot the correlations between rankings as a heat map (WEFE paper, figure 1).
+
+    Parameters
+    ----------
+    correlation_matrix : DataFrame of shape (n_rankings, n_rankings)
+        What :func:`wefe.ranking.calculate_ranking_correlations` returns.
+    title : str, default=''
+        Without one the figure says what is correlated.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Colours always range from -1 to 1, so that a negative correlation is seen as one and
+        figures can be compared. The values stand in the cells; 'n/a' marks NaN.
+
+    Raises
+    ------
+    TypeError
+        If `correlation_matrix` is no DataFrame.
+    ValueError
+        If it is empty or holds anything but numbers.
+
+    Examples
+    --------
+    >>> names = ["WEAT", "RND"]
+    >>> matrix = pd.DataFrame([[1.0, -0.4], [-0.4, 1.0]], index=names, columns=names)
+    >>> heat_map = plot_ranking_correlations(matrix).data[0]
+    >>> heat_map.zmin, heat_map.zmax
+    (-1, 1)
+    """
+    table = check_table(
+        "correlation_matrix",
+        correlation_matrix,
+        "calculate_ranking_correlations",
+        "rows",
+        "columns",
+    )
+    title = title or f"Correlation of {count(len(table.rows), 'ranking')}"
+    return _heat_map(table, title, ["With few models even a high value may be chance."])
+
+
+def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -> go.Figure:
+    """Plot which target words share negative sentiment (Sweeney and Najafian, figure 4).
+
+    Parameters
+    ----------
+    matrix : DataFrame of shape (n_words, n_words)
+        What :func:`wefe.metrics.negative_sentiment_correlation` or
+        :func:`wefe.metrics.joint_negative_sentiment` returns. The diagonal tells them apart: it is
+        1 (or NaN) for correlations.
+    title : str, default=''
+        Without one the figure says what is shown.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Colours range from -1 to 1 for correlations, from 0 to the maximum for joint shares.
+
+    Raises
+    ------
+    TypeError
+        If `matrix` is no DataFrame.
+    ValueError
+        If it is empty or holds anything but numbers.
+
+    Examples
+    --------
+    >>> words = ["irish", "cuban"]
+    >>> joint = pd.DataFrame([[0.04, 0.16], [0.16, 0.64]], index=words, columns=words)
+    >>> heat_map = plot_negative_sentiment_correlation(joint).data[0]
+    >>> heat_map.zmin, heat_map.zmax
+    (0, 0.64)
+    """
+    table = check_table("matrix", matrix, "negative_sentiment_correlation", "rows", "columns")
+    diagonal = np.diag(table.values)
+    words = count(len(table.rows), "target word")
+    if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
+        title = title or f"Correlation of negative sentiment between {words}"
+        return _heat_map(table, title, ["Pearson correlation over the iterations of RNSB."])
+    title = title or f"Joint negative sentiment of {words}"
+    notes = [
+        "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
+        f"measured) would give {1 / table.values.size:.2%} everywhere."
+    ]
+    highest = float(np.nanmax(table.values)) or 1.0
+    return _heat_map(table, title, notes, "Joint share", (0, highest), ".2%")
+
+
+def _heat_map(
+    table: Table,
+    title: str,
+    notes: list[str],
+    what: str = "Correlation",
+    limits: tuple[float, float] = (-1, 1),
+    number_format: str = ".2f",
+) -> go.Figure:
+    """Draw a table with its values in square cells."""
+    short, aggregation = shorten(table.columns)
+    cell_px, font_px = cell_size(_SIZES, max(table.values.shape))
+    across, down = (
+        [wrap(name, 24) for name in short],
+        [wrap(name) for name in shorten(table.rows)[0]],
+    )
+    if height_px(across) >= cell_px:
+        across = [wrap(name, 60) for name in short]
+    figure, height = stacked([cell_px * len(down)], 0)
+    angle = -90 if width_px(across) > cell_px else 0
+    add_cells(figure, table, (down, across), what, font_px, number_format, limits, row=1, col=1)
+    figure.update_xaxes(tickangle=angle)
+    if np.isnan(table.values).any():
+        notes = [*notes, "n/a: no value (NaN)."]
+    width = max(480, width_px(down) + cell_px * len(across) + 170)
+    below_px = width_px(across) + 30 if angle else 60
+    notes = [*notes, *filter(None, [aggregation])]
+    return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
+
+
+def cell_size(sizes: Sequence[tuple[float, int, int]], n_cells: int) -> tuple[int, int]:
+    """Return the pixels of a cell, and of the number in it: 0 where there is no room for it."""
+    return next((px, font) for most, px, font in sizes if n_cells <= most)
+
+
+def add_cells(
+    figure: go.Figure,
+    table: Table,
+    labels: tuple[Sequence[str], Sequence[str]],
+    what: str,
+    font_px: int,
+    number_format: str = ".2f",
+    limits: tuple[float, float] = (-1, 1),
+    **place: Any,
+) -> None:
+    """Add a table in the colours of the template, with labels of its rows and columns."""
+    rows, columns, values = table
+    cells = pd.DataFrame(values, rows, columns).rename_axis("row").reset_index()
+    long = cells.melt("row", var_name="column")
+    hovers = hover_rows(long, f"{{row}}<br>{{column}}<br>{what}: {{value:.4g}}")
+    texts = np.reshape(hovers["hovertext"], values.T.shape).T.tolist()
+    figure.add_heatmap(
+        z=values.tolist(),
+        x=columns,
+        y=rows,
+        zmin=limits[0],
+        zmax=limits[1],
+        autocolorscale=True,
+        colorbar={
+            "title": {"text": what, "side": "right"},
+            "thickness": 14,
+            "tickformat": number_format,
+        },
+        texttemplate=f"%{{z:{number_format}}}" if font_px else None,
+        textfont={"size": font_px or 1},
+        xgap=1,
+        ygap=1,
+        **hover(texts),
+        **place,
+    )
+    axis = {"type": "category", "showgrid": False, **place}
+    figure.update_xaxes(tickvals=columns, ticktext=labels[1], **axis)
+    figure.update_yaxes(tickvals=rows, ticktext=labels[0], autorange="reversed", **axis)
+    missing = [
+        {"x": j, "y": i, "text": "n/a", "hovertext": texts[i][j]}
+        for i, j in np.argwhere(np.isnan(values))
+    ]
+    write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
+
+
+# Up to so many rows a panel: pixels of a cell, and size of the number in it.
+_CELLS = ((8, 52, 12), (13, 38, 10), (40, 20, 0), (math.inf, 13, 0))
+# What a line above a panel takes.
+_HEADING_PX = 30
+
+
+def plot_direction_correlations(
+    audit: DirectionAudit, *, without_outliers: bool = True
+) -> go.Figure:
+    """Plot how the directions of defining sets correlate (Schröder et al. 2024, figure 3).
+
+    Parameters
+    ----------
+    audit : DirectionAudit
+        What :func:`wefe.audit.audit_direction` returns.
+    without_outliers : bool, default=True
+        Where there are outliers, whether a second panel, below, shows the audit without them.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A heat map, from -1 to 1; the last row and column, behind a line, are the first principal
+        component, PC1. Outliers are marked with a star. Columns of many sets are numbered.
+
+    Raises
+    ------
+    TypeError
+        If `audit` is anything else.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_direction
+    >>> figure = plot_direction_correlations(audit_direction("gender", load_test_model()))
+    >>> figure.data[0].y[-1], len(figure.data[0].z)
+    ('PC1', 11)
+    """
+    _check(audit)
+    audits = [audit]
+    if check_bool("without_outliers", without_outliers) and audit.outliers:
+        audits.append(audit.without(audit.outliers))
+    n_rows = audit.n_sets + 1
+    cell_px, font_px = cell_size(_CELLS, n_rows)
+    labels = pd.DataFrame({"down": "<b>PC1</b>", "across": "<b>PC1</b>"}, [*audit.labels, "PC1"])
+    for number, name in enumerate(audit.labels, 1):
+        short = escape(shortened(name, 32)) + " *" * (name in audit.outliers)
+        # Where there are many, columns have the numbers of their rows. They are those of all sets.
+        labels.loc[name] = [short, short] if font_px else [f"{short}  {number}", str(number)]
+    below_px = width_px(labels["across"]) + 24
+    heights = [cell_px * (each.n_sets + 1) for each in audits]
+    # One panel below the other: beside each other, labels would lie on cells wherever a page is
+    # narrower than the figure wants to be.
+    figure, plot_px = stacked(heights, below_px + _HEADING_PX)
+    kind = "Cosine" if audit.correlation == "cosine" else "Pearson correlation"
+    titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
+    for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
+        cell = at(row)
+        names = [*each.labels, "PC1"]
+        table = Table(names, names, each.correlations.to_numpy())
+        own = labels.loc[names]
+        add_cells(figure, table, (list(own["down"]), list(own["across"])), kind, font_px, **cell)
+        # A panel of fewer sets has the same cells.
+        figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
+        figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
+        figure.add_vline(each.n_sets - 0.5, line_width=2, **cell)
+        mean = f"mean {each.mean_correlation:.2f}, " * (each.n_sets > 1)
+        summary = f"<b>{what}</b>: {mean}PC1 {each.explained_variance_ratio[0]:.0%} of variance"
+        note = {"x": 0, "y": 1, "text": summary, "yanchor": "bottom", "yshift": 6}
+        write(figure, [note], domain="xy", font={"size": 12}, **cell)
+    tick_font = {"size": 12 if cell_px >= 20 else 9}
+    figure.update_xaxes(tickfont=tick_font).update_yaxes(tickfont=tick_font)
+    # Beside the first panel, as the heading of the second may be wider than its cells.
+    bar = {"y": 1, "yanchor": "top", "len": heights[0], "lenmode": "pixels"}
+    figure.update_traces(colorbar=bar)
+    for trace in figure.data[1:]:
+        trace.showscale = False
+    notes = [
+        f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}. "
+        f"By chance, a cosine is {audit.chance_cosine:.2f} off 0."
+    ]
+    if audit.outliers:
+        notes.append("*: outlier, far from the common direction of the other sets.")
+    if not font_px:
+        notes.append("Columns have the numbers of the rows.")
+    title = f"Directions of the defining sets, {audit.model_name}"
+    width = max(560, heights[0] + width_px(labels["down"]) + 150)
+    return apply_layout(figure, title, notes, plot_px, _HEADING_PX, below_px, width)
+
+
+def plot_direction_components(audit: DirectionAudit) -> go.Figure:
+    """Plot the variance of the components, and what each defining set has to do with the first.
+
+    Parameters
+    ----------
+    audit : DirectionAudit
+        What :func:`wefe.audit.audit_direction` returns.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Left: for each set, ``|cosine|`` of its direction with the first component, the same where
+        the set did not contribute, and the stability of the component without the set. Right:
+        explained variance ratios, and what unrelated sets would have at first.
+
+    Raises
+    ------
+    TypeError
+        If `audit` is anything else.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.audit import audit_direction
+    >>> figure = plot_direction_components(audit_direction("gender", load_test_model()))
+    >>> [trace.name for trace in figure.data]
+    ['share of variance', 'with PC1', 'with PC1 of the other sets', 'PC1 with and without the set']
+    """
+    _check(audit)
+    # Names of sets are left of all panels, so that they lie on none of them.
+    figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
+    ratios = audit.explained_variance_ratio[: audit.n_components]
+    shares = pd.DataFrame({"own": ratios, "total": audit.cumulative_ratio[: len(ratios)]})
+    shares["number"] = [str(number) for number in range(1, len(ratios) + 1)]
+    right = {"row": 1, "col": 2}
+    figure.add_bar(
+        x=shares["number"],
+        y=ratios,
+        name="share of variance",
+        marker_color=PALETTE[0],
+        showlegend=False,
+        **hover_rows(shares, "component {number}: {own:.1%}<br>up to here: {total:.1%}"),
+        **right,
+    )
+    figure.add_hline(audit.chance_ratio, line_dash="dash", **right)
+    # A title of the vertical axis would need room between the panels.
+    figure.update_xaxes(title_text="share of variance<br>of components", type="category", **right)
+    figure.update_yaxes(range=[0, 1], **right)
+    labels = list(audit.labels)
+    for name, values, symbol, colour in (
+        ("with PC1", np.abs(audit.cosines), "circle", PALETTE[0]),
+        ("with PC1 of the other sets", audit.cosines_without, "circle-open", PALETTE[0]),
+        ("PC1 with and without the set", audit.stability, "line-ns-open", PALETTE[3]),
+    ):
+        figure.add_scatter(
+            x=values,
+            y=labels,
+            mode="markers",
+            name=name,
+            marker={"symbol": symbol, "size": 10, "color": colour},
+            hovertemplate="%{y}: %{x:.3f}<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title_text="|cosine|", range=[-0.02, 1.02], col=1)
+    shown = {"tickvals": labels, "ticktext": list(map(escape, labels)), "col": 1}
+    figure.update_yaxes(type="category", autorange="reversed", **shown)
+    place = {"x": 0.02, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}
+    figure.update_layout(legend={"orientation": "h", **place})
+    notes = [
+        f"Dashed: the first component of unrelated sets, about {audit.chance_ratio:.0%}. "
+        "PC1: the bias direction."
+    ]
+    title = f"Components of the bias direction, {audit.model_name}"
+    return apply_layout(figure, title, notes, max(260, 20 * audit.n_sets), 16, 140)
+
+
+def _check(audit: object) -> None:
+    from wefe.audit import DirectionAudit
+
+    check_kind(
+        "audit must be a DirectionAudit, as audit_direction returns it", audit, DirectionAudit
+    )

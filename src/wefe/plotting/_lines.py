@@ -1,0 +1,387 @@
+"""Lines: scores over the layers of encoders, effect sizes, and bias silhouettes."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+
+from wefe._checks import check_bool, check_choice, found
+from wefe.plotting._axes import Panels, at, stacked
+from wefe.plotting._labels import LINE_PX, count, height_px, wrap
+from wefe.plotting._style import PALETTE, add_band, apply_layout, hover_rows, write
+from wefe.plotting._table import check_kind, check_several, parts_of
+from wefe.results import MetricResult
+
+if TYPE_CHECKING:
+    from wefe.contextual import LayerScores
+    from wefe.silhouette import Silhouette
+
+_PANEL_PX = 300
+_DASHES = ("solid", "dot", "dash", "dashdot")
+_N_BINS = 50
+
+
+def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figure:
+    """Plot scores by layer.
+
+    Parameters
+    ----------
+    scores : LayerScores
+        What :func:`wefe.contextual.layer_scores` returns.
+    relative : bool, default=False
+        Whether layers stand at their depth, from 0 to 1, so that models of different depth can be
+        compared; or at their number.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Of one model: a line per query. Of several: a panel per query with a line per model. A
+        dashed line is the score that means no bias; bands, if there are any, are bootstrap
+        intervals.
+
+    Raises
+    ------
+    TypeError
+        If this is anything else.
+
+    Examples
+    --------
+    >>> from wefe.contextual import LayerScore, LayerScores
+    >>> scores = [LayerScore("bert", "art", layer, layer / 2, 0.1 * layer) for layer in range(3)]
+    >>> plot_layer_scores(LayerScores("WEAT-ES", 0.0, tuple(scores))).data[0].x
+    (0, 1, 2)
+    """
+    from wefe.contextual import LayerScores
+
+    check_kind("scores must be what layer_scores returns", scores, LayerScores)
+    check_bool("relative", relative)
+    table = pd.DataFrame(map(asdict, scores.scores))
+    table["x"] = table["depth" if relative else "layer"]
+    models, queries = (list(table[name].unique()) for name in ("model_name", "query_name"))
+    by_query = len(models) > 1
+    table["line"] = table["model_name" if by_query else "query_name"]
+    table["panel"] = table["query_name"] if by_query else ""
+    panels = Panels(queries if by_query else models, _PANEL_PX, 70, 2)
+    figure = panels.figure()
+    names = list(table["line"].unique())
+    shown = list(table["panel"].unique())
+    for (panel, name), line in parts_of(table, ["panel", "line"]):
+        _draw_line(figure, line, name, names.index(name), panels.place(shown.index(panel)))
+    figure.add_hline(scores.no_bias_value, line_dash="dash")
+    what = "Depth (0: embedding layer, 1: last)" if relative else "Layer (0: embedding layer)"
+    step = 0.2 if relative else max(1, round(table["layer"].max() / 12))
+    figure.update_xaxes(title_text=what, dtick=step)
+    figure.update_yaxes(matches="y")
+    figure.update_yaxes(title_text=scores.metric, col=1)
+    figure.update_layout(showlegend=len(names) > 1)
+    notes = ["Dashed: no bias measured."]
+    if table["score_lower"].notna().any():
+        notes[0] += " Bands: bootstrap intervals over the words."
+    if undefined := table["score"].isna().sum():
+        notes.append(f"{count(undefined, 'score')} of {len(table)} undefined: no point.")
+    return apply_layout(figure, f"{scores.metric} by layer", notes, panels.height, panels.title_px)
+
+
+def _draw_line(
+    figure: go.Figure, line: pd.DataFrame, name: str, number: int, place: dict[str, Any]
+) -> None:
+    colour, dash = PALETTE[number % len(PALETTE)], _DASHES[number // len(PALETTE) % len(_DASHES)]
+    known = np.isfinite(line[["score_lower", "score_upper"]]).all(axis=1)
+    # A band for each stretch in which every score has an interval.
+    for _, part in line[known].groupby((~known).cumsum()):
+        x, low, high = part[["x", "score_lower", "score_upper"]].to_numpy().T
+        add_band(figure, x, low, high, colour, legendgroup=name, showlegend=False, **place)
+    texts = pd.DataFrame(
+        {
+            "line": name,
+            "layer": line["layer"],
+            "value": line["nan_reason"].fillna(line["score"].map("{:.4g}".format)),
+            "p_value": line["p_value"],
+        }
+    )
+    template = "{line}<br>layer {layer}: {value}<br>p = {p_value:.3g}"
+    figure.add_scatter(
+        x=line["x"].tolist(),
+        y=line["score"].tolist(),
+        mode="lines+markers",
+        name=wrap(name, 30),
+        legendgroup=name,
+        line={"color": colour, "dash": dash},
+        marker={"color": colour, "size": 6},
+        **hover_rows(texts, template),
+        **place,
+    )
+
+
+def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Plot how the effect sizes of CEAT spread over the contexts of the words.
+
+    Parameters
+    ----------
+    results : MetricResult or sequence of MetricResult
+        What :meth:`wefe.contextual.CEAT.run_query` returns; several are compared.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A histogram per result, all with the same bins, the combined effect size as a line and,
+        dashed, the value of no bias. Bars are shares of the samples. It shows the spread of what
+        one sample of contexts may yield, which the standard error of CEAT does not.
+
+    Raises
+    ------
+    TypeError
+        If this is no result of CEAT.
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    :class:`wefe.contextual.CEAT` makes the result, of an encoder. Here it is put together from four
+    effect sizes:
+
+    >>> from wefe import MetricResult, Query, load_test_model
+    >>> from wefe.embeddings import embed_query
+    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
+    >>> result = MetricResult(
+    ...     {"query_name": query.query_name, "result": 0.49, "ceat": 0.49},
+    ...     embed_query(load_test_model(), query),
+    ...     "CEAT",
+    ...     details={"effect_sizes": [0.31, 0.52, 0.47, 0.66]},
+    ... )
+    >>> figure = plot_effect_sizes(result)
+    >>> float(sum(figure.data[0].y)), figure.layout.xaxis.title.text
+    (1.0, 'Effect size')
+    """
+    given = check_several("results", results, MetricResult)
+    effects = []
+    for result in given:
+        if "ceat" not in result:
+            raise TypeError(f"results must be results of CEAT; got {found(result)}.")
+        sizes = np.asarray(result.details.get("effect_sizes", ()), dtype=np.float64)
+        effects.append(sizes[np.isfinite(sizes)])
+    # All equal, as with one context per word, they need bins of some width.
+    every = np.concatenate([*effects, [-0.1, 0.1]])
+    edges = np.linspace(every.min(), every.max(), _N_BINS + 1)
+    bins = pd.DataFrame({"start": edges[:-1], "end": edges[1:]})
+    panels = Panels(
+        [result["query_name"] for result in given],
+        200,
+        60,
+        2,
+        [_second_line(*one) for one in zip(given, effects, strict=True)],
+    )
+    figure = panels.figure()
+    for position, (result, own) in enumerate(zip(given, effects, strict=True)):
+        place = panels.place(position)
+        bins["share"] = np.histogram(own, edges)[0] / max(1, len(own))
+        texts = hover_rows(bins, "{start:.2f} to {end:.2f}: {share:.1%} of the samples")
+        middles = bins[["start", "end"]].mean(axis=1)
+        figure.add_bar(x=middles, y=bins["share"], marker={"color": PALETTE[0]}, **texts, **place)
+        figure.add_vline(0, line_dash="dash", **place)
+        if len(own):
+            figure.add_vline(result["result"], line_color=PALETTE[3], line_width=2, **place)
+        else:
+            note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {result.nan_reason}", 50)}
+            write(figure, [note], domain="xy", xanchor="center", **place)
+    figure.update_xaxes(range=[edges[0], edges[-1]], title_text="Effect size")
+    figure.update_yaxes(tickformat="~%")
+    figure.update_yaxes(title_text="Share of samples", col=1)
+    figure.update_layout(bargap=0, showlegend=False)
+    notes = [
+        "Each sample has one context of every word. Line: combined effect size. Dashed: no bias.",
+        "Samples share words and contexts: read the spread, not the standard error.",
+    ]
+    return apply_layout(figure, "Effect sizes over contexts", notes, panels.height, panels.title_px)
+
+
+def _second_line(result: MetricResult, effect_sizes: npt.NDArray[np.float64]) -> str:
+    name = wrap(result.model_name, 40)
+    if not len(effect_sizes):
+        return name
+    low, high = np.quantile(effect_sizes, [0.025, 0.975])
+    return f"{name}<br>CEAT = {result['result']:.3g}, 95 % within {low:.3g} to {high:.3g}"
+
+
+_PANEL_PX = 200
+# Points of all faint curves of a panel; of more, only some sizes are drawn.
+_MOST_POINTS = 20_000
+_LISTS = {"targets": "social groups", "attributes": "concepts"}
+# Characters across the whole figure.
+_CHARACTERS = 90
+
+
+def plot_silhouettes(
+    silhouettes: Sequence[Silhouette] | Silhouette,
+    *,
+    unbiased: str | None = None,
+    biased: str | None = None,
+    full_range: bool = False,
+) -> go.Figure:
+    """Plot bias silhouettes: every run, the bounds and the mean, over the number of words.
+
+    Parameters
+    ----------
+    silhouettes : Silhouette or sequence of Silhouette
+        What :func:`wefe.silhouette.bias_silhouettes` returns. Each metric, query and kind of list
+        has a row, each model a panel in it.
+    unbiased, biased : str, optional
+        Names of the models that accuracy compares. With two models, the first is taken for the
+        unbiased one unless these say otherwise.
+    full_range : bool, default=False
+        Whether the vertical axes show all scores that there can be, against which robustness and
+        accuracy are counted, or those that there are and the value of no bias.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Panels of a row have the same axes. In each, all runs are one faint trace, with gaps in
+        between; of very many runs and sizes only some sizes are drawn, the last always. A dashed
+        line is the score that means no bias. Robustness stands above each panel, accuracy above
+        each row.
+
+    Raises
+    ------
+    TypeError
+        If `silhouettes` holds anything else.
+    ValueError
+        If there are none, or two of the same metric, query, lists and model.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouette
+    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=5)
+    >>> [trace.name for trace in plot_silhouettes(silhouette).data]
+    ['5 runs', 'bounds', 'mean']
+    """
+    from wefe.silhouette import Silhouette
+
+    given = check_several("silhouettes", silhouettes, Silhouette)
+    check_bool("full_range", full_range)
+    rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
+    for each in given:
+        row = rows.setdefault((each.metric, each.query_name, each.vary), {})
+        if row.setdefault(each.model_name, each) is not each:
+            raise ValueError(
+                f"two silhouettes are of {each.metric}, {each.query_name!r}, {each.vary} and "
+                f"{each.model_name!r}; plot them apart."
+            )
+    models = list(dict.fromkeys(each.model_name for each in given))
+    compared = _references(unbiased, biased, models)
+    width = max(16, _CHARACTERS // len(models) - 2)
+    heads = [wrap(_head(key, row, compared), _CHARACTERS) for key, row in rows.items()]
+    titles_px = 14 + LINE_PX + height_px(wrap(name, width) for name in models)
+    above_px = titles_px + 8 + height_px(heads)
+    figure, plot_px = stacked(
+        [_PANEL_PX] * len(rows),
+        46 + above_px,
+        cols=len(models),
+        shared_yaxes=True,
+        horizontal_spacing=0.05 / len(models),
+    )
+    top: dict[str, Any] = {"domain": "xy", "yanchor": "bottom"}
+    for number, (row, head) in enumerate(zip(rows.values(), heads, strict=True), 1):
+        several = list(row.values())
+        ends = np.hstack(
+            [
+                each.value_range if full_range else [*each.curves.ravel(), each.no_bias_value]
+                for each in several
+            ]
+        )
+        margin = 0.04 * np.ptp(ends) or 0.1
+        bounds = [ends.min() - margin, ends.max() + margin]
+        figure.update_yaxes(range=bounds, exponentformat="none", row=number)
+        figure.update_xaxes(range=[0, 1.02 * max(each.k[-1] for each in several)], row=number)
+        figure.update_yaxes(title_text=wrap(several[0].metric, 24), row=number, col=1)
+        note = {"x": 0, "y": 1, "text": f"<b>{head}</b>", "yshift": titles_px, "align": "left"}
+        write(figure, [note], font={"size": 13}, row=number, **top)
+        for column, name in enumerate(models, 1):
+            cell = at(number, column)
+            score = f"robustness {row[name].robustness:.2f}" if name in row else "no value"
+            note = {"x": 0.5, "y": 1, "text": f"{wrap(name, width)}<br>{score}", "yshift": 4}
+            write(figure, [note], font={"size": 12}, xanchor="center", **cell, **top)
+            if name in row:
+                _draw(figure, row[name], PALETTE[(column - 1) % len(PALETTE)], cell)
+    figure.update_xaxes(title_text="k (words)", row=len(rows))
+    figure.update_layout(showlegend=False)
+    n_runs = sorted({each.n_runs for each in given})
+    runs = count(n_runs[0], "run") if len(n_runs) == 1 else f"{n_runs[0]} to {n_runs[-1]} runs"
+    notes = [
+        f"Faint: {runs}, each with ever more of the words. Band: lowest to highest score. "
+        "Line: mean. Dashed: no bias."
+    ]
+    if compared and any("accuracy" in head for head in heads):
+        notes.append("Accuracy takes {} for unbiased and {} for biased.".format(*compared))
+    title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
+    return apply_layout(figure, title, notes, plot_px, above_px)
+
+
+def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
+    """Return the names of the two models that accuracy compares; none if it compares none."""
+    named = [name for name in (unbiased, biased) if name is not None]
+    if not named:
+        return models if len(models) == 2 else []
+    if len(set(named)) != 2:
+        raise ValueError(
+            "accuracy compares two models; name both, unbiased and biased. Got "
+            f"unbiased={unbiased!r}, biased={biased!r}."
+        )
+    names = zip(("unbiased", "biased"), named, strict=True)
+    return [check_choice(name, model, models) for name, model in names]
+
+
+def _head(key: tuple[str, str, str], row: dict[str, Silhouette], compared: list[str]) -> str:
+    from wefe.silhouette import accuracy_score
+
+    metric, query_name, vary = key
+    head = f"{metric}, {query_name}, {_LISTS[vary]} vary"
+    # Those of other words cannot be compared, but looked at side by side.
+    with contextlib.suppress(KeyError, ValueError, TypeError):
+        return f"{head}: accuracy {accuracy_score(*(row[name] for name in compared)):.2f}"
+    return head
+
+
+def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str, Any]) -> None:
+    """Draw the faint curves, the band, the mean and the line of no bias into a panel."""
+    k, curves = silhouette.k, silhouette.curves
+    n_runs, n_steps = curves.shape
+    # Of very many points some steps are drawn, counted from the end; the first and last always.
+    every = math.ceil(curves.size / _MOST_POINTS)
+    steps = np.union1d(0, np.arange(n_steps - 1, -1, -every))
+    # All curves are one line, with NaN after each.
+    gap = np.full((n_runs, 1), np.nan)
+    figure.add_scatter(
+        x=np.tile(np.append(k[steps], np.nan).astype(np.float32), n_runs),
+        y=np.hstack([curves[:, steps], gap]).astype(np.float32).ravel(),
+        mode="lines",
+        name=count(n_runs, "run"),
+        line={"color": colour, "width": 0.6},
+        opacity=max(0.08, min(0.5, 6 / n_runs)),
+        hoverinfo="skip",
+        **cell,
+    )
+    low, high, line = silhouette.lower, silhouette.upper, {"color": colour, "width": 1}
+    add_band(figure, k, low, high, colour, name="bounds", line=line, **cell)
+    figure.add_scatter(
+        x=k.astype(np.float32),
+        y=silhouette.mean.astype(np.float32),
+        # A single size is a point.
+        mode="lines" if len(k) > 1 else "markers",
+        name="mean",
+        line={"width": 2},
+        customdata=np.stack([low, high], axis=1).astype(np.float32),
+        hovertemplate="k = %{x}<br>mean %{y:.3f}<br>from %{customdata[0]:.3f} to "
+        "%{customdata[1]:.3f}<extra></extra>",
+        **cell,
+    )
+    figure.add_hline(silhouette.no_bias_value, line_dash="dash", **cell)

@@ -1,0 +1,313 @@
+"""Words as points: the map of a neighbourhood, clusters, and bias against a statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from wefe._checks import check_sequence, check_share, found
+from wefe.explore._directions import NO_CLEAR_DIRECTION
+from wefe.plotting._labels import count, left_out, shortened, spaced, wrap
+from wefe.plotting._projections import AWAY
+from wefe.plotting._style import (
+    PALETTE,
+    add_band,
+    add_points,
+    apply_layout,
+    hover,
+    point_style,
+)
+from wefe.plotting._table import check_frame, check_groups, parts_of
+
+
+def plot_neighborhood(
+    frame: pd.DataFrame,
+    *,
+    word: str,
+    title: str | None = None,
+    groups: Sequence[str] = (),
+    method: str = "PCA",
+    theta: float = 0.05,
+    n_labels: int = 30,
+) -> go.Figure:
+    """Plot a map of the neighbourhood of a word.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per word, the centre included: 'word', 'x', 'y', 'cosine' (with the centre),
+        'projection' (cosine with the bias direction), 'group' (the one that the word leans to, or
+        'no clear direction'), 'indirect_bias' (with the centre) and 'is_center'.
+    word : str
+        The centre.
+    title : str, optional
+        Without one the figure says what is shown.
+    groups : sequence of str, default=()
+        All groups, in the order of their colours; by default those of the frame.
+    method : str, default='PCA'
+        How the map was made, for the note: 'PCA', 't-SNE', 'UMAP'.
+    theta : float, default=0.05
+        Points of an indirect bias above it have a ring.
+    n_labels : int, default=30
+        At most so many of the nearest words are named, fewer where there is no room. The centre
+        always is.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        A trace of points per group, a grey one for words without a clear direction, and one for the
+        centre. Where a point is pointed at, its values are given.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is no DataFrame.
+    ValueError
+        If it is empty, or lacks one of the columns.
+
+    Notes
+    -----
+    Words without place or projection are left out, and named. An undefined indirect bias has no
+    ring.
+
+    Examples
+    --------
+    >>> columns = ["word", "x", "y", "cosine", "projection", "group", "indirect_bias", "is_center"]
+    >>> rows = [
+    ...     ("nurse", 0, 0, 1.0, 0.3, "female", 0.0, True),
+    ...     ("doctor", 1, 0, 0.7, 0.0, "no clear direction", 0.2, False),
+    ... ]
+    >>> figure = plot_neighborhood(
+    ...     pd.DataFrame(rows, columns=columns), word="nurse", groups=("female", "male")
+    ... )
+    >>> [(trace.name, trace.text) for trace in figure.data if trace.text]
+    [('no clear direction', ('doctor',)), ('centre', ('<b>nurse</b>',))]
+    """
+    check_share("theta", theta)
+    texts, numbers = ("word", "group"), ("x", "y", "cosine", "projection", "indirect_bias")
+    table = check_frame(frame, texts, (*numbers, "is_center"))
+    # Groups that are not named are those of the rows.
+    names = [str(name) for name in check_sequence("groups", groups)]
+    names = names or [name for name in table["group"].unique() if name != NO_CLEAR_DIRECTION]
+    table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
+    missing = table[["x", "y", "projection"]].isna().any(axis=1)
+    lost = left_out(table["word"][missing], "place or projection")
+    table = table[~missing].reset_index(drop=True)
+    order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
+    table["text"] = spaced(table, order[: n_labels + 1])
+    table["ring"] = np.where(table["indirect_bias"] > theta, 2.0, 0.4)
+    template = (
+        "<b>{word}</b><br>projection: {projection:.3f}<br>cosine with the centre: {cosine:.3f}<br>"
+        "indirect bias: {indirect_bias:.3f}"
+    )
+    looks = {name: point_style(number)[:2] for number, name in enumerate(names)}
+    looks[NO_CLEAR_DIRECTION] = (AWAY, "circle")
+    is_centre = table["is_center"] == 1
+    parts = [
+        (name, look, table[~is_centre & (table["group"] == name)]) for name, look in looks.items()
+    ]
+    for group, star in parts_of(table[is_centre], "group"):
+        star = star.assign(text="<b>" + star["text"] + "</b>")
+        parts.append(("centre", (looks[group][0], "star"), star))
+    figure = go.Figure()
+    for name, (colour, symbol), part in parts:
+        is_star = symbol == "star"
+        # The star is seen over the points of a crowd.
+        look = {"size": 22, "opacity": 1.0} if is_star else {"size": 11, "opacity": 0.9}
+        ring = {"width": part["ring"].tolist()}
+        marker = {"symbol": symbol, "color": colour, "line": ring, **look}
+        add_points(figure, part, name, template, marker, showlegend=not is_star)
+    figure.update_layout(showlegend=True, legend_title_text="Leans to")
+    # One scale, and no numbers, which would mean nothing.
+    figure.update_xaxes(showticklabels=False)
+    figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
+    notes = [
+        f"Map by {method}: distances in it are not those in the space. Hover over a dot for its "
+        "word.",
+        f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.",
+    ]
+    heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
+    return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
+
+
+def plot_clusters(
+    frame: pd.DataFrame, *, title: str | None = None, method: str = "t-SNE"
+) -> go.Figure:
+    """Plot the most biased words in two dimensions, with the clusters that they fall into.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What :func:`wefe.explore.cluster_map` returns: one row per word with the columns `word`,
+        `x`, `y`, `group` and `cluster`.
+    title : str, optional
+        Title of the figure.
+    method : str, default='t-SNE'
+        How the map was made, for the note below the title.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Per group, a trace of the words in the cluster of their group (dots) and one of the others
+        (crosses). From the eighth group on, colours return with other symbols.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `frame` is no such table, or empty.
+
+    Notes
+    -----
+    Words without place, group or cluster are left out, of the share as well, and named.
+
+    Examples
+    --------
+    >>> rows = [("nurse", 0, 1, "female", "female"), ("pilot", 1, 0, "male", "female")]
+    >>> frame = pd.DataFrame(rows, columns=["word", "x", "y", "group", "cluster"])
+    >>> [trace.name for trace in plot_clusters(frame).data]
+    ['female', 'male, in a cluster<br>of others']
+    """
+    table = check_frame(frame, ("word", "group", "cluster"), ("x", "y"))
+    missing = table[["x", "y"]].isna().any(axis=1) | (table[["group", "cluster"]] == "").any(axis=1)
+    lost = left_out(table["word"][missing], "place, group or cluster")
+    groups = check_groups(None, frame[~missing.to_numpy()])
+    table = table[~missing].assign(own=lambda rows: rows["group"] == rows["cluster"])
+    figure = go.Figure()
+    for (group, agrees), part in sorted(
+        parts_of(table, ["group", "own"]),
+        key=lambda item: (groups.index(item[0][0]), not item[0][1]),
+    ):
+        colour, symbol, other = point_style(groups.index(group))
+        marker = {
+            "color": colour,
+            "symbol": symbol if agrees else other,
+            "size": 8,
+            "opacity": 0.75,
+            "line": {"width": 0 if agrees else 2, "color": colour},
+        }
+        name = group if agrees else f"{group}, in a cluster of others"
+        template = "<b>{word}</b><br>{group}; its cluster is that of<br>{cluster}"
+        add_points(figure, part, name, template, marker)
+    figure.update_xaxes(showticklabels=False, showgrid=False)
+    figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
+    figure.update_layout(showlegend=True)
+    shown = count(len(table), "word")
+    share = f"{table['own'].mean():.0%} of {shown} fall" if len(table) else f"{shown} fall"
+    notes = [
+        f"{share} into the cluster of their group.",
+        f"Map by {method}: distances in it are not those in the space, in which clusters were "
+        "looked for.",
+    ]
+    model = frame.attrs.get("model")
+    heading = title or "The most biased words and their clusters" + (f", {model}" if model else "")
+    return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)
+
+
+def plot_statistic(
+    frame: pd.DataFrame,
+    *,
+    statistic_name: str,
+    bias_name: str,
+    title: str | None = None,
+    fit: tuple[float, float] | None = None,
+    band: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
+    n_labels: int = 16,
+) -> go.Figure:
+    """Plot the bias of words against a statistic, such as the share of women in an occupation.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per word: 'word', 'statistic', 'bias'.
+    statistic_name, bias_name : str
+        Titles of the axes, with units.
+    title : str, optional
+        Without one the figure says what is shown.
+    fit : (float, float), optional
+        Slope and intercept of a line.
+    band : DataFrame, optional
+        'statistic', 'low' and 'high': an interval around the line.
+    notes : sequence of str, default=()
+        What stands below the title: correlation, interval, number of words.
+    n_labels : int, default=16
+        At most so many words are named: those farthest from the line, or without one from the
+        middle of all; fewer where there is no room.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Points, and perhaps line and band. Each word stands where its point is pointed at.
+
+    Raises
+    ------
+    TypeError
+        If `frame` or `band` is no DataFrame.
+    ValueError
+        If one is empty or lacks a column, or `fit` is no pair of numbers.
+
+    Notes
+    -----
+    Words without statistic or bias are left out, and named.
+
+    Examples
+    --------
+    >>> rows = [("nurse", 0.9, 0.3), ("pilot", 0.1, -0.2), ("cook", 0.4, 0.1)]
+    >>> table = pd.DataFrame(rows, columns=["word", "statistic", "bias"])
+    >>> figure = plot_statistic(
+    ...     table, statistic_name="share of women", bias_name="projection", fit=(0.6, -0.2)
+    ... )
+    >>> figure.data[0].name, figure.data[0].x
+    ('fit', (0.1, 0.9))
+    """
+    check_sequence("notes", notes)
+    table = check_frame(frame, ("word",), ("statistic", "bias"))
+    missing = table[["statistic", "bias"]].isna().any(axis=1)
+    lost = left_out(table["word"][missing], "statistic or bias")
+    table = table[~missing].reset_index(drop=True)
+    table[["x", "y"]] = table[["statistic", "bias"]]
+    places = table[["x", "y"]]
+    # How far words are from the middle of all, with both axes of one length.
+    away = ((places - places.median()) / (places.max() - places.min())).pow(2).sum(axis=1)
+    figure = go.Figure()
+    if band is not None:
+        ends = check_frame(band, (), ("statistic", "low", "high")).dropna()
+        x, low, high = ends.sort_values("statistic").to_numpy().T
+        add_band(figure, x, low, high, PALETTE[3], name="band")
+    if fit is not None:
+        slope, intercept = _check_fit(fit)
+        away = (table["y"] - slope * table["x"] - intercept).abs()
+        across = np.array([table["x"].min(), table["x"].max()])
+        figure.add_scatter(
+            x=across.tolist(),
+            y=(slope * across + intercept).tolist(),
+            mode="lines",
+            name="fit",
+            line={"color": PALETTE[3], "width": 2},
+            **hover([f"slope {slope:.3g}, intercept {intercept:.3g}"] * 2),
+        )
+    # The names of both numbers may hold braces.
+    table[["x name", "y name"]] = statistic_name, bias_name
+    template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
+    order = away.sort_values(ascending=False, kind="stable").index
+    table["text"] = spaced(table, order[:n_labels])
+    marker = {"color": PALETTE[0], "size": 8, "opacity": 0.75}
+    add_points(figure, table, "words", template, marker)
+    figure.update_xaxes(title_text=wrap(statistic_name, 70))
+    figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
+    figure.update_layout(showlegend=False)
+    heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
+    return apply_layout(figure, heading, notes, 420, below_px=64, footnotes=lost)
+
+
+def _check_fit(fit: object) -> tuple[float, float]:
+    try:
+        slope, intercept = map(float, fit)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise ValueError(f"fit must be slope and intercept, two numbers; got {found(fit)}.") from (
+            None
+        )
+    return slope, intercept
