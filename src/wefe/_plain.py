@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 
 class Facts:
-    """A result that writes itself as JSON: the attributes and properties that it names."""
+    """A dataclass that writes itself as JSON: its fields, or the attributes that it names."""
 
     _facts: ClassVar[tuple[str, ...]] = ()
 
     def _plain(self) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in self._facts}
+        names = self._facts or [each.name for each in fields(self)]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names}
 
     def to_json(self) -> str:
         """Return everything as JSON.

@@ -504,7 +504,7 @@ def test_without_is_the_audit_of_the_rest(toy_model):
     assert rest.to_json() == expected.to_json()
     assert audit.n_sets == 4
     assert audit.without([]).to_json() == audit.to_json()
-    with pytest.raises(ValueError, match=r"got str 'woman-man'. Did you mean 'woman/man'"):
+    with pytest.raises(ValueError, match="'woman-man'. Did you mean 'woman/man'"):
         audit.without(["woman-man"])
     with pytest.raises(ValueError, match="all 4 sets would be left out"):
         audit.without(audit.labels)
@@ -552,8 +552,8 @@ def test_criteria_names_and_files_stand_for_their_sets(packaged_model, tmp_path)
 
 def test_wrong_arguments_are_refused(toy_model):
     for sets, error, text in (
-        ([], ValueError, "is empty"),
-        ([["she"]], ValueError, r"defining_sets\[0\] must have two or more words"),
+        ([], ValueError, "must hold sets"),
+        ([["she"]], ValueError, "sets of two or more words"),
         (["she", "he"], TypeError, r"defining_sets\[0\] must be a list"),
         ([["she", 1]], TypeError, "element 1 must be a string"),
         ({"she": "he"}, TypeError, "defining_sets must be a list"),
@@ -604,7 +604,7 @@ def test_words_with_the_vector_of_another_set_are_repeated():
 def test_pairs_in_opposite_order_have_no_difference_of_means():
     model = WordEmbeddingModel((["she", "he"], np.eye(2)))
     audit = audit_direction([["she", "he"], ["he", "she"]], model)
-    assert "the means are the same" in message(audit, "mean-difference")
+    assert "a cosine of nan" in message(audit, "mean-difference")
     text = message(audit, "low-correlation")
     assert "mean correlation of -1.00" in text
     assert "without signs 1.00: they have a line in common, but point opposite ways" in text

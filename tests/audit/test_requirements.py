@@ -18,12 +18,9 @@ from wefe.audit import (
     requirements_table,
 )
 from wefe.audit._search import (
-    Case,
     Probe,
-    _carried,
     _extremes,
     _random_groups,
-    _random_words,
     constructed_groups,
 )
 from wefe.audit._theorems import Design, attainable, best_of_sc_weat, groups_of, theorems_of
@@ -41,7 +38,6 @@ from wefe.metrics import (
     DirectBias,
     GeneralizedWEAT,
     association,
-    bias_subspace,
     sc_weat_by_word,
 )
 
@@ -57,7 +53,6 @@ VERDICTS = {
     "WEAT-ES, 3 words": (WEAT, {"n_targets": 3}, (True, False, False)),
     "Direct Bias": (DirectBias, {}, (True, False, False)),
     "Direct Bias, c=2": (DirectBias, {"metric_params": {"c": 2.0}}, (True, False, False)),
-    "Direct Bias, c=0.5": (DirectBias, {"metric_params": {"c": 0.5}}, (True, False, False)),
     "Direct Bias, 2-d": (DirectBias, {"metric_params": {"n_components": 2}}, (True, False, False)),
     "Direct Bias, 3 groups": (DirectBias, {"n_groups": 3}, (True, False, False)),
     "Direct Bias, means": (
@@ -289,19 +284,6 @@ def test_theorem_6(checked):
     assert alarm.scores[0] == pytest.approx(1)
 
 
-def test_groups_that_mix_bound_the_effect_size_of_a_word(checked):
-    """A = {(1, 0), (0, 1)} and B = {(-1, 0), (1, 0)}, by hand: 1.41 at (1, 3)."""
-    example = checked("SC-WEAT").counterexamples["comparable"]
-    assert example.scores == pytest.approx((2, math.sqrt(2)))
-    _, vectors = example.vectors
-    rows = [[vectors[word] for word in part] for part in example.query.attribute_sets]
-    np.testing.assert_array_equal(np.array(rows)[..., :2], [[[1, 0], [0, 1]], [[-1, 0], [1, 0]]])
-    for word in example.query.target_sets[0]:
-        np.testing.assert_allclose(vectors[word] * math.sqrt(10), [1, 3, 0, 0], atol=1e-12)
-    cosines = np.array([1, 3, -1, 1])
-    assert (cosines[:2].mean() - cosines[2:].mean()) / cosines.std() == pytest.approx(math.sqrt(2))
-
-
 @pytest.mark.parametrize(("size", "dim", "ddof"), [(2, 4, 0), (3, 3, 0), (6, 4, 1), (2, 9, 1)])
 def test_no_word_has_a_larger_effect_size_than_the_closed_form_says(size, dim, ddof):
     rng = np.random.default_rng(size)
@@ -380,7 +362,6 @@ def test_counterexamples_hold_for_slow_implementations(checked, literal, name, o
     for key, example in checked(name, **options).counterexamples.items():
         # liblinear stops near the optimum.
         near = 2e-5 if isinstance(example.metric, RNSB) else 1e-9
-        near = 1e-7 if "c=0.5" in name else near
         for vectors, score, again, biases in zip(
             example.vectors, example.scores, example.evaluate(), example.biases, strict=True
         ):
@@ -392,8 +373,7 @@ def test_counterexamples_hold_for_slow_implementations(checked, literal, name, o
             lengths = [np.linalg.norm(vector) for vector in vectors.values()]
             np.testing.assert_allclose(lengths, 1)
         if key == "trustworthy":
-            # With c=0.5 the score is a root of what rounding leaves.
-            assert abs(example.scores[0] - example.b_0) <= (1e-7 if "c=0.5" in name else 1e-9)
+            assert abs(example.scores[0] - example.b_0) <= 1e-9
             assert max(example.biases[0].values()) >= 0.1
         elif key == "no_false_alarm":
             assert max(example.biases[0].values()) <= 1e-9
@@ -466,7 +446,12 @@ class MeanShare(BaseMetric):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [name for name in VERDICTS if not any(part in name for part in ("word", "RNSB", "0.5"))]
+    "name",
+    [
+        name
+        for name, (_, _, verdicts) in VERDICTS.items()
+        if not verdicts[0] and not any(part in name for part in ("word", "RNSB"))
+    ],
 )
 def test_closed_forms_are_what_optimisation_reaches(name):
     metric, options, _ = VERDICTS[name]
@@ -497,15 +482,6 @@ def test_closed_form_of_rnsb(literal):
     assert (low, high) == (0, pytest.approx(max(corners), abs=2e-5))
     reached = _extremes(probe, "", groups, 50, rng, n_starts=3)[1].score
     assert 0.99 * high < reached <= high + 1e-9
-
-
-def test_closed_forms_of_the_effect_size():
-    groups = next(iter(constructed_groups(Design("attributes", 2, 2, 4, 4))))[1]
-    effect_size = {"return_effect_size": True}
-    assert attainable(WEAT(), effect_size, groups, [2, 2])[1] == 2
-    assert attainable(WEAT(), effect_size, groups, [2, 4])[1] == pytest.approx(2.121320, abs=1e-6)
-    sample = {**effect_size, "ddof": 1}
-    assert attainable(WEAT(), sample, groups, [8, 8])[1] == pytest.approx(1.936492, abs=1e-6)
 
 
 @pytest.mark.parametrize(("angle", "expected"), [(0.0, (1, 1)), (math.pi, (-1, -1))])
@@ -708,31 +684,6 @@ def test_comparable_scores_with_steps(score, more):
     assert found.score_range[1] > 0
 
 
-@pytest.mark.parametrize("name", ["means", "pairs", "principal"])
-def test_words_are_carried_to_other_groups(name):
-    rng = np.random.default_rng(5)
-    design = Design("targets", 2, 4, 6, 6)
-    own, other = (_random_groups(design, rng) for _ in range(2))
-    words = _random_words(design, rng)
-
-    def axis(groups):
-        first, second = groups
-        if name == "means":
-            towards = first.mean(axis=0) - second.mean(axis=0)
-        elif name == "pairs":
-            towards = first - second
-            towards = (towards / np.linalg.norm(towards, axis=1, keepdims=True)).mean(axis=0)
-        else:
-            towards = bias_subspace(list(groups)).directions[0]
-        return towards / np.linalg.norm(towards)
-
-    carried = _carried(Case(own, words, 0.0, ""), other)
-    for moved in carried:
-        np.testing.assert_allclose(moved @ moved.T, words @ words.T, atol=1e-12)
-    expected = words @ axis(own)
-    assert min(np.abs(moved @ axis(other) - expected).max() for moved in carried) < 1e-12
-
-
 class Fussy(BaseMetric):
     """The mean of |s|; refuses groups of equal words, and raises where no word is biased."""
 
@@ -758,9 +709,9 @@ def test_metrics_may_raise_where_they_are_undefined(error):
     found = check_requirements(Fussy, metric_params={"error": error}, n_trials=20)
     assert tuple(found.verdicts.values()) == (False, None, False)
     assert found.errors[error.__name__] == "group has no variance"
-    for text in found.evidence.values():
-        assert f"{found.n_undefined} of {found.n_scores} scores were undefined" in text
-        assert f"{error.__name__}: group has no variance" in text
+    text = found.evidence["trustworthy"]
+    assert f"{found.n_undefined} of {found.n_scores} scores were undefined" in text
+    assert f"{error.__name__}: group has no variance" in text
     example = found.counterexamples["no_false_alarm"]
     # The groups are not to blame: other words have a score.
     assert "orthogonal groups" not in example.how
@@ -785,22 +736,11 @@ def test_errors_of_wrong_parameters_are_raised():
 def test_metrics_that_never_move(constant, verdicts):
     found = check_requirements(of_shares(lambda s, d: constant), n_trials=5)
     assert tuple(found.verdicts.values()) == verdicts
-    for text in found.evidence.values():
+    for name in set(NAMES) - set(found.counterexamples):
+        text = found.evidence[name]
         assert f"the score never changed ({constant:.3g} for {found.n_scores} sets" in text
     assert "it measures nothing" in repr(found)
     assert "never changed" not in str(check_requirements(MeanShare, n_trials=5).evidence)
-
-
-@pytest.mark.parametrize("c", [0, 0.3])
-def test_direct_bias_with_small_powers(c):
-    found = check_requirements(DirectBias, metric_params={"c": c}, n_trials=20)
-    assert tuple(found.verdicts.values()) == (True, False, False)
-    example = found.counterexamples["trustworthy"]
-    assert abs(example.evaluate()[0]) <= 1e-9
-    # The word of the false alarm is along the direction; it is not what rounding makes of 0.
-    alarm = found.counterexamples["no_false_alarm"]
-    plain = DirectBias().run_query(alarm.query, alarm.models()[0])
-    assert plain["result"] > 0.1
 
 
 @pytest.mark.parametrize("group_size", [2, 5, 8])
@@ -942,8 +882,8 @@ def test_groups_on_either_side(literal):
         ({"metric": RND, "groups": "attributes"}, "takes 1 attribute sets"),
         ({"metric": SAME, "n_groups": 1}, "there must be two or more"),
         ({"metric": WEAT, "n_targets": 1}, "1 neutral words; its template is"),
-        ({"metric": WEAT, "dim": 2}, "dim must be larger than the number of groups, 2"),
-        ({"metric": WEAT, "group_size": 1}, "group_size must be 2 or more"),
+        ({"metric": WEAT, "dim": 2}, "dim must be at least 3"),
+        ({"metric": WEAT, "group_size": 1}, "group_size must be at least 2"),
         ({"metric": WEAT, "n_trials": 0}, "n_trials must be an integer of at least 1"),
         ({"metric": IndividualBias, "n_targets": 2}, "is that of one word; 'W1' has 2"),
         ({"metric": WEAT, "metric_params": {"ddof": 2}}, "ddof must be 0"),
@@ -960,7 +900,7 @@ def test_wrong_metrics():
         check_requirements(association)
     with pytest.raises(TypeError, match="must declare metric_template"):
         check_requirements(type("Empty", (BaseMetric,), {}))
-    with pytest.raises(TypeError, match="metrics must hold metrics, pairs"):
+    with pytest.raises(TypeError, match="metric must be a metric class"):
         requirements_table([3])
 
 

@@ -60,7 +60,7 @@ def test_tables_figure_and_silhouettes_are_written_and_are_those_of_the_library(
     assert accuracy[key] == pytest.approx(accuracy_score(*pair), rel=1e-12)
     stored = sorted((out / "silhouettes").iterdir())
     assert len(stored) == 8
-    assert json.loads(stored[0].read_text())["silhouette"]["curves"]
+    assert json.loads(stored[0].read_text())["curves"]
     page = (out / "silhouettes.html").read_text()
     assert "Bias silhouettes" in page
     assert "<script src" not in page  # it needs no network
@@ -72,11 +72,9 @@ def test_started_again_it_goes_on(folder):
     kept, lost = sorted((folder / "again" / "silhouettes").iterdir())
     # What is read shows in the table: a silhouette without any area.
     content = json.loads(kept.read_text())
-    curves = np.ones_like(content["silhouette"]["curves"])
+    curves = np.ones_like(content["curves"])
     whole = kept.read_text()
-    kept.write_text(
-        json.dumps({**content, "silhouette": {**content["silhouette"], "curves": curves.tolist()}})
-    )
+    kept.write_text(json.dumps({**content, "curves": curves.tolist()}))
     lost.unlink()
     wefe(*call, folder=folder)
     table = {row["model"]: row for row in rows(folder / "again" / "robustness.csv")}
@@ -95,7 +93,7 @@ def test_options_reach_the_study(folder):
     assert [row["model"] for row in table] == ["unbiased", "biased", "a"]
     assert {row["list_type"] for row in table} == {"Social group"}
     path = next((folder / "options" / "silhouettes").glob("*_a_*"))
-    silhouette = json.loads(path.read_text())["silhouette"]
+    silhouette = json.loads(path.read_text())
     assert silhouette["random_state"] == 3
     assert [sum(sizes) for sizes in silhouette["sizes"]] == [4, 8, 12, 16]
     (expected,) = bias_silhouettes(
@@ -131,9 +129,7 @@ def test_a_published_set_is_asked_query_by_query(folder):
 
 def curves_of(out):
     """Return the curves by the name of the query; the files say what was asked."""
-    stored = [
-        json.loads(path.read_text())["silhouette"] for path in (out / "silhouettes").iterdir()
-    ]
+    stored = [json.loads(path.read_text()) for path in (out / "silhouettes").iterdir()]
     return {one["query_name"]: one["curves"] for one in stored}
 
 
@@ -159,9 +155,7 @@ def test_a_query_set_does_not_change_the_scores_of_another(folder):
 
 
 def json_value(out, query_name):
-    stored = [
-        json.loads(path.read_text())["silhouette"] for path in (out / "silhouettes").iterdir()
-    ]
+    stored = [json.loads(path.read_text()) for path in (out / "silhouettes").iterdir()]
     return next(one["value"] for one in stored if one["query_name"] == query_name)
 
 

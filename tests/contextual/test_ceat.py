@@ -270,11 +270,9 @@ def test_more_samples_shrink_the_error_but_not_the_spread(query, contexts):
     )
 
 
-def test_every_context_is_drawn_alike(query, contexts):
-    encoder = FakeEncoder()
-    bank = _ceat._Bank(encoder, {w: find_contexts([w], own)[w] for w, own in contexts.items()})
-    drawn = [_ceat.generator_of_word(0, "nurse").integers(bank.n_contexts("nurse"), size=3000)]
-    assert stats.chisquare(np.bincount(drawn[0])).pvalue > 1e-3
+def test_every_context_is_drawn_alike():
+    drawn = _ceat.generator_of_word(0, "nurse").integers(6, size=3000)
+    assert stats.chisquare(np.bincount(drawn)).pvalue > 1e-3
 
 
 def test_a_word_in_two_sets_has_one_context_in_a_sample():
@@ -350,7 +348,7 @@ def test_a_corpus_is_searched(query, contexts):
 
 def test_what_can_be_read_once_only_is_refused(query):
     for once in (io.StringIO("A nurse."), iter(["A nurse."]), (s for s in ["A nurse."])):
-        with pytest.raises(TypeError, match=r"read only once.*find_contexts"):
+        with pytest.raises(TypeError, match=r"read again.*find_contexts"):
             CEAT().run_query(query, FakeEncoder(), once)
 
 

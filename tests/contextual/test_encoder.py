@@ -236,7 +236,7 @@ def test_a_word_of_which_a_part_is_cut_off_is_refused(tiny):
 
 def test_spans_must_be_of_their_text(tiny):
     encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
-    for start, end in ((0, 0), (3, 2), (-1, 2), (0, 99), (0.0, 3)):
+    for start, end in ((0, 0), (3, 2), (-1, 2), (0, 99)):
         with pytest.raises(ValueError, match=r"contexts\[0\]: start and end"):
             encoder.encode_contexts([Context("nurse", start, end)])
     with pytest.raises(TypeError, match=r"Context\(text, start, end\)"):
@@ -395,14 +395,14 @@ def test_a_damaged_list_of_parts_that_is_fetched_is_named(tmp_path, monkeypatch,
 
 
 def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
-    with pytest.raises(FileNotFoundError, match="there is no folder 'nothing-here'"):
+    with pytest.raises(FileNotFoundError, match="'nothing-here' is no folder"):
         load_encoder("nothing-here", **OPTIONS)
-    with pytest.raises(ValueError, match="is a file; expected the folder"):
+    with pytest.raises(ValueError, match="is no folder, as transformers saves one"):
         load_encoder(tiny_folder / "config.json", **OPTIONS)
     with pytest.raises(ValueError, match="cannot be opened as an encoder"):
         load_encoder(tmp_path, **OPTIONS)
     model, tokenizer = tiny.encoder("bert")
-    with pytest.raises(TypeError, match=r"needs its tokenizer: load_encoder\(model, tokenizer="):
+    with pytest.raises(TypeError, match=r"with its tokenizer, load_encoder\(model, tokenizer="):
         load_encoder(model, **OPTIONS)
     with pytest.raises(TypeError, match="source must be a SentenceTransformer"):
         load_encoder({"she": [1.0]}, **OPTIONS)
@@ -497,15 +497,6 @@ def test_weights_that_a_sentence_transformer_lacks_are_refused(tiny_sentence_tra
         load_encoder(tmp_path / "model", **OPTIONS)
 
 
-def test_weights_changed_through_their_data_are_noticed(tiny_bert):
-    encoder = load_encoder(tiny_bert, **OPTIONS)
-    encoder.encode_words(["she"])
-    for weight in tiny_bert[0].parameters():
-        weight.data.mul_(1.5)
-    with pytest.raises(RuntimeError, match="were changed after load_encoder"):
-        encoder.encode_words(["he"])
-
-
 def test_devices_that_are_not_there_are_refused(tiny_bert, tiny_folder):
     import torch
 
@@ -513,7 +504,7 @@ def test_devices_that_are_not_there_are_refused(tiny_bert, tiny_folder):
         load_encoder(tiny_folder, device=3.5, **OPTIONS)
     if not torch.cuda.is_available():
         for source in (tiny_bert, tiny_folder):
-            with pytest.raises(ValueError, match="cannot be used here"):
+            with pytest.raises(ValueError, match="device must be a name.*got 'cuda'"):
                 load_encoder(source, device="cuda", **OPTIONS)
 
 

@@ -248,7 +248,7 @@ def test_a_snapshot_has_the_forms_of_preprocessors(encoder):
     with pytest.raises(UnreadWordError):
         RND().run_query(query, encoder.snapshot(query), preprocessors=forms, strategy="all")
     for wrong in ("she", [3], 3):
-        with pytest.raises(TypeError, match="words must be"):
+        with pytest.raises(TypeError, match="words"):
             encoder.prepare(wrong)
 
 
@@ -338,7 +338,7 @@ def test_auto_is_what_the_sentence_transformer_does(tiny_sentence_transformer):
     assert through.pooling == "mean"
     with pytest.raises(ValueError, match="max_seq_length"):
         load_encoder(library, max_length=10, **OPTIONS)
-    with pytest.raises(TypeError, match="has a tokenizer; leave tokenizer out"):
+    with pytest.raises(TypeError, match="it has a tokenizer"):
         load_encoder(library, tokenizer=library.tokenizer, **OPTIONS)
 
 
@@ -353,7 +353,7 @@ def test_a_sentence_transformer_of_other_dims(tiny, tiny_sentence_transformer):
     np.testing.assert_allclose(encoder["she"], library.encode(["she"])[0], atol=1e-6)
     contexts = [Context("This is a nurse.", 10, 15), Context("kids", 0, 4)]
     assert encoder.encode_contexts(contexts[:1]).shape == (1, 16)
-    with pytest.raises(ValueError, match="words alone 4 dimensions and words within a text 16"):
+    with pytest.raises(ValueError, match=r"different numbers of dimensions, \[4, 16\]"):
         encoder.encode_contexts(contexts)
     assert encoder.at_layer(1).dim == 16
 
@@ -402,7 +402,7 @@ def test_a_criterion_stands_for_all_its_words(encoder):
         "gender", [["she", "he"]], equalize_sets=[["woman", "man"]], specific_words=["her"]
     )
     assert set(encoder.snapshot(criterion)) == {"she", "he", "woman", "man", "her"}
-    with pytest.raises(TypeError, match="strings, queries or criteria"):
+    with pytest.raises(TypeError, match="element 0 must be a string"):
         encoder.prepare([3])
 
 

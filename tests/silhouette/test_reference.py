@@ -399,10 +399,10 @@ def test_large_lists_and_extremes_stay_finite():
     [
         ({"bias": 1.5}, "bias is a share between 0 and 1; got 1.5"),
         ({"bias": float("nan")}, "bias is a share"),
-        ({"dim": 18}, "dim must be at least 20 for 2 target and 2 attribute sets; got 18"),
+        ({"dim": 18}, "dim must be at least 20.*got 18"),
         ({"n_words": 31}, "n_words must be at least 32.*got 31"),
-        ({"noise": -1}, "noise must be a number of at least 0"),
-        ({"noise": float("inf")}, "noise must be a number of at least 0"),
+        ({"noise": -1}, "noise must be a finite number of at least 0"),
+        ({"noise": float("inf")}, "noise must be a finite number of at least 0"),
         ({"random_state": -1}, "random_state"),
     ],
 )
@@ -439,7 +439,7 @@ def test_errors_of_dial_response(query):
         dial_response("weat", query, [0, 2])
     with pytest.raises(ValueError, match="metrics is empty"):
         dial_response([], query)
-    with pytest.raises(TypeError, match="parameters of a metric"):
+    with pytest.raises(TypeError, match="int"):
         dial_response([("weat", 3)], query)
     with pytest.raises(ValueError, match="unknown option 'dims'"):
         dial_response("weat", query, dims=3)

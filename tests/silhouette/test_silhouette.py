@@ -39,7 +39,7 @@ from wefe.silhouette import (
     bias_silhouettes,
     bootstrap_interval,
 )
-from wefe.silhouette._growth import growth_sizes, run_orders
+from wefe.silhouette._silhouette import growth_sizes, run_orders
 
 
 def rng(seed=0):
@@ -803,12 +803,12 @@ def test_models_may_have_words_in_other_forms():
 def test_scores_outside_of_a_given_range_are_refused():
     with pytest.raises(ValueError, match=r"beyond the range \(-0.1, 0.1\)"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), value_range=(-0.1, 0.1))
-    with pytest.raises(ValueError, match="no_bias_value must be within"):
+    with pytest.raises(ValueError, match="no_bias_value of WEAT-ES must be within"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), no_bias_value=7)
 
 
 def test_more_words_than_there_are_cannot_be_the_smallest_size():
-    with pytest.raises(ValueError, match="k_min must be at most 12"):
+    with pytest.raises(ValueError, match="k_min must be an integer from 0 to 12"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), k_min=13)
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from wefe._checks import check_sequence, check_word_set, found
-from wefe.embeddings import DEFAULT_THRESHOLD, Lookup, Strategy, embed_query
+from wefe.embeddings import DEFAULT_THRESHOLD, embed_query
 from wefe.metrics._pairs import paired as paired_sets
 from wefe.metrics._pairs import too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
-from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,25 +20,12 @@ if TYPE_CHECKING:
 Words: TypeAlias = Sequence[str]
 AttributeSets: TypeAlias = Query | Mapping[str, Words] | Sequence[Words]
 
-_COLUMNS = [
-    "mean_attribute_difference",
-    "share_of_largest",
-    "n_words_1",
-    "n_words_2",
-    "words_lost",
-    "nan_reason",
-]
-
 
 def mean_attribute_differences(
     attribute_sets: AttributeSets,
     models: Sequence[WordEmbeddingModel] | WordEmbeddingModel,
     normalize: bool = True,
-    *,
-    lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
-    preprocessors: Preprocessors | None = None,
-    strategy: Strategy = "first",
-    warn_not_found_words: bool = False,
+    **lookup: Any,
 ) -> pd.DataFrame:
     """Measure how far the means of two attribute sets are apart in each model.
 
@@ -60,16 +46,9 @@ def mean_attribute_differences(
     normalize : bool, default=True
         Whether means are of unit vectors, so that the distance is d, in [0, 2]; or of the vectors
         as they are, as in the paper's table. That distance has no upper bound and bounds nothing.
-    lost_vocabulary_threshold : float, default=0.2
-        Share of a set's words, in [0, 1], that a model may lack; with more, the distance is NaN.
-        Of pairs, the share that may be incomplete.
-    preprocessors : list of dict, optional
-        Forms of each word that are looked up, see :class:`wefe.embeddings.Lookup`; by default the
-        word as it is written.
-    strategy : {'first', 'all'}, default='first'
-        Use the first of these forms that the model has, or all of them.
-    warn_not_found_words : bool, default=False
-        Log the words that a model lacks.
+    **lookup
+        Options of the look-up, see :class:`wefe.embeddings.Lookup`. Of pairs,
+        'lost_vocabulary_threshold' is the share that may be incomplete.
 
     Returns
     -------
@@ -121,69 +100,59 @@ def mean_attribute_differences(
 
     query, paired = _as_query(attribute_sets)
     given = [models] if isinstance(models, WordEmbeddingModel) else check_sequence("models", models)
-    for model in given:
-        check_model(model)
     if len(given) == 0:
         raise ValueError("models is empty; give at least one model.")
-    lookup: Lookup = {
-        "lost_vocabulary_threshold": lost_vocabulary_threshold,
-        "preprocessors": preprocessors,
-        "strategy": strategy,
-        "normalize": normalize,
-        "warn_not_found_words": warn_not_found_words,
-    }
+    for model in given:
+        check_model(model)
+    lookup["normalize"] = normalize
     rows = [_measure(query, model, paired, lookup) for model in given]
     names = unique_labels([model.name for model in given], "models")
-    table = pd.DataFrame(rows, columns=_COLUMNS, index=pd.Index(names, name="model_name"))
+    table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
     table = table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
     distances = table["mean_attribute_difference"]
-    table["share_of_largest"] = distances / distances.max()
+    table.insert(1, "share_of_largest", distances / distances.max())
     return table
 
 
 def _as_query(given: object) -> tuple[Query, bool]:
     """Return the sets as target sets of a query, and whether they are paired."""
+    paired = False
     if isinstance(given, Query):
-        if given.template[1] != 2:
+        sets: dict[Any, Any] = dict(
+            zip(given.attribute_sets_names, given.attribute_sets, strict=True)
+        )
+    elif isinstance(given, Mapping):
+        sets = dict(given)
+    else:
+        parts = [
+            check_word_set(f"attribute_sets[{number}]", part)
+            for number, part in enumerate(check_sequence("attribute_sets", given))
+        ]
+        paired = bool(parts) and all(len(part) == 2 for part in parts)
+        if paired and len(parts) == 2:
             raise ValueError(
-                f"the query must have two attribute sets; {given.query_name!r} has "
-                f"{given.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with "
-                "two."
+                f"attribute_sets could be two sets or two pairs: {found(given)}. Name the sets: "
+                "{'Female': [...], 'Male': [...]}."
             )
-        return Query(given.attribute_sets, [], given.attribute_sets_names), False
-    if isinstance(given, Mapping):
-        sets = list(given.values())
-        if len(sets) != 2:
-            raise ValueError(f"attribute_sets must hold two sets; got {len(sets)}.")
-        return Query(sets, [], [str(name) for name in given]), False
-    parts = [
-        check_word_set(f"attribute_sets[{number}]", part)
-        for number, part in enumerate(check_sequence("attribute_sets", given))
-    ]
-    in_pairs = bool(parts) and all(len(part) == 2 for part in parts)
-    if in_pairs and len(parts) == 2:
+        sets = {f"Attribute set {number}": part for number, part in enumerate(parts)}
+        if paired:
+            sets = dict(zip(("First words", "Second words"), zip(*parts, strict=True), strict=True))
+    if len(sets) != 2:
         raise ValueError(
-            f"attribute_sets could be two sets or two pairs: {found(given)}. Name the sets: "
-            "{'Female': [...], 'Male': [...]}."
+            f"attribute_sets must be two sets, or pairs of words; got {len(sets)} sets. "
+            "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
         )
-    if in_pairs:
-        return Query(list(zip(*parts, strict=True)), [], ["First words", "Second words"]), True
-    if len(parts) != 2:
-        raise ValueError(
-            f"attribute_sets must be two sets, or pairs of words; got {len(parts)} sets of "
-            f"{', '.join(str(len(part)) for part in parts) or 'no'} words."
-        )
-    return Query(parts, [], ["Attribute set 0", "Attribute set 1"]), False
+    return Query(list(sets.values()), [], list(map(str, sets))), paired
 
 
 def _measure(
-    query: Query, model: WordEmbeddingModel, paired: bool, lookup: Lookup
+    query: Query, model: WordEmbeddingModel, paired: bool, lookup: Mapping[str, Any]
 ) -> dict[str, Any]:
     embedded = embed_query(model, query, **lookup)
-    sets = embedded.targets
-    reason = embedded.nan_reason
+    sets, reason = embedded.targets, embedded.nan_reason
     if reason is None and paired:
-        reason = too_few_tuples(sets, lookup["lost_vocabulary_threshold"])
+        threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+        reason = too_few_tuples(sets, threshold)
     a, b = (part.vectors for part in (paired_sets(sets) if paired else sets))
     distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
     return {

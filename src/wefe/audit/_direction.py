@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
     check_word_set,
-    found,
-    nearest,
 )
 from wefe._plain import Facts, plain
 from wefe.audit._warnings import AuditWarning
@@ -58,8 +56,8 @@ OUTLIER_SHARE = 0.5
 CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
 # Which of two or three sets is the outlier cannot be told.
 FEWEST_FOR_OUTLIERS = 4
-# Below so many dimensions all eigenvectors are found as soon as one.
-_FEW = 50
+_NOTHING = "have little in common"
+_OPPOSITE = "have a line in common, but point opposite ways along it"
 # A fifth of the sets should not have half of the variance along the first component.
 FEW_SETS, MOST_VARIANCE = 0.2, 0.5
 
@@ -136,42 +134,42 @@ correlation 0.47, no outliers, no warnings>
     ['low-correlation', 'opposed-sets', 'mean-difference', 'unstable']
     """
     check_model(model)
-    count = check_positive_int("n_components", n_components)
+    check_positive_int("n_components", n_components)
     check_bool("normalize", normalize)
-    kind = check_choice("correlation", correlation, ("cosine", "pearson"))
+    check_choice("correlation", correlation, get_args(Correlation))
     given = _word_sets(defining_sets)
-    called = "defining_sets"
-    parts = {
-        part.name: part
-        for part in embed_tuples(
-            model,
-            given,
-            called,
-            preprocessors,
-            normalize=normalize,
-            discard_incomplete_sets=False,
-            warn_lost_sets=False,
-        )
-    }
+    parts = embed_tuples(
+        model,
+        given,
+        "sets",
+        preprocessors,
+        normalize=normalize,
+        discard_incomplete_sets=False,
+        warn_lost_sets=False,
+    )
+    part_of = {part.name: part for part in parts}
     lost: dict[str, tuple[str, ...]] = {}
-    identical, kept, vectors = [], [], []
+    kept: dict[str, Vectors] = {}
     labels = unique_labels(["/".join(words) for words in given], "defining sets")
     for position, (label, words) in enumerate(zip(labels, given, strict=True)):
-        part = parts.get(f"{called}[{position}]")
+        part = part_of.get(f"sets[{position}]")
         if part is None or part.lost:
             lost[label] = words if part is None else part.lost
-            continue
-        rows = part.vectors[[row for row in part.first_row if row is not None]]
-        if np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max():
-            identical.append(label)
         else:
-            kept.append((label, tuple(words)))
-            vectors.append(rows)
+            kept[label] = part.vectors[[row for row in part.first_row if row is not None]]
     if lost:
         logger.warning(
             "%s lacks words of %d of %d defining sets, which are left out: %s",
             *(model.name, len(lost), len(given), ", ".join(lost)),
         )
+    identical = [
+        label
+        for label, rows in kept.items()
+        if np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max()
+    ]
+    used = {label: words for label, words in zip(labels, given, strict=True) if label in kept}
+    for label in identical:
+        del kept[label], used[label]
     if not kept:
         raise ValueError(
             f"no direction: of {len(given)} defining sets, {model.name} lacks words of {len(lost)} "
@@ -179,14 +177,14 @@ correlation 0.47, no outliers, no warnings>
             "vector. At least 1 must be complete."
         )
     return DirectionAudit(
-        model_name=model.name,
-        sets=dict(kept),
-        vectors=tuple(vectors),
-        n_components=count,
-        normalized=normalize,
-        correlation="pearson" if kind == "pearson" else "cosine",
-        lost=lost,
-        identical=tuple(identical),
+        model.name,
+        used,
+        tuple(kept.values()),
+        n_components,
+        normalize,
+        correlation,
+        lost,
+        tuple(identical),
     )
 
 
@@ -410,8 +408,6 @@ class DirectionAudit(Facts):
         In [0, 1], and mostly lower than that in `cosines`, to which a set contributes itself. NaN
         of a single set.
         """
-        if self.n_sets == 1:
-            return np.full(1, math.nan)
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, self._first_without)))
 
     @property
@@ -420,8 +416,6 @@ class DirectionAudit(Facts):
 
         1 if leaving the set out changes nothing; NaN of a single set.
         """
-        if self.n_sets == 1:
-            return np.full(1, math.nan)
         return np.asarray(np.abs(self._first_without @ self.components[0]))
 
     @property
@@ -441,8 +435,6 @@ class DirectionAudit(Facts):
         unit length: unlike in `cosines_without`, no set counts more than another, so that few
         sets of long differences cannot make it theirs. NaN of a single set.
         """
-        if self.n_sets == 1:
-            return np.full(1, math.nan)
         rests = _firsts_without_each(list(self.directions[:, None]))
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))
 
@@ -497,20 +489,16 @@ class DirectionAudit(Facts):
         ValueError
             If a label is unknown, or no set is left.
         """
-        left_out = list(check_sequence("sets", sets))
+        left_out = check_sequence("sets", sets)
         for label in left_out:
-            if label not in self.sets:
-                raise ValueError(
-                    f"sets must hold labels of this audit, such as {self.labels[0]!r}; got "
-                    f"{found(label)}.{nearest(label, self.labels)}"
-                )
-        stay = [label not in left_out for label in self.labels]
-        if not any(stay):
+            check_choice("sets", label, self.labels)
+        rows = [row for row, label in enumerate(self.labels) if label not in left_out]
+        if not rows:
             raise ValueError(f"all {self.n_sets} sets would be left out; keep at least 1.")
         return replace(
             self,
-            sets={label: words for label, words in self.sets.items() if label not in left_out},
-            vectors=tuple(part for part, stays in zip(self.vectors, stay, strict=True) if stays),
+            sets={self.labels[row]: self.sets[self.labels[row]] for row in rows},
+            vectors=tuple(self.vectors[row] for row in rows),
         )
 
     @cached_property
@@ -521,38 +509,71 @@ class DirectionAudit(Facts):
         'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',
         'outliers', 'dominated'.
         """
-        return tuple(AuditWarning(kind, message) for kind, message in self._objections())
+        holds, facts = self._findings()
+        return tuple(AuditWarning.of(kind, **facts) for kind, found in holds.items() if found)
 
-    def _objections(self) -> Iterator[tuple[str, str]]:
-        if self.n_sets < 3:
-            yield (
-                "few-sets",
-                f"There is no more than {_n_sets(self.n_sets)}, so nothing can be said about "
-                "whether a direction is common to such sets. Add others.",
-            )
-        if self.lost:
-            listed = "; ".join(
-                f"{name} lacks {', '.join(lack)}" for name, lack in self.lost.items()
-            )
-            yield (
-                "lost-sets",
-                f"{_n_sets(len(self.lost))} left out, as words are missing: {listed}.",
-            )
-        if self.identical:
-            yield (
-                "identical-members",
-                f"The members have the same vector in {_listed(self.identical)}, left out: the "
-                "model cannot tell them apart.",
-            )
-        again = self._where([self._repeats(i) for i in range(self.n_sets)])
-        if again:
-            yield (
-                "repeated-sets",
-                f"The words of {_listed(again)}, or their vectors, are those of another set, which "
-                "so counts twice and looks more stable than it is.",
-            )
-        yield from self._one_dimension()
-        yield from self._few_decide()
+    def _findings(self) -> tuple[dict[str, bool], dict[str, Any]]:
+        """Return which warnings hold, and the facts that they tell."""
+        first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
+        # Without signs, as pairs in opposite orders lie along one line nevertheless.
+        unsigned = float(np.abs(self._between_sets).mean()) if self.n_sets > 1 else 1.0
+        repeated = self._where([self._repeats(i) for i in range(self.n_sets)])
+        opposed = self._where(self.cosines < -self._clear)
+        turning = self._where(self.stability < SAME_DIRECTION)
+        off, largest = self.alternatives["mean difference"], max(map(len, self.vectors))
+        facts: dict[str, Any] = {
+            "n_sets": _n_sets(self.n_sets),
+            "n_lost": _n_sets(len(self.lost)),
+            "lost": "; ".join(f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()),
+            "identical": _listed(self.identical),
+            "repeated": _listed(repeated),
+            "first": first,
+            "second": second,
+            "chance_ratio": self.chance_ratio,
+            "largest": largest,
+            "spanned": largest - 1,
+            "correlation": round(self.mean_correlation, 2) + 0.0,
+            "least": LEAST_CORRELATION,
+            "chance": self.chance_cosine,
+            "unsigned": unsigned,
+            "common": _NOTHING if unsigned < max(LEAST_CORRELATION, self._clear) else _OPPOSITE,
+            "opposed": _listed(opposed),
+            "off": off,
+            "worst": self.stability.min(),
+            "turning": _listed(turning),
+            "outliers": _listed(self.outliers),
+            "differ": "differs" if len(self.outliers) == 1 else "differ",
+            "agreement": self.agreement[self._rows(self.outliers)].max(initial=0),
+            "typical": np.median(self.agreement),
+            **self._dominance(),
+        }
+        return {
+            "few-sets": self.n_sets < 3,
+            "lost-sets": bool(self.lost),
+            "identical-members": bool(self.identical),
+            "repeated-sets": bool(repeated),
+            "weak-first-component": first < max(LEAST_RATIO, LEAST_RATIO_TO_SECOND * second),
+            "low-correlation": self.mean_correlation < LEAST_CORRELATION,
+            "opposed-sets": bool(opposed),
+            "mean-difference": self.all_pairs and not off >= SAME_DIRECTION,
+            "unstable": bool(turning),
+            "outliers": bool(self.outliers),
+            "dominated": facts.get("same", 1.0) < SAME_DIRECTION,
+        }, facts
+
+    def _dominance(self) -> dict[str, Any]:
+        """Return how far the few sets that make up the first component have turned it."""
+        few = self.dominant
+        if not few:
+            return {}
+        chosen = self._rows(few)
+        return {
+            "few": _listed(few),
+            "n_few": len(few),
+            "share": self.variance_share[chosen].sum(),
+            "same": abs(cosine(self.without(few).components[0], self.components[0])),
+            "median": np.median(np.abs(np.delete(self.cosines, chosen))),
+        }
 
     def _repeats(self, position: int) -> bool:
         """Tell whether an earlier set has the same words or vectors, in whatever order."""
@@ -564,86 +585,6 @@ class DirectionAudit(Facts):
             if len(other) == len(own) and ((own @ other.T).max(axis=1) > SAME_VECTOR).all():
                 return True
         return False
-
-    def _one_dimension(self) -> Iterator[tuple[str, str]]:
-        """Tell whether the sets agree on one direction, and whether the first component is it."""
-        first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
-        if first < LEAST_RATIO or first < LEAST_RATIO_TO_SECOND * second:
-            larger = max(len(part) for part in self.vectors)
-            yield (
-                "weak-first-component",
-                f"The first component has {first:.0%} of the variance and the second {second:.0%} "
-                f"(unrelated sets: about {self.chance_ratio:.0%}), so one dimension does not "
-                "represent the sets"
-                + (f"; sets of {larger} words span up to {larger - 1}." if larger > 2 else "."),
-            )
-        if self.mean_correlation < LEAST_CORRELATION:
-            # Without signs, as pairs in opposite orders lie along one line nevertheless.
-            unsigned = float(np.abs(self._between_sets).mean())
-            yield (
-                "low-correlation",
-                "The directions of the sets have a mean correlation of "
-                f"{round(self.mean_correlation, 2) + 0.0:.2f} "
-                f"(at least {LEAST_CORRELATION} is wanted; by chance, a cosine is "
-                f"{self.chance_cosine:.2f} off 0), without signs {unsigned:.2f}: they "
-                + (
-                    "have little in common."
-                    if unsigned < max(LEAST_CORRELATION, self._clear)
-                    else "have a line in common, but point opposite ways along it."
-                ),
-            )
-        opposed = self._where(self.cosines < -self._clear)
-        if opposed:
-            yield (
-                "opposed-sets",
-                f"The first component points from the first to the second word in "
-                f"{_listed(opposed)}, the other way round than in the rest. Either the words are "
-                "in the wrong order, or it is not the bias along which these sets differ most.",
-            )
-        off = self.alternatives["mean difference"]
-        if self.all_pairs and not off >= SAME_DIRECTION:
-            how = (
-                "have no cosine, as the means are the same"
-                if math.isnan(off)
-                else f"have a cosine of {off:.2f}"
-            )
-            yield (
-                "mean-difference",
-                f"The first component and the difference of the means {how}: which one is taken "
-                "for the bias direction decides what is measured.",
-            )
-
-    def _few_decide(self) -> Iterator[tuple[str, str]]:
-        """Tell whether some sets have turned the first component."""
-        turning = self._where(self.stability < SAME_DIRECTION)
-        if turning:
-            yield (
-                "unstable",
-                "Leaving out one set turns the first component, at worst to a cosine of "
-                f"{self.stability.min():.2f} with itself. It hangs on {_listed(turning)}.",
-            )
-        if self.outliers:
-            yield (
-                "outliers",
-                f"{_listed(self.outliers)} {'differs' if len(self.outliers) == 1 else 'differ'} "
-                f"from the others: a cosine with their common direction of "
-                f"{_range(self.agreement[self._rows(self.outliers)])}, where "
-                f"{np.median(self.agreement):.2f} is typical. Look at the direction without.",
-            )
-        few = self.dominant
-        if few:
-            rest = self.without(few)
-            same = abs(cosine(rest.components[0], self.components[0]))
-            if same < SAME_DIRECTION:
-                others = np.abs(np.delete(self.cosines, self._rows(few)))
-                yield (
-                    "dominated",
-                    f"{self.variance_share[self._rows(few)].sum():.0%} of the variance along the "
-                    f"first component is from {len(few)} of {self.n_sets} sets: {_listed(few)}. "
-                    f"Without, it turns to a cosine of {same:.2f}; the others have "
-                    f"a median |cosine| of {np.median(others):.2f} with it. It is theirs "
-                    "rather than common to all.",
-                )
 
     def _where(self, chosen: npt.ArrayLike) -> tuple[str, ...]:
         return tuple(self.labels[i] for i in np.flatnonzero(chosen))
@@ -726,14 +667,11 @@ def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
         check_word_set(f"defining_sets[{position}]", words)
         for position, words in enumerate(check_sequence("defining_sets", defining_sets))
     ]
-    for position, words in enumerate(given):
-        if len(words) < 2:
-            raise ValueError(
-                f"defining_sets[{position}] must have two or more words, such as "
-                f"('she', 'he'); got {words!r}."
-            )
-    if not given:
-        raise ValueError("defining_sets is empty; it needs at least one pair of words.")
+    if not given or min(map(len, given)) < 2:
+        raise ValueError(
+            "defining_sets must hold sets of two or more words, such as ('she', 'he'); got "
+            f"{min(given, key=len, default=())!r}."
+        )
     return given
 
 
@@ -745,20 +683,17 @@ def _first(rows: Vectors) -> Vectors:
 def _firsts_without_each(parts: Sequence[Vectors]) -> Vectors:
     """Return the first right singular vectors of the rows without each part, of any sign.
 
-    Each is found from the one of all rows, so that hundreds of parts take seconds.
+    In the space that all rows span, what is left of their squares has that vector; NaN of a single
+    part.
     """
-    _, values, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
-    whole = np.diag(values**2)
-    firsts = []
-    for part in parts:
-        inside = part @ axes.T
-        rest = whole - inside.T @ inside
-        if len(rest) < _FEW:
-            firsts.append(np.linalg.eigh(rest)[1][:, -1])
-        else:
-            from scipy.sparse.linalg import eigsh
+    from scipy.linalg import eigh
 
-            firsts.append(eigsh(rest, k=1, which="LA", v0=np.eye(len(rest))[0])[1][:, 0])
+    if len(parts) == 1:
+        return np.full((1, parts[0].shape[1]), math.nan)
+    _, values, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
+    last, whole = len(values) - 1, np.diag(values**2)
+    inside = [part @ axes.T for part in parts]
+    firsts = [eigh(whole - own.T @ own, subset_by_index=[last, last])[1][:, 0] for own in inside]
     return np.asarray(np.stack(firsts) @ axes)
 
 
@@ -769,8 +704,3 @@ def _n_sets(number: int) -> str:
 def _listed(labels: Sequence[str]) -> str:
     more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     return ", ".join(labels[:5]) + more
-
-
-def _range(values: Vectors) -> str:
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
-    return low if low == high else f"{low} to {high}"

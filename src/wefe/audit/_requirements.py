@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from wefe._checks import as_seed, check_bool, check_choice, check_positive_int, found
+from wefe._checks import as_seed, check_bool, check_choice, check_positive_int
 from wefe._plain import Facts
 from wefe.audit import _search
 from wefe.audit._theorems import (
@@ -19,23 +19,18 @@ from wefe.audit._theorems import (
     Side,
     Theorem,
     attainable,
-    best_of_sc_weat,
     groups_of,
-    separate_and_mixed,
     theorems_of,
 )
-from wefe.metrics._base import BaseMetric, result_of
-from wefe.metrics._direct_bias import DirectBias
+from wefe.metrics._base import BaseMetric, check_declared, result_of
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric, list_metrics
-from wefe.metrics._sc_weat import SCWEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PROPERTIES: tuple[Property, ...] = ("comparable", "trustworthy", "no_false_alarm")
 _SIGNS = {True: "✓", False: "x", None: "?"}
 _WORDS = {True: "yes", False: "no", None: "open"}
 
@@ -113,11 +108,6 @@ class Counterexample(Facts):
     extremes: tuple[float, float] | None = None
     proven: bool = True
 
-    _facts = (
-        *("property", "metric", "params", "query", "vectors", "scores", "biases", "b_0", "how"),
-        *("side", "extremes", "proven"),
-    )
-
     def models(self) -> list[WordEmbeddingModel]:
         """Return the models, made anew of the vectors.
 
@@ -148,12 +138,11 @@ class Counterexample(Facts):
             One score per model. Where the stored score is undefined, an error of the metric is nan,
             too.
         """
-        metric = self.metric if metric is None else metric
         scores = []
         for model, stored in zip(self.models(), self.scores, strict=True):
             try:
-                result = result_of(metric, self.query, model, **self.params)["result"]
-                scores.append(float(result))
+                result = result_of(metric or self.metric, self.query, model, **self.params)
+                scores.append(float(result["result"]))
             except _search.UNDEFINED:
                 if not math.isnan(stored):
                     raise
@@ -171,15 +160,13 @@ class Counterexample(Facts):
         """
         import pandas as pd
 
-        rows = []
-        names = [*self.query.target_sets_names, *self.query.attribute_sets_names]
-        sets = [*self.query.target_sets, *self.query.attribute_sets]
-        for i, (vectors, biases) in enumerate(zip(self.vectors, self.biases, strict=True)):
-            for name, words in zip(names, sets, strict=True):
-                for word in words:
-                    axes = {f"x{axis}": x for axis, x in enumerate(vectors[word])}
-                    bias = biases.get(word, math.nan)
-                    rows.append({"model": i + 1, "set": name, "word": word, "bias": bias, **axes})
+        query, rows = self.query, []
+        names = [*query.target_sets_names, *query.attribute_sets_names]
+        set_of = dict(zip(names, [*query.target_sets, *query.attribute_sets], strict=True))
+        for i, (vectors, biases) in enumerate(zip(self.vectors, self.biases, strict=True), start=1):
+            for name, word in ((name, word) for name, words in set_of.items() for word in words):
+                row = {"model": i, "set": name, "word": word, "bias": biases.get(word, math.nan)}
+                rows.append(row | {f"x{axis}": x for axis, x in enumerate(vectors[word])})
         return pd.DataFrame(rows)
 
     def _plain(self) -> dict[str, Any]:
@@ -190,25 +177,24 @@ class Counterexample(Facts):
         }
 
     def __str__(self) -> str:
-        if self.property == "comparable":
-            assert self.extremes is not None
+        if self.extremes is not None:
             basis = "in closed form" if self.proven else "the best of a long search, not a proof"
             return (
                 f"the {self.side} is {self.extremes[0]:.3g} for one model's groups and "
                 f"{self.extremes[1]:.3g} for another's ({basis})"
             )
-        largest = max(self.biases[0].values())
         score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
+        word = "no word is biased"
         if self.property == "trustworthy":
-            return f"score {score} though a word has a bias of {largest:.3g} ({self.how})"
-        return f"score {score} though no word is biased ({self.how})"
+            word = f"a word has a bias of {max(self.biases[0].values()):.3g}"
+        return f"score {score} though {word} ({self.how})"
 
     def __repr__(self) -> str:
         return f"<Counterexample: {type(self.metric).__name__} is not {self.property}: {self}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Requirements(Facts):
+class Requirements(Facts, Design):
     """Which requirements a metric meets, and why: one row of table 1.
 
     Verdicts are True (proven), False (proven, or a counterexample is at hand) or None (no
@@ -266,76 +252,48 @@ class Requirements(Facts):
     b_0: float
     theorems: Mapping[Property, Theorem]
     counterexamples: Mapping[Property, Counterexample]
-    groups: Side
-    n_groups: int
-    group_size: int
-    n_targets: int
-    dim: int
     n_trials: int
     n_scores: int
-    n_undefined: int = field(default=0)
+    n_undefined: int = 0
     score_range: tuple[float, float] | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
-
-    _facts = (
-        *("metric", *_PROPERTIES, "b_0", "evidence", "counterexamples", "groups", "n_groups"),
-        *("group_size", "n_targets", "dim", "n_trials", "n_scores", "n_undefined"),
-        *("score_range", "errors"),
-    )
 
     @property
     def verdicts(self) -> dict[Property, bool | None]:
         """The three verdicts by property: True, False or None, as the attributes."""
-        return {name: getattr(self, name) for name in _PROPERTIES}
+        return {name: getattr(self, name) for name in get_args(Property)}
 
     @property
     def evidence(self) -> dict[Property, str]:
         """What each verdict rests on: the theorem, the counterexample, or the search."""
-        result: dict[Property, str] = {}
-        for name in _PROPERTIES:
-            parts = [
-                str(each[name]) for each in (self.theorems, self.counterexamples) if name in each
-            ]
-            if name in self.theorems and not self.theorems[name].verdict and len(parts) == 1:
-                parts.append("none of these sizes was found")
-            result[name] = " Counterexample: ".join(parts) or self._search_in_words
-            if name not in self.theorems:
-                result[name] += self._constant + self._raised
-        return result
+        of_kinds = self.theorems, self.counterexamples
+        return {
+            name: " Counterexample: ".join(str(each[name]) for each in of_kinds if name in each)
+            or self._search_in_words
+            for name in self.verdicts
+        }
 
     @property
     def why(self) -> dict[Property, str]:
         """What each verdict rests on, in a few words."""
-        result: dict[Property, str] = {}
-        for name in _PROPERTIES:
-            if name in self.theorems:
-                result[name] = self.theorems[name].short
-            elif name in self.counterexamples:
-                result[name] = str(self.counterexamples[name])
-            else:
-                result[name] = self._search_in_words + self._constant
-        return result
+        proven = {name: theorem.short for name, theorem in self.theorems.items()}
+        return {**self.evidence, **proven}
 
     @property
     def _search_in_words(self) -> str:
+        notes = [f"no counterexample found in {self.n_trials} trials"]
         if self.n_undefined == self.n_scores:
-            return f"the score was undefined for all {self.n_scores} sets of vectors"
-        return f"no counterexample found in {self.n_trials} trials"
-
-    @property
-    def _constant(self) -> str:
+            notes = [f"the score was undefined for all {self.n_scores} sets of vectors"]
         low, high = self.score_range or (0.0, 1.0)
-        if high - low > 1e-12 * max(abs(low), abs(high)):
-            return ""
-        n = self.n_scores - self.n_undefined
-        return f"; the score never changed ({low:.3g} for {n} sets of vectors): it measures nothing"
-
-    @property
-    def _raised(self) -> str:
-        if not self.errors:
-            return ""
-        raised = "; ".join(f"{name}: {message}" for name, message in self.errors.items())
-        return f"; {self.n_undefined} of {self.n_scores} scores were undefined ({raised})"
+        if high - low <= 1e-12 * max(abs(low), abs(high)):
+            n = self.n_scores - self.n_undefined
+            notes.append(
+                f"the score never changed ({low:.3g} for {n} sets of vectors): it measures nothing"
+            )
+        if self.errors:
+            raised = "; ".join(f"{name}: {message}" for name, message in self.errors.items())
+            notes.append(f"{self.n_undefined} of {self.n_scores} scores were undefined ({raised})")
+        return "; ".join(notes)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per property.
@@ -350,7 +308,7 @@ class Requirements(Facts):
         return pd.DataFrame(
             {
                 "metric": self.metric,
-                "property": list(_PROPERTIES),
+                "property": list(self.verdicts),
                 "verdict": [_SIGNS[verdict] for verdict in self.verdicts.values()],
                 "why": list(self.why.values()),
                 "evidence": list(self.evidence.values()),
@@ -358,10 +316,13 @@ class Requirements(Facts):
         )
 
     def __repr__(self) -> str:
-        lines = [f"<Requirements of {self.metric}, the groups being its {self.groups[:-1]} sets"]
-        for name, verdict in self.verdicts.items():
-            lines.append(f"- {name.replace('_', ' ')}: {_WORDS[verdict]} ({self.why[name]})")
-        return "\n".join(lines) + ">"
+        why = self.why
+        lines = [
+            f"\n- {name.replace('_', ' ')}: {_WORDS[verdict]} ({why[name]})"
+            for name, verdict in self.verdicts.items()
+        ]
+        head = f"<Requirements of {self.metric}, the groups being its {self.groups[:-1]} sets"
+        return f"{head}{''.join(lines)}>"
 
 
 def check_requirements(
@@ -472,61 +433,54 @@ def check_requirements(
     True
     """
     instance = as_metric(metric)
-    if not hasattr(instance, "metric_template"):
-        raise TypeError(f"{type(instance).__name__} must declare metric_template.")
-    if instance.encodes_texts:
-        raise ValueError(
-            f"{instance.metric_short_name} measures texts that an encoder reads, of which there "
-            "are no vectors to choose; its vectors are scored as WEAT does, so see that."
-        )
-    if instance.needs_vocabulary:
-        raise ValueError(
-            f"{instance.metric_short_name} depends on words that its query does not have, such as "
-            "neighbours; the requirements are about scores that groups and neutral words decide."
-        )
     params = {**instance.subset_params, **(metric_params or {})}
-    if instance.subset_params.get("normalize") and not params["normalize"]:
-        raise ValueError(
-            f"{instance.metric_short_name} of raw vectors grows with their lengths, without a "
-            "bound that holds in all models; requirements are about unit vectors. Leave out "
-            "normalize=False."
-        )
+    _check_metric(instance, params)
     check_bool("theorems", theorems)
     design = _design(instance, params, groups, n_groups, group_size, n_targets, dim)
     check_positive_int("n_trials", n_trials)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
-    streams = [np.random.default_rng(seed) for seed in seeds]
+    first, *streams = [np.random.default_rng(seed) for seed in seeds]
     probe = _search.Probe(instance, params, design)
     known = theorems_of(instance, params, design) if theorems else {}
+    _search.check_repeatable(probe, first)
+    verdicts: dict[Any, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
-    _search.check_repeatable(probe, streams[0])
-    for name, stream in zip(_PROPERTIES, streams[1:], strict=True):
-        if name in known and known[name].verdict:
-            continue
-        example = _counterexample(name, probe, n_trials, stream, known)
-        if example is not None:
-            counterexamples[name] = example
-    verdicts = {
-        name: known[name].verdict if name in known else (False if name in counterexamples else None)
-        for name in _PROPERTIES
-    }
+    for name, stream in zip(get_args(Property), streams, strict=True):
+        verdicts[name] = known[name].verdict if name in known else None
+        if not verdicts[name]:
+            example = _counterexample(name, probe, n_trials, stream, proven=name in known)
+            if example is not None:
+                counterexamples[name], verdicts[name] = example, False
+    numbers: dict[str, Any] = {**asdict(design), **verdicts}
     return Requirements(
+        **numbers,
         metric=_label(instance, probe, metric_params or {}),
-        **verdicts,
         b_0=probe.b_0,
         theorems=known,
         counterexamples=counterexamples,
-        groups=design.groups,
-        n_groups=design.n_groups,
-        group_size=design.group_size,
-        n_targets=design.n_targets,
-        dim=design.dim,
         n_trials=n_trials,
         n_scores=probe.n_scores,
         n_undefined=probe.n_undefined,
         score_range=(probe.lowest, probe.highest) if probe.lowest <= probe.highest else None,
         errors=probe.errors,
     )
+
+
+def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
+    """Refuse metrics whose scores are not decided by unit vectors of the words of a query."""
+    check_declared(type(metric))
+    why = ""
+    if metric.encodes_texts:
+        why = "measures texts that an encoder reads; its vectors are scored as WEAT does"
+    elif metric.needs_vocabulary:
+        why = "depends on words that its query does not have, such as neighbours"
+    elif metric.subset_params.get("normalize") and not params["normalize"]:
+        why = "of raw vectors grows with their lengths, without bound. Leave out normalize=False"
+    if why:
+        raise ValueError(
+            f"{metric.metric_short_name} {why}; requirements are about scores that unit vectors of "
+            "the words of a query decide."
+        )
 
 
 def _design(
@@ -538,31 +492,27 @@ def _design(
     n_targets: int | None,
     dim: int | None,
 ) -> Design:
-    side: Any = groups_of(metric) if groups is None else groups
-    check_choice("groups", side, ("targets", "attributes"))
-    position = 0 if side == "targets" else 1
+    side: Any = check_choice("groups", groups or groups_of(metric), get_args(Side))
+    position = get_args(Side).index(side)
     entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
-    number = check_positive_int("n_groups", n_groups) if n_groups is not None else None
-    if number is None:
-        number = max(2, least) if entry == "n" else entry
-    if number < 2 or (entry != "n" and number != entry):
+    default = max(2, least) if entry == "n" else entry
+    number = check_positive_int("n_groups", default if n_groups is None else n_groups)
+    if number < 2 or entry not in ("n", number):
         raise ValueError(
             f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {number} "
             "groups; there must be two or more. Choose another n_groups, or the other side by "
             "groups='targets' or 'attributes'."
         )
-    components = params.get("n_components", 1) if isinstance(metric, DirectBias) else 1
-    size = max(2, components + 1) if group_size is None else group_size
-    if check_positive_int("group_size", size) < 2:
-        raise ValueError("group_size must be 2 or more: of one word, means and pairs say nothing.")
-    neutral = (1 if isinstance(metric, IndividualBias) else 4) if n_targets is None else n_targets
-    dim = max(number, components) + 2 if dim is None else dim
-    if check_positive_int("dim", dim) <= number:
-        raise ValueError(
-            f"dim must be larger than the number of groups, {number}, for words without bias to "
-            f"exist; got {dim}."
-        )
-    return Design(side, number, size, check_positive_int("n_targets", neutral), dim)
+    components = params.get("n_components", 1)
+    numbers = {
+        "group_size": max(2, components + 1) if group_size is None else group_size,
+        "n_targets": 4 - 3 * isinstance(metric, IndividualBias) if n_targets is None else n_targets,
+        "dim": max(number, components) + 2 if dim is None else dim,
+    }
+    for name, least in (("group_size", 2), ("n_targets", 1), ("dim", number + 1)):
+        if check_positive_int(name, numbers[name]) < least:
+            raise ValueError(f"{name} must be at least {least} here; got {numbers[name]}.")
+    return Design(side, number, **numbers)
 
 
 def _counterexample(
@@ -570,33 +520,25 @@ def _counterexample(
     probe: _search.Probe,
     n_trials: int,
     rng: np.random.Generator,
-    known: Mapping[Property, Theorem],
+    *,
+    proven: bool,
 ) -> Counterexample | None:
     more: dict[str, Any] = {}
+    cases: list[_search.Case] = []
     if name == "comparable":
 
         def closed_form(groups: Vectors) -> tuple[float, float] | None:
             # Of built-in metrics only, and not when the search is to stand alone.
-            if name not in known:
-                return None
-            return attainable(probe.metric, probe.params, groups, probe.sizes)
+            return attainable(probe.metric, probe.params, groups, probe.sizes) if proven else None
 
-        different = (
-            _constructed(probe)
-            if name in known and isinstance(probe.metric, SCWEAT)
-            else _search.search_comparable(probe, n_trials, rng, closed_form)
-        )
-        if different is None:
-            return None
-        side, *pair, extremes, proven = different
-        cases: list[Any] = pair
-        more = {"side": side, "extremes": extremes, "proven": proven}
+        if different := _search.search_comparable(probe, n_trials, rng, closed_form):
+            side, *cases, extremes, known = different
+            more = {"side": side, "extremes": extremes, "proven": known}
     else:
         search = _search.search_trustworthy if name == "trustworthy" else _search.search_false_alarm
-        case = search(probe, n_trials, rng)
-        if case is None:
-            return None
-        cases = [case]
+        cases = [case for case in [search(probe, n_trials, rng)] if case]
+    if not cases:
+        return None
     return Counterexample(
         property=name,
         metric=probe.metric,
@@ -611,29 +553,12 @@ def _counterexample(
     )
 
 
-def _constructed(
-    probe: _search.Probe,
-) -> tuple[str, _search.Case, _search.Case, tuple[float, float], bool]:
-    """Return what `search_comparable` does, of the groups that the theorem on SC-WEAT is about.
-
-    Most groups of few words allow the same extremes, so a search would hardly find two that do not.
-    """
-    cases = []
-    for how, groups in separate_and_mixed(probe.design):
-        _, word, _ = best_of_sc_weat(groups, probe.params.get("ddof", 0))
-        words = np.tile(word, (probe.design.n_targets, 1))
-        cases.append(_search.Case(groups, words, probe.score(groups, words) + probe.b_0, how))
-    one, other = cases
-    return "maximum", one, other, (one.score, other.score), True
-
-
 def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
-    label = metric.scale(probe.query, **probe.params).label
     # The scale's own label tells the effect size from the sum.
-    told = {name: value for name, value in asked.items() if name != "return_effect_size"}
-    notes = [f"{name}={_as_text(value)!r}" for name, value in told.items()]
+    notes = [f"{k}={_as_text(v)!r}" for k, v in asked.items() if k != "return_effect_size"]
     if probe.design.n_groups > 2:
         notes.append(f"{probe.design.n_groups} groups")
+    label = metric.scale(probe.query, **probe.params).label
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
@@ -684,36 +609,23 @@ def requirements_table(
     """
     import pandas as pd
 
-    asked = _built_in() if metrics is None else [_as_options(each) for each in metrics]
     rows = []
-    for each in asked:
+    for each in _built_in() if metrics is None else map(_as_options, metrics):
         checked = each
         if not isinstance(checked, Requirements):
             checked = check_requirements(**each, n_trials=n_trials, random_state=random_state)
         signs = {name.replace("_", " "): _SIGNS[v] for name, v in checked.verdicts.items()}
-        why = "; ".join(f"{sign}: {checked.why[name]}" for name, sign in _signs(checked))
+        reasons = zip(signs.items(), checked.why.values(), strict=True)
+        why = "; ".join(f"{sign} {name}: {reason}" for (name, sign), reason in reasons)
         rows.append({"metric": checked.metric, **signs, "why": why})
     return pd.DataFrame(rows)
-
-
-def _signs(checked: Requirements) -> list[tuple[Property, str]]:
-    return [
-        (name, f"{_SIGNS[verdict]} {name.replace('_', ' ')}")
-        for name, verdict in checked.verdicts.items()
-    ]
 
 
 def _as_options(asked: Any) -> Any:
     if isinstance(asked, Requirements):
         return asked
-    if isinstance(asked, tuple) and len(asked) == 2 and isinstance(asked[1], Mapping):
-        return {"metric": asked[0], "metric_params": asked[1]}
-    if isinstance(asked, str | type | BaseMetric):
-        return {"metric": asked}
-    raise TypeError(
-        "metrics must hold metrics, pairs (metric, parameters), or results of check_requirements; "
-        f"got {found(asked)}."
-    )
+    metric, params = asked if isinstance(asked, tuple) else (asked, {})
+    return {"metric": metric, "metric_params": params}
 
 
 def _built_in() -> list[dict[str, Any]]:

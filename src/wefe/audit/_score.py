@@ -136,11 +136,7 @@ def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
         shared = abs(mean) >= (1 - CANCELLED) * abs(s).mean()
         if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
             towards = audit.attributes[0 if mean > 0 else 1].name
-            yield AuditWarning(
-                "shared-lean",
-                f"The words of {use.name!r} lean to {towards!r} together: their mean bias is "
-                f"{mean:.3g}. ECT compares the order of words only, and does not see that.",
-            )
+            yield AuditWarning.of("shared-lean", name=use.name, towards=towards, mean=mean)
 
 
 def _of_directions(

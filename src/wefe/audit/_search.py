@@ -6,6 +6,8 @@ unit vectors all. What is searched are the words, for a list of constructed and 
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -17,7 +19,6 @@ from wefe._progress import progress_bar
 from wefe.audit._theorems import Design
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
-from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._direction import bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -36,7 +37,6 @@ CLEAR_GAP: Final = 0.02
 UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
 
 
 class Case(NamedTuple):
@@ -72,47 +72,32 @@ class Probe:
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
         self.metric, self.params, self.design = metric, params, design
         self.query, self.sizes = _query_of(metric, design)
-        self._group_words, self._neutral_words = (
-            [word for part in sets for word in part] for sets in self._sides()
-        )
+        sides = self.query.target_sets, self.query.attribute_sets
+        groups, neutral = sides if design.groups == "targets" else sides[::-1]
+        self._words = list(itertools.chain(*groups, *neutral))
+        self._neutral_words = list(itertools.chain(*neutral))
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
-        self.n_scores = self.n_undefined = 0
+        self.n_scores, self.n_undefined = 0, 0
         self.lowest, self.highest = math.inf, -math.inf
         self.errors: dict[str, str] = {}
         self._refused: Exception | None = None
-        self._answered = False
-        # Direct bias is a mean of cosines to the power of c, which lifts what rounding leaves.
-        power = float(params.get("c", 1.0)) if isinstance(metric, DirectBias) else 1.0
-        self._lifts = power < 1
-        self.tolerance = TOLERANCE ** min(power, 1.0) if power >= 0.5 else TOLERANCE
-
-    def _sides(self) -> tuple[list[list[str]], list[list[str]]]:
-        sides = self.query.target_sets, self.query.attribute_sets
-        return sides if self.design.groups == "targets" else (sides[1], sides[0])
 
     def vectors(self, groups: Vectors, words: Vectors) -> dict[str, Vectors]:
         """Return the vector of every word."""
-        rows = [*groups.reshape(-1, groups.shape[-1]), *words]
-        return dict(zip([*self._group_words, *self._neutral_words], rows, strict=True))
+        rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
+        return dict(zip(self._words, rows, strict=True))
 
     def biases(self, groups: Vectors, words: Vectors) -> dict[str, float]:
         """Return the largest difference of mean cosines of every neutral word."""
         return dict(zip(self._neutral_words, spreads(groups, words).tolist(), strict=True))
 
-    def steady(self, groups: Vectors, words: Vectors) -> float:
-        """Return the score, of direct bias with a c of at least 1: what rounding hardly moves."""
-        return self.score(groups, words, **({"c": 1.0} if self._lifts else {}))
-
-    def score(self, groups: Vectors, words: Vectors, **changed: Any) -> float:
+    def score(self, groups: Vectors, words: Vectors) -> float:
         """Return the score, b_0 subtracted; nan where it is undefined or infinite."""
-        vocabulary = [*self._group_words, *self._neutral_words]
         rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
-        model = WordEmbeddingModel.from_arrays(vocabulary, rows, name="counterexample")
+        model = WordEmbeddingModel.from_arrays(self._words, rows, name="counterexample")
         self.n_scores += 1
-        params = {**self.params, **changed}
         try:
-            score = float(result_of(self.metric, self.query, model, **params)["result"])
-            self._answered = True
+            score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:
             self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])
             if not isinstance(error, UnanswerableError):
@@ -126,30 +111,23 @@ class Probe:
 
     def check_answers(self) -> None:
         """Raise what the metric raised, if it answered no query: its parameters may be wrong."""
-        if self._refused is not None and not self._answered:
+        if self._refused is not None and self.n_undefined == self.n_scores:
             raise self._refused
 
 
 def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
     """Return a query that the metric accepts, and the sizes of its neutral sets."""
-    side = 0 if design.groups == "attributes" else 1
-    entry, least = metric.metric_template[side], metric.metric_template_minimum[side]
-    numbers = [least, design.n_groups] if entry == "n" else [entry]
     groups = [[f"a{i}_{row}" for row in range(design.group_size)] for i in range(design.n_groups)]
-    for n_sets in numbers:
-        if not 1 <= n_sets <= design.n_targets:
-            continue
+    group_names = [f"A{i + 1}" for i in range(design.n_groups)]
+    for n_sets in range(1, min(design.n_groups, design.n_targets) + 1):
         rows = np.array_split(np.arange(design.n_targets), n_sets)
         neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
-        group_names = [f"A{i + 1}" for i in range(len(groups))]
         names = [f"W{i + 1}" for i in range(n_sets)]
-        query = (
-            Query(neutral, groups, names, group_names)
-            if design.groups == "attributes"
-            else Query(groups, neutral, group_names, names)
-        )
+        sets = [(neutral, groups), (groups, neutral)][design.groups == "targets"]
+        labels = [(names, group_names), (group_names, names)][design.groups == "targets"]
+        query = Query(*sets, *labels)
         if metric.accepts(query):
-            return query, [len(part) for part in rows]
+            return query, list(map(len, rows))
     raise ValueError(
         f"{metric.metric_name} accepts no query with {design.n_groups} sets of groups as "
         f"{design.groups} and {design.n_targets} neutral words; its template is "
@@ -212,6 +190,10 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     tilted[:, half:, -1] = 1
     tilted[0, half:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
     yield "pairs of different length", unit_rows(tilted.reshape(-1, design.dim)).reshape(shape)
+    mixed = orthogonal.copy()
+    mixed[0, half:] = axes[1]
+    mixed[1, half:] = -axes[0]
+    yield "groups that mix", mixed
     near = 0.1 * orthogonal
     near[:, :, -1] = 1
     yield "near groups", unit_rows(near.reshape(-1, design.dim)).reshape(shape)
@@ -338,7 +320,7 @@ def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) ->
             u, v = rng.normal(size=(2, *shape))
             if trial % 2:
                 u[:], v[:] = u[0], v[0]  # all words equal
-            case = _on_path(probe, groups, _great_circles(u, v))
+            case = _on_path(probe, groups, u, v)
             if case is None and trial % 25 == 0:
                 case = _by_minimising(probe, groups, u, all_equal=trial % 50 == 0)
             if case is not None:
@@ -350,7 +332,7 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
     if spreads(groups, words).max() < CLEAR_BIAS:
         return None
     score = probe.score(groups, words)
-    if not abs(score) <= probe.tolerance or not _is_zero(probe, groups, words, score):
+    if not abs(score) <= TOLERANCE or not _is_zero(probe, groups, words, score):
         return None
     if not _is_stable(probe, groups, words):
         return None
@@ -360,96 +342,42 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
 def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:
     """Whether a tiny score is b_0 but for rounding, not just tiny: a high power of a bias, say.
 
-    A small step away from a zero makes the score many times as large, unless it is constant there.
-    A score that is only tiny hardly changes.
+    Near a zero the score grows fast, or is flat; a tiny value changes by a small part of itself.
     """
     if abs(score) <= 1e-15 * abs(probe.b_0):
         return True
-    noise = np.random.default_rng(1)
-    near = [
-        probe.score(groups, unit_rows(words + 1e-5 * noise.normal(size=words.shape)))
-        for _ in range(3)
-    ]
-    flat = abs(score) <= 1e-14 and all(other == score for other in near)
+    noise = np.random.default_rng(1).normal(size=(3, *words.shape))
+    near = np.array([probe.score(groups, unit_rows(words + 1e-5 * each)) for each in noise])
+    flat = abs(score) <= 1e-14 and bool((near == score).all())
     return flat or np.abs(near).max() > 2 * abs(score)
 
 
 def _is_stable(probe: Probe, groups: Vectors, words: Vectors, tolerance: float = TOLERANCE) -> bool:
-    """Whether the score rests on the vectors, not on how they are rounded.
-
-    The principal component of symmetric groups, for one, may be any of several directions.
-    """
+    """Whether the score rests on the vectors, not on how they are rounded."""
     noise = np.random.default_rng(0)
     moved = [part + 1e-13 * noise.normal(size=part.shape) for part in (groups, words)]
-    return abs(probe.steady(*moved) - probe.steady(groups, words)) <= tolerance
+    return abs(probe.score(*moved) - probe.score(groups, words)) <= tolerance
 
 
-def _great_circles(u: Vectors, v: Vectors) -> Callable[[float], Vectors]:
-    """Return the path on which every word goes once around, from row of `u` by row of `v`."""
+def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | None:
+    """Look for b_0 where the words go once around, from row of `u` by row of `v`."""
+    from scipy.optimize import brentq
+
     u = unit_rows(u)
     v = unit_rows(v - np.sum(u * v, axis=1, keepdims=True) * u)
-    return lambda angle: np.asarray(math.cos(angle) * u + math.sin(angle) * v)
 
+    def path(angle: float) -> Vectors:
+        return np.asarray(math.cos(angle) * u + math.sin(angle) * v)
 
-def _on_path(probe: Probe, groups: Vectors, path: Callable[[float], Vectors]) -> Case | None:
-    """Look for b_0 on a path: between scores on both sides of it, and where it is nearest."""
     angles = np.linspace(0, 2 * math.pi, _GRID + 1)
     scores = np.array([probe.score(groups, path(angle)) for angle in angles])
-    for i in range(_GRID):
-        if scores[i] * scores[i + 1] < 0:
-            angle = _bisected(lambda x: probe.score(groups, path(x)), angles[i], angles[i + 1])
+    for i in np.flatnonzero(scores[:-1] * scores[1:] < 0):
+        with contextlib.suppress(ValueError):  # undefined on the way
+            angle = brentq(lambda x: probe.score(groups, path(x)), *angles[i : i + 2], xtol=1e-15)
             how = "continuity: a path between scores on both sides of b_0"
-            case = _if_untrustworthy(probe, groups, path(angle), how)
-            if case is not None:
-                return case
-    if (scores > 0).any() and (scores < 0).any():
-        return None
-    distance = np.abs(scores)
-    for i in range(1, _GRID):
-        if distance[i] <= min(distance[i - 1], distance[i + 1]):
-            angle = _nearest(
-                lambda x: abs(probe.score(groups, path(x))), angles[i - 1], angles[i + 1]
-            )
-            how = "minimum of |score - b_0| on a path"
-            case = _if_untrustworthy(probe, groups, path(angle), how)
-            if case is not None:
+            if case := _if_untrustworthy(probe, groups, path(angle), how):
                 return case
     return None
-
-
-def _bisected(score: Callable[[float], float], low: float, high: float) -> float:
-    sign = math.copysign(1, score(low))
-    for _ in range(60):
-        middle = (low + high) / 2
-        value = score(middle)
-        if abs(value) <= 1e-12:
-            return middle
-        if math.copysign(1, value) == sign:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _nearest(distance: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search, given up once it is clear that the minimum is not 0."""
-    width = high - low
-    left, right = high - _GOLDEN * width, low + _GOLDEN * width
-    at_left, at_right = distance(left), distance(right)
-    start = max(at_left, at_right)
-    for step in range(70):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = distance(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = distance(right)
-        # A distance that goes to 0 shrinks with the interval.
-        if step == 8 and min(at_left, at_right) > 0.1 * start:
-            break
-    return left if at_left < at_right else right
 
 
 def _by_minimising(
@@ -471,13 +399,13 @@ def _by_minimising(
         return 1e3 if math.isnan(score) else score + 10 * missing
 
     x = (start[:1] if all_equal else start).ravel()
-    options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": 60 * x.size, "adaptive": True}
-    best = minimize(objective, x, method="Nelder-Mead", options=options)
-    if best.fun < 1e-3:  # on the way to 0
-        options["maxfev"] = 200 * x.size
-        best = minimize(objective, best.x, method="Nelder-Mead", options=options)
+    # Longer if it is on the way to 0.
+    for n_calls, most in ((60, math.inf), (200, 1e-3)):
+        options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": n_calls * x.size, "adaptive": True}
+        if objective(x) < most:
+            x = minimize(objective, x, method="Nelder-Mead", options=options).x
     how = "minimum of |score - b_0| over the words"
-    return _if_untrustworthy(probe, groups, words_of(best.x), how)
+    return _if_untrustworthy(probe, groups, words_of(x), how)
 
 
 # No false alarm: no biased word, but the score is not b_0, or there is none
@@ -499,11 +427,7 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
                 undefined = case
             continue
         least = CLEAR_SCORE if clearest is None else abs(clearest.score - probe.b_0)
-        if (
-            abs(score) > least
-            and abs(probe.steady(groups, neutral)) > CLEAR_SCORE
-            and _is_stable(probe, groups, neutral, CLEAR_SCORE)
-        ):
+        if abs(score) > least and _is_stable(probe, groups, neutral, CLEAR_SCORE):
             clearest = case
     return clearest or undefined
 
@@ -543,63 +467,40 @@ def search_comparable(
 ) -> tuple[str, Case, Case, tuple[float, float], bool] | None:
     """Look for two sets of groups between which the extremes of the score differ.
 
-    Parameters
-    ----------
-    probe : Probe
-        The metric.
-    n_trials : int
-        Random words that each optimisation chooses its start from.
-    rng : Generator
-        Draws groups and words.
-    closed_form : callable
-        From groups to the smallest and largest attainable score, or None if nobody knows.
-
-    Returns
-    -------
-    (side, Case, Case, (float, float), bool) or None
-        'maximum' or 'minimum'; the words of the more extreme score and those of the best score
-        that the other groups reach; the extremes of both; and whether these are proven.
+    Returns the side, both cases, the extremes, and whether these are known in closed form.
     """
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
     bounds = [closed_form(groups) for _, groups in candidates]
     if None not in bounds:  # two of them are enough, and it is known which
-        candidates = [candidates[i] for i in _widest(bounds)[1:]]
+        sign, *chosen = _widest(bounds)
+        candidates = [candidates[i] for i in chosen]
     found: list[dict[int, Case]] = []
     with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
         for name, groups in candidates:
             bar.update()
-            extremes = _extremes(probe, name, groups, n_trials, rng)
-            if extremes:
+            if extremes := _extremes(probe, name, groups, n_trials, rng):
                 found.append(extremes)
-    if len(found) < 2:
-        return None
     scores = [case.score for extremes in found for case in extremes.values()]
-    margin = max(1e-6, CLEAR_GAP * (max(scores) - min(scores)))
-    for _ in range(2 * len(found)):
-        ends = [(extremes[-1].score, extremes[1].score) for extremes in found]
-        sign, best, worst = _widest(ends)
-        gap = sign * (found[best][sign].score - found[worst][sign].score)
-        if gap <= margin:
-            return None
+    margin = max(1e-6, CLEAR_GAP * float(np.ptp(scores))) if scores else 0.0
+    searched: set[tuple[float, ...]] = set()
+    while len(found) > 1:
+        sign, best, worst = _widest([(extremes[-1].score, extremes[1].score) for extremes in found])
+        first, second = found[best][sign], found[worst][sign]
         side = "maximum" if sign > 0 else "minimum"
-        pair = found[best][sign], found[worst][sign]
-        known = [closed_form(case.groups) for case in pair]
-        if known[0] is not None and known[1] is not None:
-            limits = known[0][sign > 0], known[1][sign > 0]
-            if sign * (pair[0].score - limits[1]) > margin:
-                return side, *pair, limits, True
+        known = [closed_form(case.groups) for case in (first, second)]
+        if None not in known:
+            low, high = (limits[sign > 0] for limits in known)  # type: ignore[index]
+            return (side, first, second, (low, high), True) if abs(low - high) > margin else None
+        if sign * (first.score - second.score) <= margin:
+            return None
+        if (key := (sign, *second.groups.flat)) in searched:
+            return side, first, second, (first.score, second.score), False
         # Is what the other groups reach really all? Search longer, and look again.
-        carried = _carried(pair[0], pair[1].groups)
-        again = _extremes(probe, pair[1].how, pair[1].groups, 4 * n_trials, rng, 4, carried)
-        if not again:  # it rests on rounding
-            del found[worst]
-            if len(found) < 2:
-                return None
-        elif sign * (again[sign].score - pair[1].score) > 0.01 * gap:
-            found[worst] = again
-        else:
-            return side, *pair, (pair[0].score, pair[1].score), False
+        searched.add(key)
+        carried = [first.words @ _turn(first.groups, second.groups), second.words]
+        longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
+        found[worst : worst + 1] = [longer] * bool(longer)  # none if it rests on rounding
     return None
 
 
@@ -622,8 +523,7 @@ def _extremes(
 ) -> dict[int, Case]:
     """Return the smallest (-1) and the largest (1) score that words were found for.
 
-    Words that are `carried` here from other groups are starts, too, and words are then exchanged
-    one by one. Nothing if all scores are undefined, or an extreme one rests on rounding.
+    Empty where no score is defined, or where one rests on how vectors are rounded.
     """
     from scipy.optimize import minimize
 
@@ -632,73 +532,31 @@ def _extremes(
     starts += [_random_words(design, rng) for _ in range(n_random)]
     scored = [(probe.score(groups, words), words) for words in starts]
     scored = [each for each in scored if not math.isnan(each[0])]
-    if not scored:
-        return {}
     result = {}
-    for sign in (1, -1):
+    for sign in (1, -1) if scored else ():
+
+        def objective(x: Vectors, sign: int = sign) -> float:
+            score = probe.score(groups, unit_rows(x.reshape(-1, design.dim)))
+            return 1e3 if math.isnan(score) else -sign * score
+
         ranked = sorted(scored, key=lambda each: -sign * each[0])
-        best_score, best = ranked[0]
+        score, words = ranked[0]
         # The best start, and others that are not constructed to be extreme.
         for _, start in [*ranked[:n_starts], *ranked[len(ranked) // 2 :][:n_starts]]:
-
-            def objective(x: Vectors) -> float:
-                score = probe.score(groups, unit_rows(x.reshape(-1, design.dim)))
-                return 1e3 if math.isnan(score) else -sign * score  # noqa: B023
-
             # At a kink the line search would go on for long.
             options = {"maxiter": 40, "maxfun": 25 * start.size}
             end = minimize(objective, start.ravel(), method="L-BFGS-B", options=options)
-            value = -sign * float(end.fun)
-            if sign * value > sign * best_score:
-                best_score, best = value, unit_rows(end.x.reshape(-1, design.dim))
-        if carried:
-            pool = np.concatenate([start for _, start in ranked[:20]])
-            best_score, best = _exchanged(probe, groups, best, best_score, sign, pool)
-        if not _is_stable(probe, groups, best, CLEAR_SCORE):
+            if -end.fun > sign * score:
+                score, words = -sign * float(end.fun), unit_rows(end.x.reshape(-1, design.dim))
+        if not _is_stable(probe, groups, words, CLEAR_SCORE):
             return {}
-        result[sign] = Case(groups, best, best_score + probe.b_0, name)
+        result[sign] = Case(groups, words, score + probe.b_0, name)
     return result
 
 
-def _exchanged(
-    probe: Probe, groups: Vectors, words: Vectors, score: float, sign: int, pool: Vectors
-) -> tuple[float, Vectors]:
-    """Replace single words while that helps: scores with steps have no slope to follow."""
-    for row in range(len(words)):
-        for other in pool:
-            tried = words.copy()
-            tried[row] = other
-            value = probe.score(groups, tried)
-            if sign * value > sign * score:
-                score, words = value, tried
-    return score, words
+def _turn(own: Vectors, others: Vectors) -> Vectors:
+    """Return the rotation by which groups come nearest to other groups."""
+    from scipy.linalg import orthogonal_procrustes
 
-
-def _carried(case: Case, groups: Vectors) -> list[Vectors]:
-    """Return the words of a case where they are to other groups what they were to its own.
-
-    Isometries take what scores may be about from the one to the other: the differences of the
-    means (every s/d stays as it is), those of their directions, the mean of all, the mean direction
-    of the pairs, the principal axes.
-    """
-    moved = []
-    for own, others in zip(_aspects(case.groups), _aspects(groups), strict=True):
-        left, _, right = np.linalg.svd(own.T @ others)
-        moved.append(case.words @ left @ right)
-    moved.append(case.words @ _principal_axes(case.groups).T @ _principal_axes(groups))
-    return moved
-
-
-def _aspects(groups: Vectors) -> list[Vectors]:
-    means = groups.mean(axis=1)
-    centre = means.mean(axis=0, keepdims=True)
-    directions = np.nan_to_num(unit_rows(means))
-    differences = _unit_differences(groups)[None]
-    return [means - centre, directions - directions.mean(axis=0), centre, differences]
-
-
-def _principal_axes(groups: Vectors) -> Vectors:
-    rows = (groups - groups.mean(axis=0)).reshape(-1, groups.shape[-1])
-    axes = np.linalg.svd(rows)[2]
-    towards_first = axes @ (groups[0] - groups[1]).mean(axis=0)
-    return np.asarray(axes * np.where(towards_first < 0, -1.0, 1.0)[:, None])
+    means = [groups.mean(axis=1) - groups.mean(axis=(0, 1)) for groups in (own, others)]
+    return np.asarray(orthogonal_procrustes(*means)[0])

@@ -9,22 +9,19 @@ score that means that no bias was measured.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from wefe._wordset import WordSet
+from wefe.audit._warnings import read_texts
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._direct_bias import DirectBias
 from wefe.metrics._ect import ECT
 from wefe.metrics._generalized_weat import GeneralizedWEAT
-from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, unit_rows
 from wefe.metrics._mac import MAC
 from wefe.metrics._ripa import RIPA
 from wefe.metrics._rnd import RND
@@ -142,7 +139,7 @@ def theorems_of(
         return {}
     facts, name = _facts(metric, params, design), type(metric).__name__
     proven: dict[Property, Theorem] = {}
-    for entry in _entries().get(name, ()):
+    for entry in read_texts("theorems.toml").get(name, ()):
         if all(facts.get(fact) == value for fact, value in entry.get("when", {}).items()):
             for subject in get_args(Property):
                 if subject in entry:
@@ -151,12 +148,6 @@ def theorems_of(
                     }
                     proven[subject] = Theorem(name, subject, entry[subject], **words)
     return proven
-
-
-@functools.cache
-def _entries() -> dict[str, list[dict[str, Any]]]:
-    file = resources.files("wefe.audit").joinpath("theorems.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def _facts(metric: BaseMetric, params: Mapping[str, Any], design: Design) -> dict[str, Any]:
@@ -210,56 +201,41 @@ def attainable(
     (float, float) or None
         None where no closed form is known.
     """
-    means = groups.mean(axis=1)
-    d = float(np.linalg.norm(means[0] - means[1]))
-    n = sum(sizes)
-    bound: float | None = None
+    means, n = groups.mean(axis=1), sum(sizes)
+    bound: Any
     match metric:
-        case IndividualBias():
-            bound = d
-        case WEAT():
-            bound = n * d
-            if params.get("return_effect_size"):
-                largest = n / math.sqrt(math.prod(sizes))
-                bound = largest * math.sqrt((n - params.get("ddof", 0)) / n)
-        case SCWEAT():
-            largest, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
-            if params.get("reduce", "mean") == "mean":
-                return -largest, largest
-            return (0.0 if rank > 1 else largest), largest
+        case IndividualBias() | WEAT() | RND():
+            sums = isinstance(metric, WEAT) or params.get("reduce") == "sum"
+            cosines = params.get("distance", "norm") != "norm"
+            first, second = unit_rows(means) if cosines else means
+            bound = np.linalg.norm(first - second) * (n if sums else 1)
         case GeneralizedWEAT():
-            bound = float(np.linalg.norm(means - means.mean(axis=0), axis=1).sum())
-        case RND():
-            if params.get("distance", "norm") != "norm":
-                means = means / np.linalg.norm(means, axis=1, keepdims=True)
-            bound = float(np.linalg.norm(means[0] - means[1]))
-            bound *= n if params.get("reduce") == "sum" else 1
+            bound = np.linalg.norm(means - means.mean(axis=0), axis=1).sum()
         case RIPA():
-            bound = 1.0
-            if params.get("relation", "pairs") == "pairs":
-                relations = groups[0] - groups[1]
-                relations = relations / np.linalg.norm(relations, axis=1, keepdims=True)
-                bound = float(np.linalg.norm(relations.mean(axis=0)))
+            bound = np.linalg.norm(unit_rows(groups[0] - groups[1]).mean(axis=0))
+        case SCWEAT():
+            bound, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
+            if params.get("reduce", "mean") != "mean":
+                return (0.0 if rank > 1 else bound), bound
         case MAC():
             # Groups of one size: both averages are the same.
             spread = float(np.linalg.norm(means.mean(axis=0)))
             return 1 - spread, 1 + spread
         case ECT():
-            directions = means / np.linalg.norm(means, axis=1, keepdims=True)
+            bound, (first, second) = 1.0, unit_rows(means)
             for sign in (1.0, -1.0):
-                if np.linalg.norm(directions[0] - sign * directions[1]) < ZERO_LENGTH:
+                if np.linalg.norm(first - sign * second) < ZERO_LENGTH:
                     return sign, sign
-            bound = 1.0
-        case SAME() if len(groups) > 2 and params.get("combine", "sum") == "sum":
+        case SAME():
             sets = [WordSet("group", (), group) for group in groups]
             lengths = [float(length[0, 0]) for length in _directions(sets)[1]]
             kept = [length for length in lengths if length > 0]
             return 0.0, math.sqrt(1 + sum(length**2 for length in kept[1:]))
-        case SAME() | DirectBias():
-            return 0.0, 1.0
         case RNSB():
             return 0.0, _largest_rnsb(groups, n)
-    return None if bound is None else (-bound, bound)
+        case _:
+            return None
+    return -float(bound), float(bound)
 
 
 def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int]:
@@ -271,17 +247,6 @@ def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int
     difference = axes[:rank] @ (groups[0].mean(axis=0) - groups[1].mean(axis=0)) / deviations
     word = difference / deviations @ axes[:rank]
     return float(np.linalg.norm(difference)), word / np.linalg.norm(word), rank
-
-
-def separate_and_mixed(design: Design) -> list[tuple[str, Vectors]]:
-    """Return two groups of one word each, and two that mix: the case of the theorem on SC-WEAT."""
-    axes = np.eye(design.dim)
-    half = design.group_size // 2
-    separate = np.zeros((2, design.group_size, design.dim)) + axes[:2, None]
-    mixed = separate.copy()
-    mixed[0, :half], mixed[0, half:] = axes[0], axes[1]
-    mixed[1, :half], mixed[1, half:] = -axes[0], axes[0]
-    return [("groups of one word each", separate), ("groups that mix", mixed)]
 
 
 def _largest_rnsb(groups: Vectors, n_words: int) -> float:

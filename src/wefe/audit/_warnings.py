@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 
 @dataclass(frozen=True)
 class AuditWarning:
     """A reason not to take a score at face value.
 
-    ``str`` of it is its kind and its message.
-
     Attributes
     ----------
     kind : str
-        What was found, in lower case with hyphens, for programs: 'cancelling-biases'.
+        Name of the reason, such as 'cancelling-biases'.
     message : str
-        What was found and what it means, for people: one or two sentences with the numbers.
-
-    See Also
-    --------
-    wefe.audit.score_warnings : those that concern the score of a metric.
-
-    Examples
-    --------
-    >>> from wefe.audit import AuditWarning
-    >>> print(AuditWarning("cancelling-biases", "The score is 0, and no word is."))
-    cancelling-biases: The score is 0, and no word is.
+        What was found, in a sentence or two.
     """
 
     kind: str
     message: str
 
+    @classmethod
+    def of(cls, kind: str, **facts: Any) -> AuditWarning:
+        """Fill facts into the text of a kind."""
+        return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
+
+
+@functools.cache
+def read_texts(name: str) -> dict[str, Any]:
+    """Return what a TOML file of the package holds."""
+    file = resources.files("wefe.audit").joinpath(name)
+    return tomllib.loads(file.read_text(encoding="utf-8"))

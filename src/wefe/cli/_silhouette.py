@@ -172,8 +172,7 @@ def silhouette(
 def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield robustness and accuracy: a row per word list and model, a column per metric."""
     best = "; *: best of the row" if len(study.metrics) > 1 else ""
-    for name, title, scores in study._titled():
-        cells = study._cells(name, scores, "{:.2f}*" if best else "{:.2f}", "{:.2f}").T
+    for title, cells in study._tables():
         cells.index.names = [
             str(each or "").replace("bias_type", "query") for each in cells.index.names
         ]

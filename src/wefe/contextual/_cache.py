@@ -23,6 +23,12 @@ _FOLDER = "encoders"
 _TIMEOUT_S = 30.0
 # SQLite takes at least 999 parameters per statement.
 _KEYS_AT_ONCE = 900
+_OPEN = """
+PRAGMA trusted_schema=OFF;
+PRAGMA journal_mode=WAL;
+PRAGMA synchronous=NORMAL;
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
+"""
 # SQLITE_ERROR (a table of another shape), SQLITE_CORRUPT, SQLITE_NOTADB.
 _DAMAGED = {1, 11, 26}
 
@@ -111,8 +117,7 @@ class VectorCache:
 
     def get(self, keys: Sequence[bytes], dim: int) -> dict[bytes, npt.NDArray[np.float32]]:
         """Return those vectors of `dim` numbers that are there."""
-        vectors: dict[bytes, npt.NDArray[np.float32]] = {}
-        broken: set[bytes] = set()
+        found: dict[bytes, npt.NDArray[np.float32] | None] = {}
 
         def read(connection: sqlite3.Connection) -> None:
             for start in range(0, len(keys), _KEYS_AT_ONCE):
@@ -120,18 +125,13 @@ class VectorCache:
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
                 for key, blob in connection.execute(query, some):
-                    vector = _from_blob(blob, dim)
-                    if vector is None:
-                        broken.add(key)
-                    else:
-                        vectors[key] = vector
+                    found[key] = _from_blob(blob, dim)
 
         if keys and self.path.is_file():
             self._use(read)
-        if broken:
-            logger.warning(
-                "%s: %d vectors are damaged; they are encoded again", self.path, len(broken)
-            )
+        vectors = {key: each for key, each in found.items() if each is not None}
+        if damaged := len(found) - len(vectors):
+            logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
         return vectors
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
@@ -154,18 +154,11 @@ class VectorCache:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 opened = sqlite3.connect(self.path, timeout=_TIMEOUT_S)
                 with contextlib.closing(opened) as connection:
-                    connection.execute("PRAGMA trusted_schema=OFF")
-                    connection.execute("PRAGMA journal_mode=WAL")
-                    connection.execute("PRAGMA synchronous=NORMAL")
-                    connection.execute(
-                        "CREATE TABLE IF NOT EXISTS vectors"
-                        " (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
-                    )
+                    connection.executescript(_OPEN)
                     work(connection)
                 return
             except (sqlite3.Error, OSError) as error:
-                code = getattr(error, "sqlite_errorcode", None)
-                if last or code is None or code & 0xFF not in _DAMAGED:
+                if last or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
                     self._usable = False
                     logger.warning("%s cannot be used (%s); encoding without it", self.path, error)
                 else:

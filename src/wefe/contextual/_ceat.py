@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from wefe.contextual._contexts import (
     generator_of_word,
 )
 from wefe.contextual._encoder import Context
-from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
+from wefe.contextual._model import UnitVectors, WordsOnly, check_encoder
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._parameters import Count, RandomState
@@ -251,14 +252,9 @@ class CEAT(BaseMetric):
         "WEAT effect sizes over many contexts in which the words occur, combined as in a "
         "meta-analysis."
     )
-    nan_values = {  # noqa: RUF012
-        "ceat": math.nan,
-        "p_value": math.nan,
-        "p_value_one_sided": math.nan,
-        "standard_error": math.nan,
-        "tau_squared": math.nan,
-        "Q": math.nan,
-    }
+    nan_values = dict.fromkeys(
+        ("ceat", "p_value", "p_value_one_sided", "standard_error", "tau_squared", "Q"), math.nan
+    )
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
     encodes_texts = True
 
@@ -286,7 +282,7 @@ class CEAT(BaseMetric):
         asked = _forms(query, encoder, lookup)
         own = _contexts_of(asked, self.contexts, self.max_contexts, self.ignore_case, self._seed)
         readable, self._n_unreadable = _readable(encoder, own)
-        self._bank = _Bank(encoder, readable)
+        self._contexts, self._unit = readable, UnitVectors(encoder)
         return WordsOnly(encoder, readable)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
@@ -297,15 +293,19 @@ class CEAT(BaseMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         words = [part.words for part in (*targets, *attributes)]
-        self._bank.prepare(word for part in words for word in part)
-        samples = _samples(self._bank, words, self.n_samples, self._seed)
+        contexts = {word: self._contexts[word] for part in words for word in part}
+        vectors = self._unit.of(list(itertools.chain(*contexts.values())))
+        n_contexts = {word: len(own) for word, own in contexts.items()}
+        ends = np.cumsum(list(n_contexts.values()))[:-1]
+        bank = dict(zip(contexts, np.split(vectors, ends), strict=True))
+        samples = _samples(bank, words, self.n_samples, self._seed)
         pairs = [_effects(*sample, self.variance) for sample in samples]
         effect_sizes, variances = map(np.concatenate, zip(*pairs, strict=True))
         defined = np.isfinite(effect_sizes)
         details: dict[str, Any] = {
             "effect_sizes": effect_sizes,
             "n_undefined": int((~defined).sum()),
-            "n_contexts": {word: self._bank.n_contexts(word) for part in words for word in part},
+            "n_contexts": n_contexts,
             "n_unreadable": self._n_unreadable,
         }
         if not defined.any():
@@ -316,51 +316,13 @@ class CEAT(BaseMetric):
         details["standard_deviation"] = float(effect_sizes[defined].std())
         quantiles = np.quantile(effect_sizes[defined], _QUANTILES).tolist()
         details["quantiles"] = dict(zip(_QUANTILES, quantiles, strict=True))
-        return Measurement(
-            {
-                "result": combined.effect_size,
-                "ceat": combined.effect_size,
-                "p_value": combined.p_value,
-                "p_value_one_sided": combined.p_value_one_sided,
-                "standard_error": combined.standard_error,
-                "tau_squared": combined.tau_squared,
-                "Q": combined.Q,
-            },
-            None,
-            details,
-        )
-
-
-class _Bank:
-    """The contexts of words as unit vectors, encoded when they are first needed."""
-
-    def __init__(self, encoder: Any, contexts: Mapping[str, Sequence[Context]]) -> None:
-        self._encoder, self._contexts = encoder, contexts
-        self._encoded: dict[str, Vectors] = {}
-
-    def n_contexts(self, word: str) -> int:
-        return len(self._contexts[word])
-
-    def prepare(self, words: Iterable[str]) -> None:
-        """Encode the contexts of words, all in one call."""
-        missing = [word for word in dict.fromkeys(words) if word not in self._encoded]
-        if not missing:
-            return
-        every = [context for word in missing for context in self._contexts[word]]
-        vectors = self._encoder.encode_contexts(every)
-        texts = [context.text for context in every]
-        unit, start = unit_or_refuse(vectors, texts, self._encoder.name), 0
-        for word in missing:
-            stop = start + self.n_contexts(word)
-            self._encoded[word] = unit[start:stop]
-            start = stop
-
-    def __getitem__(self, word: str) -> Vectors:
-        return self._encoded[word]
+        values = {name: getattr(combined, name) for name in self.nan_values if name != "ceat"}
+        score = {"result": combined.effect_size, "ceat": combined.effect_size}
+        return Measurement({**score, **values}, None, details)
 
 
 def _samples(
-    bank: _Bank, words: Sequence[Sequence[str]], n_samples: int, seed: int
+    bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], n_samples: int, seed: int
 ) -> Iterator[tuple[Vectors, Vectors]]:
     """Yield associations s(w, A, B) of both target sets: (n, n_words), some samples at a time.
 
@@ -373,7 +335,7 @@ def _samples(
     for start in range(0, n_samples, size):
         n = min(size, n_samples - start)
         drawn = {
-            word: generator.integers(bank.n_contexts(word), size=n)
+            word: generator.integers(len(bank[word]), size=n)
             for word, generator in generators.items()
         }
         axis = np.zeros((n, dim))
@@ -415,41 +377,32 @@ def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[st
 
 
 def _contexts_of(
-    words: Sequence[str], contexts: Corpus | None, max_contexts: int, ignore_case: bool, seed: int
+    words: Sequence[str], contexts: Corpus | None, max_contexts: int, case: bool, seed: int
 ) -> Mapping[str, Sequence[Context]]:
-    if isinstance(contexts, FoundContexts):
-        return {word: contexts[word] for word in words if word in contexts}
     if isinstance(contexts, Mapping):
-        return {
-            word: contexts_in(
-                word, check_sequence(f"contexts[{word!r}]", contexts[word]), ignore_case=ignore_case
-            )
-            for word in words
-            if word in contexts
-        }
-    if isinstance(contexts, str) or not isinstance(contexts, Iterable):
+        given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
+        if isinstance(contexts, FoundContexts):
+            return given
+        for word, own in given.items():
+            check_sequence(f"contexts[{word!r}]", own)
+        return {word: contexts_in(word, own, ignore_case=case) for word, own in given.items()}
+    if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
-            "contexts must be a mapping from words to sentences, or an iterable of sentences; got "
+            "contexts must be a mapping from words to sentences, or an iterable of sentences that "
+            "the next query or model can read again: contexts=find_contexts(queries, file); got "
             f"{found(contexts)}."
-        )
-    if isinstance(contexts, Iterator):
-        raise TypeError(
-            f"contexts is a {type(contexts).__name__}, which can be read only once, and the next "
-            "query or model would find nothing. Search it first: contexts=find_contexts(queries, "
-            "file)."
         )
     if not words:
         return {}
-    return find_contexts(words, contexts, max_contexts, ignore_case=ignore_case, random_state=seed)
+    return find_contexts(words, contexts, max_contexts, ignore_case=case, random_state=seed)
 
 
 def _readable(
     encoder: Any, contexts: Mapping[str, Sequence[Context]]
 ) -> tuple[dict[str, list[Context]], int]:
     """Leave out contexts that the encoder cannot read, and words of which none is left."""
-    every = [context for own in contexts.values() for context in own]
-    known = encoder.can_encode(every) if every else ()
-    verdicts = iter(known)
+    every = list(itertools.chain(*contexts.values()))
+    verdicts = iter(encoder.can_encode(every) if every else ())
     readable = {
         word: [context for context in own if next(verdicts)] for word, own in contexts.items()
     }

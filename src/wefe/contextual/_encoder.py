@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.contextual._cache import VectorCache, vector_key
-from wefe.contextual._pooling import Pooling, pool, token_weights
 from wefe.models.formats._tokens import SPACES, UNSPACED, marks_spaces
 
 if TYPE_CHECKING:
@@ -29,14 +28,21 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 #: Takes places and, of shape (n_layers, n_places, dim), their vectors.
 Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
 
+#: How the vectors of tokens become one; 'auto' is settled when an encoder is opened.
+Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
+
+POOLINGS: tuple[Pooling, ...] = ("auto", "mean", "first", "cls", "sentence")
+
+DESCRIPTIONS: dict[Pooling, str] = {
+    "auto": "the SentenceTransformer's own pooling",
+    "mean": "mean over subwords",
+    "first": "first subword",
+    "cls": "first token",
+    "sentence": "mean over the sentence",
+}
 # A batch takes more texts than `batch_size` where they are shorter than this.
 _USUAL_LENGTH = 64
 
-# Vectors are written to the cache whenever so many are new.
-_FLUSH_AFTER = 4096
-
-# Numbers of each tensor of the weights that are looked at to see whether it was changed.
-_SAMPLE = 64
 
 # What a configuration says about libraries and files, and not about the network.
 _IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", "use_cache"}
@@ -160,7 +166,7 @@ class Encoder:
         self._has_types = "token_type_ids" in wanted
         self._options = {"use_cache": False} if "use_cache" in accepted else {}
         self._lock = threading.RLock()
-        self._versions, self._sample = self._count_changes(), self._take_sample()
+        self._versions = self._count_changes()
         self.max_length = self._check_max_length(max_length, tokenizer)
         self.dims = self._probe()
 
@@ -186,17 +192,9 @@ class Encoder:
         self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: vectors.append(rows))
         return int(vectors[0].shape[-1])
 
-    def check_unchanged(self, *, closely: bool = False) -> None:
-        """Refuse to go on with vectors of weights that were trained meanwhile.
-
-        PyTorch counts the changes of a weight, but not those made to its ``data`` or in inference
-        mode, nor that another module took its place. If `closely`, a sample of the numbers is
-        compared as well. It does not tell when just a few numbers, such as one row of a table,
-        were changed without being counted.
-        """
-        if self._count_changes() != self._versions or (
-            closely and self._take_sample() != self._sample
-        ):
+    def check_unchanged(self) -> None:
+        """Refuse to go on with vectors of weights that were trained meanwhile."""
+        if self._count_changes() != self._versions:
             raise RuntimeError(
                 f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
                 "earlier are not comparable. Call load_encoder again."
@@ -209,15 +207,6 @@ class Encoder:
     def _count_changes(self) -> list[int | None]:
         weights = self._whole.parameters()
         return [None if each.is_inference() else each._version for each in weights]
-
-    def _take_sample(self) -> bytes:
-        # Exact, so that it is the same on every device.
-        hashed = hashlib.blake2b(self.dtype.encode())
-        for tensor in (*self._whole.parameters(), *self._whole.buffers()):
-            flat = tensor.detach().reshape(-1)
-            sample = flat[:: max(1, len(flat) // _SAMPLE)]
-            hashed.update(sample.cpu().double().numpy().tobytes())
-        return hashed.digest()
 
     def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
         limit = _max_positions(self.network)
@@ -352,20 +341,18 @@ class Encoder:
 
     def _run(self, batch: Sequence[Tokens], *, every: bool) -> Any:
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        shape = len(batch), max(len(text.ids) for text in batch)
+        def padded(rows: list[list[int]], filler: int) -> Any:
+            # At the right, whatever the tokenizer does: positions are those of the text alone.
+            return pad_sequence(list(map(torch.tensor, rows)), True, filler)
+
         inputs = {
-            "input_ids": np.full(shape, self._pad_id, dtype=np.int64),
-            "attention_mask": np.zeros(shape, dtype=np.int64),
+            "input_ids": padded([text.ids for text in batch], self._pad_id),
+            "attention_mask": padded([[1] * len(text.ids) for text in batch], 0),
         }
         if self._has_types:
-            inputs["token_type_ids"] = np.full(shape, self._pad_type, dtype=np.int64)
-        # At the right, whatever the tokenizer does: positions are those of the text alone.
-        for row, text in enumerate(batch):
-            inputs["input_ids"][row, : len(text.ids)] = text.ids
-            inputs["attention_mask"][row, : len(text.ids)] = 1
-            if self._has_types:
-                inputs["token_type_ids"][row, : len(text.ids)] = text.types
+            inputs["token_type_ids"] = padded([text.types for text in batch], self._pad_type)
         n_known = self.network.get_input_embeddings().weight.shape[0]
         if inputs["input_ids"].max() >= n_known:
             raise ValueError(
@@ -374,7 +361,7 @@ class Encoder:
             )
         device = next(self.network.parameters()).device
         return self.network(
-            **{name: torch.from_numpy(each).to(device) for name, each in inputs.items()},
+            **{name: each.to(device) for name, each in inputs.items()},
             output_hidden_states=every,
             return_dict=True,
             **self._options,
@@ -453,31 +440,24 @@ class CachedEncoder:
         With 'auto' texts that are one word go through the whole SentenceTransformer, and words
         within a text are pooled by 'mean'.
         """
-        encoder = self.encoder
-        encoder.check_unchanged(closely=True)
-        dims = {encoder.dims[layer] for layer in layers}
+        self.encoder.check_unchanged()
+        alone = np.array([pooling == "auto" and each.is_isolated for each in contexts], dtype=bool)
+        of_texts: Pooling = "mean" if pooling == "auto" else pooling
+        dims = {self.encoder.pipeline_dim} if alone.any() else set()
+        if not len(alone) or not alone.all():
+            dims |= {self.encoder.dims[layer] for layer in layers}
         if len(dims) > 1:
             raise ValueError(
-                f"the layers of {encoder.label} have vectors of different numbers of dimensions, "
-                f"{sorted(dims)}; ask for layers that have the same."
+                f"{self.encoder.label} gives these texts vectors of different numbers of "
+                f"dimensions, {sorted(dims)}; ask for other layers or pooling."
             )
-        dim = dims.pop()
-        if pooling != "auto":
-            return self._vectors(contexts, tokens, layers, pooling, dim)
-        alone = np.array([context.is_isolated for context in contexts])
-        if alone.all():
-            return self._vectors(contexts, tokens, layers, "auto", encoder.pipeline_dim)
-        if not alone.any():
-            return self._vectors(contexts, tokens, layers, "mean", dim)
-        if encoder.pipeline_dim != dim:
-            raise ValueError(
-                f"pooling='auto' of {encoder.label} gives words alone {encoder.pipeline_dim} "
-                f"dimensions and words within a text {dim}; choose another pooling."
-            )
-        result = np.empty((len(layers), len(contexts), dim), dtype=np.float32)
-        for chosen in (np.flatnonzero(alone).tolist(), np.flatnonzero(~alone).tolist()):
-            some, theirs = [contexts[i] for i in chosen], [tokens[i] for i in chosen]
-            result[:, chosen] = self.vectors(some, theirs, layers, pooling)
+        result = np.empty((len(layers), len(contexts), *dims), dtype=np.float32)
+        kinds: list[tuple[Pooling, Any]] = [("auto", alone), (of_texts, ~alone)]
+        for kind, chosen in kinds:
+            places = np.flatnonzero(chosen).tolist()
+            if places:
+                some, theirs = [contexts[i] for i in places], [tokens[i] for i in places]
+                result[:, places] = self._vectors(some, theirs, layers, kind, *dims)
         return result
 
     def _vectors(
@@ -488,56 +468,85 @@ class CachedEncoder:
         pooling: Pooling,
         dim: int,
     ) -> Vectors:
-        distinct: dict[Context, int] = {}
-        places = [distinct.setdefault(context, len(distinct)) for context in contexts]
-        tokens_of = dict(zip(contexts, tokens, strict=True))
-        result = np.empty((len(layers), len(distinct), dim), dtype=np.float32)
-        cache = self.cache
-        keys: list[list[bytes]] = []
-        missing = list(distinct)
-        if cache is not None:
-            for layer in layers:
-                settings = self.encoder.settings(layer, pooling)
-                keys.append([vector_key(settings, *context) for context in distinct])
-            kept = cache.get([key for row in keys for key in row], dim)
-            missing = []
-            for context, place in distinct.items():
-                rows = [kept.get(row[place]) for row in keys]
-                if any(row is None for row in rows):
-                    missing.append(context)
-                else:
-                    result[:, place] = rows
-        new: dict[bytes, Vectors] = {}
+        settings = [self.encoder.settings(layer, pooling) for layer in layers]
+        distinct = dict(zip(contexts, tokens, strict=True))
+        keys = {each: [vector_key(own, *each) for own in settings] for each in distinct}
+        known: dict[bytes, Vectors] = {}
+        if self.cache is not None:
+            known = self.cache.get([key for own in keys.values() for key in own], dim)
+        missing = [each for each, own in keys.items() if not known.keys() >= {*own}]
 
-        def flush() -> None:
-            if cache is not None:
-                cache.put(new)
-            new.clear()
+        def take(places: Sequence[int], vectors: Vectors) -> None:
+            own_keys = [key for place in places for key in keys[missing[place]]]
+            rows = vectors.swapaxes(0, 1).reshape(len(own_keys), dim)
+            new = dict(zip(own_keys, rows, strict=True))
+            known.update(new)
+            if self.cache is not None:  # at once, so that it is there after Ctrl-C
+                self.cache.put(new)
 
-        def take(of_missing: Sequence[int], vectors: Vectors) -> None:
-            for number, of_context in zip(of_missing, vectors.swapaxes(0, 1), strict=True):
-                place = distinct[missing[number]]
-                result[:, place] = of_context
-                for row, vector in zip(keys, of_context, strict=False):
-                    new[row[place]] = vector
-            if len(new) >= _FLUSH_AFTER:
-                flush()
-
-        try:
-            theirs = [tokens_of[context] for context in missing]
-            if pooling == "auto":
-                self.encoder.encode_whole([context.text for context in missing], theirs, take)
-            else:
-                self.encoder.encode(theirs, layers, pooling, take)
-        finally:
-            flush()  # also what was done before Ctrl-C
-        return result[:, places]
+        theirs = [distinct[context] for context in missing]
+        if pooling == "auto":
+            self.encoder.encode_whole([context.text for context in missing], theirs, take)
+        else:
+            self.encoder.encode(theirs, layers, pooling, take)
+        vectors = [known[key] for context in contexts for key in keys[context]]
+        shape = len(contexts), len(layers), dim
+        return np.array(vectors, dtype=np.float32).reshape(shape).swapaxes(0, 1)
 
 
 def _states(output: Any) -> list[torch.Tensor]:
     """Return the hidden states; the last one is what the network puts out."""
     earlier = output.hidden_states
     return [*(earlier[:-1] if earlier is not None else ()), output.last_hidden_state]
+
+
+def token_weights(
+    pooling: Pooling, words: Sequence[Sequence[int]], lengths: Sequence[int]
+) -> npt.NDArray[np.float32]:
+    """Return what each token counts; padding counts nothing.
+
+    Parameters
+    ----------
+    pooling : {'mean', 'first', 'cls', 'sentence'}
+        The mean over the tokens of the word, its first one, the first token of the text, or the
+        mean over all tokens of the text.
+    words : sequence of sequences of int
+        Per text, the places of the tokens of its word.
+    lengths : sequence of int
+        Per text, its number of tokens.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, max(lengths)), float32
+        Each row adds up to 1.
+
+    Examples
+    --------
+    >>> token_weights("mean", [[1, 2], [1]], [4, 3])
+    array([[0. , 0.5, 0.5, 0. ],
+           [0. , 1. , 0. , 0. ]], dtype=float32)
+    """
+    weights = np.zeros((len(lengths), max(lengths)), dtype=np.float32)
+    for row, word, length in zip(weights, words, lengths, strict=True):
+        if pooling == "mean":
+            row[list(word)] = 1 / len(word)
+        elif pooling == "first":
+            row[word[0]] = 1
+        elif pooling == "cls":
+            row[0] = 1
+        else:
+            row[:length] = 1 / length
+    return weights
+
+
+def pool(states: torch.Tensor, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the weighted means, of shape (n_texts, dim), of states (n_texts, n_tokens, dim)."""
+    import torch
+
+    factors = torch.from_numpy(weights).to(states.device)
+    pooled = torch.bmm(factors.unsqueeze(1), states.float()).squeeze(1)
+    array: npt.NDArray[np.float32] = pooled.cpu().numpy()
+    return array
 
 
 def _places(encoding: Any, start: int, end: int) -> list[int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
-import json
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wefe._answers import run_all
+from wefe._answers import Answer, run_all
 from wefe._bootstrap import Resampling
-from wefe._checks import as_seed, check_sequence, found
+from wefe._checks import as_seed, check_sequence
+from wefe._plain import Facts
 from wefe.contextual._encoder import Context
-from wefe.contextual._lookup import check_encoder
-from wefe.contextual._model import GrowingVectors, StillVectors, check_layer
+from wefe.contextual._model import EncodedModel, EncodedVectors, check_encoder, check_layer
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query, unique_queries
-from wefe.words import check_preprocessors, variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +72,7 @@ class LayerScore:
 
 
 @dataclass(frozen=True, repr=False)
-class LayerScores:
+class LayerScores(Facts):
     """What :func:`layer_scores` returns.
 
     Attributes
@@ -121,22 +119,6 @@ class LayerScores:
         table.insert(4, "metric", self.metric)
         return table
 
-    def to_json(self) -> str:
-        """Return everything as JSON.
-
-        Returns
-        -------
-        str
-            An object with 'metric', 'no_bias_value' and 'scores', a list of objects with the
-            attributes of :class:`LayerScore`. null stands for NaN.
-        """
-        scores = [
-            {key: None if value != value else value for key, value in asdict(score).items()}
-            for score in self.scores
-        ]
-        no_bias = None if math.isnan(self.no_bias_value) else self.no_bias_value
-        return json.dumps({"metric": self.metric, "no_bias_value": no_bias, "scores": scores})
-
     def plot(self, *, relative: bool = False) -> Figure:
         """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
 
@@ -157,17 +139,14 @@ class LayerScores:
 
     def __repr__(self) -> str:
         counts = []
-        for key, one, several in (
-            ("model_name", "model", "models"),
-            ("query_name", "query", "queries"),
-            ("layer", "layer", "layers"),
-        ):
-            n = len({getattr(score, key) for score in self.scores})
-            counts.append(f"{n} {one if n == 1 else several}")
+        for key in ("model", "query", "layer"):
+            attribute = key if key == "layer" else f"{key}_name"
+            n = len({getattr(score, attribute) for score in self.scores})
+            counts.append(f"{n} {key}" if n == 1 else f"{n} {key}s".replace("ys", "ies"))
         undefined = sum(math.isnan(score.score) for score in self.scores)
-        return f"<LayerScores of {self.metric}: {', '.join(counts)}" + (
-            f", {undefined} of {len(self.scores)} scores undefined>" if undefined else ">"
-        )
+        if undefined:
+            counts.append(f"{undefined} of {len(self.scores)} scores undefined")
+        return f"<LayerScores of {self.metric}: {', '.join(counts)}>"
 
 
 def layer_scores(
@@ -253,164 +232,103 @@ def layer_scores(
     from wefe.running import unique_labels
 
     instance = as_metric(metric)
-    asked = [queries] if isinstance(queries, Query) else list(check_sequence("queries", queries))
-    encoders = (
-        [models]
-        if isinstance(models, WordEmbeddingModel)
-        else list(check_sequence("models", models))
-    )
+    asked = [queries] if isinstance(queries, Query) else check_sequence("queries", queries)
+    single = isinstance(models, WordEmbeddingModel)
+    encoders: Sequence[Any] = [models] if single else check_sequence("models", models)
     if not asked or not encoders:
         raise ValueError("layer_scores needs at least one query and one model.")
     for query in asked:
         check_query(query)
     asked = unique_queries(asked)
-    if metric_params is not None and not isinstance(metric_params, Mapping):
-        raise TypeError(f"metric_params must be a dict; got {found(metric_params)}.")
     params = dict(metric_params or {})
     if isinstance(params.get("random_state"), np.random.Generator):
         params["random_state"] = as_seed(params["random_state"])
     wanted = None
     if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
         wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
-    views = []
-    for encoder in encoders:
-        checked = check_encoder(encoder, "layer_scores")
-        for query in asked:
-            instance._check_input(query, checked)
-        store = _Store(checked, _check_layers(layers, checked))
-        if not instance.encodes_texts:
-            forms = _forms(asked, checked, params)
-            store.row_of = {form: row for row, form in enumerate(forms)}
-            store.encode(forms)
-        views.append([_AtLayer(store, position) for position in range(len(store.layers))])
-    scores: list[LayerScore] = []
-    labels = unique_labels([encoder.name for encoder in encoders], "models")
+    views: list[_AtLayer] = []
+    for label, encoder in zip(
+        unique_labels([each.name for each in encoders], "models"), encoders, strict=True
+    ):
+        store = _Store(check_encoder(encoder, "layer_scores"), layers)
+        views += [_AtLayer(store, layer, label) for layer in store.layers]
+    for view, query in itertools.product(views, asked):
+        instance._check_input(query, view)
     names = unique_labels([query.query_name for query in asked], "queries")
-    every = [view for own in views for view in own]
-    answers = iter(run_all([(instance, asked)], every, params, 1, progress, wanted)[0])
-    for label, own in zip(labels, views, strict=True):
-        by_layer = [next(answers) for _ in own]
-        for position, name in enumerate(names):
-            for view, row in zip(own, by_layer, strict=True):
-                answer = row[position]
-                scores.append(
-                    LayerScore(
-                        label,
-                        name,
-                        view.layer,
-                        view.depth,
-                        answer.score,
-                        answer.score_lower,
-                        answer.score_upper,
-                        answer.p_value,
-                        answer.nan_reason,
-                    )
-                )
+    rows = run_all([(instance, asked)], views, params, 1, progress, wanted)[0]
+    scores = [
+        LayerScore(
+            view.label,
+            name,
+            view.layer,
+            view.depth,
+            answer.score,
+            answer.score_lower,
+            answer.score_upper,
+            answer.p_value,
+            answer.nan_reason,
+        )
+        for own in _by_encoder(views, rows)
+        for position, name in enumerate(names)
+        for view, answer in ((view, row[position]) for view, row in own)
+    ]
     values = {instance.scale(query, **params).no_bias_value for query in asked}
     no_bias = values.pop() if len(values) == 1 else math.nan
     return LayerScores(instance.scale(None, **params).label, no_bias, tuple(scores))
 
 
+def _by_encoder(views: list[_AtLayer], rows: list[list[Answer]]) -> list[list[Any]]:
+    pairs = zip(views, rows, strict=True)
+    return [list(own) for _, own in itertools.groupby(pairs, key=lambda pair: pair[0].label)]
+
+
 class _Store:
     """What an encoder makes of texts at several layers, each text encoded once."""
 
-    def __init__(self, encoder: ContextualModel, layers: list[int]) -> None:
-        self.encoder, self.layers = encoder, layers
-        # The words looked up so far, the same at every layer.
-        self.row_of: dict[str, int] = {}
+    def __init__(self, encoder: ContextualModel, layers: Sequence[int] | None) -> None:
+        self.encoder, self.layers = encoder, _check_layers(layers, encoder)
         self._encoded: dict[str | Context, FloatArray] = {}
-        self._readable: dict[Context, bool] = {}
 
-    @cached_property
-    def dim(self) -> int:
-        """Number of dimensions of a hidden state; that of the encoder may be of its pipeline."""
-        return int(self.encoder.encode_layers([], self.layers).shape[-1])
-
-    def row(self, word: str) -> int:
-        """Return the row of a word of the encoder, which is given one if it has none."""
-        if word not in self.row_of and word not in self.encoder:
-            raise KeyError(word)
-        return self.row_of.setdefault(word, len(self.row_of))
-
-    def knows(self, word: str) -> bool:
-        """Tell whether a word can be encoded."""
-        return word in self.encoder
-
-    def encode(self, texts: Sequence[str] | Sequence[Context]) -> None:
-        """Encode those that are missing at all layers, in one pass."""
+    def at(self, texts: Sequence[str] | Sequence[Context], layer: int) -> FloatArray:
+        """Return the vectors of texts at one of the layers: (n_texts, dim)."""
         missing: Any = [text for text in dict.fromkeys(texts) if text not in self._encoded]
         if missing:
             block = self.encoder.encode_layers(missing, self.layers)
             self._encoded.update(zip(missing, np.swapaxes(block, 0, 1), strict=True))
-
-    def at(self, texts: Sequence[str] | Sequence[Context], position: int) -> FloatArray:
-        """Return the vectors of texts at one of the layers: (n_texts, dim)."""
-        self.encode(texts)
-        if not len(texts):
-            return np.empty((0, self.dim), dtype=np.float32)
-        return np.stack([self._encoded[text][position] for text in texts])
-
-    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
-        """Tell which contexts have a vector: the same ones at every layer."""
-        new = [context for context in dict.fromkeys(contexts) if context not in self._readable]
-        if new:
-            self._readable.update(zip(new, self.encoder.can_encode(new).tolist(), strict=True))
-        return np.array([self._readable[context] for context in contexts], dtype=bool)
+        position = self.layers.index(layer)
+        return np.array([self._encoded[text][position] for text in texts])
 
 
-class _AtLayer(WordEmbeddingModel):
+class _AtLayer(EncodedModel):
     """An encoder read at one layer, from what is stored of all of them."""
 
-    def __init__(self, store: _Store, position: int) -> None:
+    def __init__(self, store: _Store, layer: int, label: str) -> None:
         encoder = store.encoder
-        super().__init__(_LayerVectors(store, position), encoder.name, encoder.vocab_prefix)
-        self.layer, self.n_layers = store.layers[position], encoder.n_layers
-        self.depth = self.layer / max(1, encoder.n_layers - 1)
-        self._store, self._position = store, position
+        self.layer, self.n_layers, self.label = layer, encoder.n_layers, label
+        self.depth = layer / max(1, encoder.n_layers - 1)
+        self._store = store
+        super().__init__(EncodedVectors(self, encoder.name), encoder.name, encoder.vocab_prefix)
 
-    def encode_words(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words."""
-        return self.get_vectors(words)
+    @cached_property
+    def dim(self) -> int:
+        """Number of dimensions of a hidden state; that of the encoder may be of its pipeline."""
+        return int(self._store.encoder.encode_layers([], [self.layer]).shape[-1])
+
+    def reasons(self, words: Sequence[str]) -> list[str | None]:
+        """Say why words have no vector."""
+        return [None if word in self._store.encoder else "it cannot be encoded" for word in words]
+
+    def encode(self, words: Sequence[str]) -> FloatArray:
+        """Return the vectors of words: (1, n_words, dim)."""
+        return self._store.at(words, self.layer)[None]
 
     def encode_contexts(self, contexts: Sequence[Context]) -> FloatArray:
         """Return the vectors of words in texts."""
-        return self._store.at(contexts, self._position)
+        return self._store.at(contexts, self.layer)
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
-        """Tell which contexts have a vector."""
-        return self._store.can_encode(contexts)
-
-    def __reduce__(self) -> Any:
-        return WordEmbeddingModel, (copy.copy(self.wv), self.name, self.vocab_prefix)
-
-
-class _LayerVectors(GrowingVectors):
-    """The vectors of words at one layer; a word gets its row when it is looked up."""
-
-    def __init__(self, store: _Store, position: int) -> None:
-        self._store, self._position = store, position
-        super().__init__(store)
-
-    @property
-    def vector_size(self) -> int:  # type: ignore[override]
-        """Number of dimensions."""
-        return self._store.dim
-
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        words = list(self._store.row_of)
-        return self._store.at([words[row] for row in rows], self._position)
-
-    @property
-    def vectors(self) -> FloatArray:
-        """The vectors of the words looked up so far, not to be changed."""
-        vectors = self._make(np.arange(len(self._store.row_of)))
-        vectors.flags.writeable = False
-        return vectors
-
-    # Copies, too, are made by this: a copy never encodes.
-    def __reduce__(self) -> Any:
-        words = list(self._store.row_of)
-        return StillVectors, (words, self.vectors, words, self._store.encoder.name)
+        """Tell which contexts have a vector: the same ones at every layer."""
+        return self._store.encoder.can_encode(contexts)
 
 
 def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> list[int]:
@@ -420,20 +338,3 @@ def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> lis
     if not chosen:
         raise ValueError("layers is empty; leave it out for all layers.")
     return sorted(chosen)
-
-
-def _forms(
-    queries: Sequence[Query], encoder: WordEmbeddingModel, params: Mapping[str, Any]
-) -> list[str]:
-    """Return what looking up these queries will ask for."""
-    preprocessors = check_preprocessors(params.get("preprocessors"))
-    every = params.get("strategy") == "all"
-
-    def hits() -> Iterator[str]:
-        for query in queries:
-            for word in (w for part in query.target_sets + query.attribute_sets for w in part):
-                forms = variants(word, preprocessors, encoder.vocab_prefix)
-                known = [form for form in forms if form in encoder]
-                yield from known if every else known[:1]
-
-    return list(dict.fromkeys(hits()))

@@ -13,9 +13,8 @@ from typing import Any
 
 from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.contextual._cache import cache_folder
-from wefe.contextual._encoder import CachedEncoder, Encoder
+from wefe.contextual._encoder import POOLINGS, CachedEncoder, Encoder, Pooling
 from wefe.contextual._model import ContextualModel, check_layer
-from wefe.contextual._pooling import POOLINGS, Pooling
 from wefe.contextual._templates import Templates, check_templates
 from wefe.models.formats._token_folder import Module, read_json
 
@@ -219,23 +218,18 @@ def _from_object(
     source: Any, tokenizer: Any, device: str | None, dtype: str | None
 ) -> tuple[Any, Any, Any, str]:
     """Return network, tokenizer, the SentenceTransformer (or None), and a name."""
-    if _is_a(source, "sentence_transformers", "SentenceTransformer"):
-        if tokenizer is not None:
-            raise TypeError("a SentenceTransformer has a tokenizer; leave tokenizer out.")
+    if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
         return _parts(_moved(source, device, dtype))
     if _is_a(source, "transformers", "Pipeline"):
-        source = (source.model, source.tokenizer if tokenizer is None else tokenizer)
+        source = source.model, source.tokenizer
     if isinstance(source, tuple) and len(source) == 2:
         source, tokenizer = source[0], source[1] if tokenizer is None else tokenizer
-    if not _is_a(source, "transformers", "PreTrainedModel"):
+    is_model = _is_a(source, "transformers", "PreTrainedModel")
+    if not is_model or not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
         raise TypeError(
-            "source must be a SentenceTransformer, a transformers model with its tokenizer, a "
-            f"folder, or a model on Hugging Face; got {found(source)}."
-        )
-    if not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
-        raise TypeError(
-            "a transformers model needs its tokenizer: load_encoder(model, tokenizer=tokenizer); "
-            f"got {found(tokenizer)}."
+            "source must be a SentenceTransformer (it has a tokenizer); a transformers model with "
+            "its tokenizer, load_encoder(model, tokenizer=tokenizer); a folder, or a model on "
+            f"Hugging Face; got {found(source)} and {found(tokenizer)}."
         )
     path = str(getattr(source, "name_or_path", "") or type(source).__name__)
     return _backbone(_moved(source, device, dtype)), tokenizer, None, PurePosixPath(path).name
@@ -245,18 +239,13 @@ def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
     """Return the model on a device and of a type: itself, or a copy."""
     import torch
 
-    weight = next(model.parameters())
-    wanted_type = weight.dtype if dtype is None else getattr(torch, dtype)
     if device is not None:
         _check_device(device)
-    wanted_device = weight.device if device is None else torch.device(device)
-    same_place = wanted_device.type == weight.device.type and wanted_device.index in (
-        None,
-        weight.device.index,
-    )
-    if same_place and wanted_type == weight.dtype:
+    weight = next(model.parameters())
+    wanted = weight.to(device=device, dtype=dtype and getattr(torch, dtype))
+    if wanted is weight:
         return model
-    return copy.deepcopy(model).to(device=wanted_device, dtype=wanted_type)
+    return copy.deepcopy(model).to(device=wanted.device, dtype=wanted.dtype)
 
 
 def _backbone(model: Any) -> Any:
@@ -340,16 +329,13 @@ def _check_device(device: object) -> None:
     import torch
 
     try:
-        known = torch.device(device)  # type: ignore[call-overload]
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(
-            f"device must be a name such as 'cpu' or 'cuda:1'; got {device!r}."
-        ) from error
-    try:
-        torch.ones(1, device=known).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        torch.ones(1, device=device).item()  # type: ignore[call-overload]
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
         why = str(error).partition("\n")[0].rstrip(".")
-        raise ValueError(f"device={device!r} cannot be used here: {why}.") from error
+        raise ValueError(
+            f"device must be a name such as 'cpu' or 'cuda:1', of a device that is there; got "
+            f"{device!r}: {why}."
+        ) from error
 
 
 def _read_network(folder: Path, **options: Any) -> Any:
@@ -415,12 +401,10 @@ def _find_folder(
         if revision is not None:
             raise ValueError(f"revision={revision!r} is for Hugging Face; {source} is a folder.")
         return path, path.resolve().name
-    if path.exists():
-        raise ValueError(f"{source} is a file; expected the folder that transformers saved.")
-    if not isinstance(source, str) or not looks_like_repo_id(source):
-        raise FileNotFoundError(
-            f"there is no folder {os.fspath(source)!r}. A model on Hugging Face is named "
-            "'org/name', such as 'google-bert/bert-base-uncased'."
+    if path.exists() or not isinstance(source, str) or not looks_like_repo_id(source):
+        raise (ValueError if path.exists() else FileNotFoundError)(
+            f"{os.fspath(source)!r} is no folder, as transformers saves one, and no model on "
+            "Hugging Face, which is named 'org/name', such as 'google-bert/bert-base-uncased'."
         )
     repo, _, at = source.removeprefix("hf://").partition("@")
     if at and revision not in (None, at):

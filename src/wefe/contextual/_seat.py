@@ -10,8 +10,7 @@ import numpy as np
 
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._encoder import Context
-from wefe.contextual._lookup import WordsOnly, check_encoder, unit_or_refuse
-from wefe.contextual._model import shortened
+from wefe.contextual._model import UnitVectors, WordsOnly, check_encoder, shortened
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
@@ -192,46 +191,34 @@ class _Sentences:
 
     def __init__(self, encoder: Any, templates: tuple[tuple[str, ...], ...], level: Level) -> None:
         self.templates = templates
-        self._encoder, self._level = encoder, level
-        self._encoded: list[dict[str, Vectors]] = [{} for _ in templates]
+        self._encoder, self._unit, self._whole = encoder, UnitVectors(encoder), level == "sentence"
 
     def of_sets(self, sets: Sequence[WordSet]) -> list[Vectors]:
         """Return, for each set, unit vectors of shape (n_words, n_templates, dim)."""
         # Sets in turn: targets first, as `templates` has them.
-        missing = [
-            (position, word)
-            for position, part in enumerate(sets)
-            for word in dict.fromkeys(part.words)
-            if word not in self._encoded[position]
+        pairs = list(zip(sets, self.templates, strict=True))
+        contexts = [
+            self._context(template, word)
+            for part, templates in pairs
+            for word in part.words
+            for template in templates
         ]
-        if missing:
-            filled = [
-                fill_template(template, word)
-                for position, word in missing
-                for template in self.templates[position]
-            ]
-            vectors, start = self._encode(filled), 0
-            for position, word in missing:
-                stop = start + len(self.templates[position])
-                self._encoded[position][word] = vectors[start:stop]
-                start = stop
+        self._check_readable(contexts)
+        sizes = [len(part) * len(templates) for part, templates in pairs]
+        vectors = np.split(self._unit.of(contexts), np.cumsum(sizes)[:-1])
         return [
-            np.stack([known[word] for word in part.words])
-            for part, known in zip(sets, self._encoded, strict=True)
+            rows.reshape(len(part), len(templates), -1)
+            for rows, (part, templates) in zip(vectors, pairs, strict=True)
         ]
 
-    def _encode(self, filled: Sequence[tuple[str, int, int]]) -> Vectors:
-        whole = self._level == "sentence"
-        contexts = [
-            Context(text, 0, len(text)) if whole else Context(text, start, end)
-            for text, start, end in filled
-        ]
-        row = {context: position for position, context in enumerate(dict.fromkeys(contexts))}
-        different = list(row)
+    def _context(self, template: str, word: str) -> Context:
+        text, start, end = fill_template(template, word)
+        return Context(text, 0, len(text)) if self._whole else Context(text, start, end)
+
+    def _check_readable(self, contexts: Sequence[Context]) -> None:
+        different = list(dict.fromkeys(contexts))
         readable = self._encoder.can_encode(different)
-        unreadable = [
-            context.text for context, can in zip(different, readable, strict=True) if not can
-        ]
+        unreadable = [each.text for each, can in zip(different, readable, strict=True) if not can]
         if unreadable:
             raise UnanswerableError(
                 f"{self._encoder.name} cannot read {shortened(unreadable[0])} "
@@ -239,6 +226,3 @@ class _Sentences:
                 "or the word is made of unknown tokens there. Use shorter templates, or leave "
                 "the word out."
             )
-        vectors = self._encoder.encode_contexts(different)
-        unit = unit_or_refuse(vectors, [each.text for each in different], self._encoder.name)
-        return unit[[row[context] for context in contexts]]

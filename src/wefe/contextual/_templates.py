@@ -29,44 +29,18 @@ Templates: TypeAlias = str | Sequence[str]
 #: ('This is {}.', 'That is {}.', 'They are {}.')
 SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "any": (
-            "This is {}.",
-            "That is {}.",
-            "There is {}.",
-            "Here is {}.",
-            "{} is here.",
-            "{} is there.",
-        ),
-        "name": (
-            "This is {}.",
-            "That is {}.",
-            "There is {}.",
-            "Here is {}.",
-            "{} is here.",
-            "{} is there.",
-            "{} is a person.",
-            "The person's name is {}.",
-        ),
-        "noun": (
-            "This is a {}.",
-            "That is a {}.",
-            "There is a {}.",
-            "Here is a {}.",
-            "The {} is here.",
-            "The {} is there.",
-            "It is a {}.",
-        ),
-        "plural": (
-            "These are {}.",
-            "Those are {}.",
-            "They are {}.",
-            "The {} are here.",
-            "The {} are there.",
-        ),
-        "adjective": ("This is {}.", "That is {}.", "They are {}."),
+        kind: tuple(re.findall(r"\S[^.]+\.", sentences))
+        for kind, sentences in {
+            "any": "This is {}. That is {}. There is {}. Here is {}. {} is here. {} is there.",
+            "name": "This is {}. That is {}. There is {}. Here is {}. {} is here. {} is there. "
+            "{} is a person. The person's name is {}.",
+            "noun": "This is a {}. That is a {}. There is a {}. Here is a {}. The {} is here. "
+            "The {} is there. It is a {}.",
+            "plural": "These are {}. Those are {}. They are {}. The {} are here. The {} are there.",
+            "adjective": "This is {}. That is {}. They are {}.",
+        }.items()
     }
 )
-
 _GAP = "{}"
 _ARTICLE = re.compile(r"(?<!\w)([Aa]) $")
 

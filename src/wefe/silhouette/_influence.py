@@ -85,26 +85,21 @@ def word_influence(
     if reason is not None:
         raise ValueError(f"no word of {query.query_name!r} has a known influence: {reason}.")
     label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
-    rows: list[dict[str, Any]] = []
+    tables = []
     for stratum in evaluation.strata:
         parts = [evaluation.sets[position] for position in stratum]
-        undefined = (
-            "its set has no other word"
-            if len(parts[0]) == 1
-            else f"{label} is undefined without it"
-        )
-        words = zip(*(part.words for part in parts), strict=True)
-        for tied, score in zip(words, without_each(evaluation, stratum).tolist(), strict=True):
-            rows.append(
-                {
-                    "set": "/".join(part.name for part in parts),
-                    "word": "/".join(tied),
-                    "score": score,
-                    "influence": score_of_all - score,
-                    "nan_reason": undefined if np.isnan(score) else None,
-                }
-            )
-    table = pd.DataFrame(rows).sort_values(
+        alone = len(parts[0]) == 1
+        why = "its set has no other word" if alone else f"{label} is undefined without it"
+        scores = without_each(evaluation, stratum)
+        columns = {
+            "set": "/".join(part.name for part in parts),
+            "word": list(map("/".join, zip(*(part.words for part in parts), strict=True))),
+            "score": scores,
+            "influence": score_of_all - scores,
+            "nan_reason": [why if np.isnan(score) else None for score in scores],
+        }
+        tables.append(pd.DataFrame(columns))
+    table = pd.concat(tables).sort_values(
         "influence", key=abs, ascending=False, kind="stable", ignore_index=True
     )
     table.attrs = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from wefe._answers import no_subquery, run_all
 from wefe._checks import (
     check_known,
+    check_number,
     check_positive_int,
     check_random_state,
     check_sequence,
@@ -21,7 +23,7 @@ from wefe._checks import (
     found,
 )
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._geometry import Vectors, average_ranks, pearson
+from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
@@ -178,9 +180,11 @@ class _Reference:
         random_state: int | np.random.Generator | None,
     ) -> None:
         self.targets, self.attributes = _word_sets(query)
-        self.n_words, self.dim, self.noise = _check_sizes(
-            self.targets, self.attributes, n_words, dim, noise
-        )
+        least = _least_dim(len(self.targets), len(self.attributes))
+        _check_at_least("n_words", n_words, len(self.query_words), "the number of words of a query")
+        _check_at_least("dim", dim, least, "for the number of target and attribute sets")
+        self.n_words, self.dim = int(n_words), int(dim)
+        self.noise = check_number("noise", noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
         self._place_subspaces()
@@ -200,19 +204,16 @@ class _Reference:
 
     def query_vectors(self, bias: float) -> Vectors:
         """Vectors of the words of the query."""
-        concepts = np.concatenate([concept.vectors(bias) for concept in self._concepts])
+        concepts = np.concatenate([concept(bias) for concept in self._concepts])
         return np.concatenate([self.target_vectors, concepts @ self.basis])
 
     def everything(self, bias: float) -> tuple[list[str], Vectors]:
         """Words and vectors of the whole vocabulary, in the order of frequency."""
-        words = self.query_words
         fillers = self._draw_fillers() @ self.basis
-        names = _filler_names(len(fillers), set(words))
-        vectors = np.empty((self.n_words, self.dim))
-        vectors[self._rows] = np.concatenate([self.query_vectors(bias), fillers])
-        inverse = np.argsort(self._rows)
-        every = words + names
-        return [every[i] for i in inverse], vectors
+        words = [*self.query_words, *_filler_names(len(fillers), self.query_words)]
+        order = np.argsort(self._rows)
+        vectors = np.concatenate([self.query_vectors(bias), fillers])
+        return [words[i] for i in order], vectors[order]
 
     def _place_subspaces(self) -> None:
         n_groups, n_concepts = len(self.targets), len(self.attributes)
@@ -269,7 +270,7 @@ class _Reference:
             sets.append(of_set[:, None] * rows)
         return np.concatenate(sets)
 
-    def _draw_concept(self, j: int, rng: np.random.Generator) -> _Concept:
+    def _draw_concept(self, j: int, rng: np.random.Generator) -> Callable[[float], Vectors]:
         n = len(self.attributes[j])
         start = sum(map(len, self.targets + self.attributes[:j]))
         rarity = self._rarity[start : start + n]
@@ -290,7 +291,14 @@ class _Reference:
             lean[:, self.group] = (
                 spread[:, None] * self.groups[j] + self.scale * _LEAN_NOISE * wobble
             )
-        return _Concept(lengths, fixed, own, lean)
+
+        def vectors(bias: float) -> Vectors:
+            # Group words have nothing of the own part, so the dial changes their cosines with
+            # these words by the lean and by nothing else.
+            rows = fixed + bias * lean
+            return np.asarray(lengths[:, None] * (rows + _rest(rows)[:, None] * own))
+
+        return vectors
 
     def _draw_fillers(self) -> Vectors:
         """Words in clusters: those of the groups and concepts, and many others."""
@@ -313,31 +321,13 @@ class _Reference:
         ratios = self.noise * rng.uniform(*_FILLER_RATIOS, n)
         rows = centres[cluster] + ratios[:, None] * _directions(rng, n, self.dim)
         rows[:, self.common] = rows[:, self.frequency] = 0
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = unit_rows(rows)
         common = _COMMON + _COMMON_SPREAD * rng.standard_normal(n).clip(-3, 3)
         frequency = _FREQUENCY * rarity
         rows *= np.sqrt(1 - common**2 - frequency**2)[:, None]
         rows[:, self.common] = common[:, None]
         rows[:, self.frequency] = frequency[:, None]
         return np.asarray(lengths[:, None] * rows)
-
-
-class _Concept(NamedTuple):
-    """The words of an attribute set, without their bias."""
-
-    lengths: Vectors
-    fixed: Vectors
-    own: Vectors
-    lean: Vectors
-
-    def vectors(self, bias: float) -> Vectors:
-        """Return the vectors: what does not change, the lean, and the own part up to length 1.
-
-        Group words have nothing of the own part, so the dial changes their cosines with these
-        words by the lean and by nothing else.
-        """
-        rows = self.fixed + bias * self.lean
-        return np.asarray(self.lengths[:, None] * (rows + _rest(rows)[:, None] * self.own))
 
 
 def dial_response(
@@ -422,56 +412,52 @@ def dial_response(
 
     from wefe.running import unique_labels
 
-    asked = [_with_params(each) for each in _as_list(metrics)]
+    asked = _asked(metrics)
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
     if len(set(dial)) != len(dial) or len(dial) < 2:
         raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
-    seeds = _seed_sequence(random_state).generate_state(check_positive_int("n_seeds", n_seeds))
-    numbers = seeds.tolist()
-    per_seed = (_models(query, dial, seed, fillers=False, **model_params) for seed in numbers)
-    small = list(itertools.chain.from_iterable(per_seed))
+    check_positive_int("n_seeds", n_seeds)
+    seeds = _seed_sequence(random_state).generate_state(n_seeds).tolist()
+    small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
     for metric, params in asked:
         # Whole models of one seed after the other: all at once may need gigabytes.
-        batches: Iterable[Sequence[WordEmbeddingModel]] = [small]
+        batches: Iterable[list[WordEmbeddingModel]] = small
         if metric.needs_vocabulary:
-            batches = (_models(query, dial, seed, **model_params) for seed in numbers)
-        distances, note = _distances(metric, params, query, batches, n_jobs, progress)
-        if not len(distances):
-            distances = np.full(len(small), math.nan)
-        curves = distances.reshape(len(seeds), len(dial))
+            batches = (_models(query, dial, seed, **model_params) for seed in seeds)
+        curves, note = _curves(metric, params, query, batches, n_jobs, progress)
         correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
-        rows.append([*curves.mean(axis=0), correlation, note])
+        rows.append([*np.mean(curves, axis=0), correlation, note])
     labels = unique_labels(_labels(asked), "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
 
 
-def _distances(
+def _curves(
     metric: BaseMetric,
     params: Mapping[str, Any],
     query: Query,
     batches: Iterable[Sequence[WordEmbeddingModel]],
     n_jobs: int | None,
     progress: bool,
-) -> tuple[Vectors, str]:
-    """Return one distance from no bias per model (none if it has no query), and what to know."""
+) -> tuple[list[Vectors], str]:
+    """Return distances from no bias by model, for each batch of models, and what to know."""
     parts = metric.subqueries(query)
     if not parts:
         logger.warning("%r: %s", query.query_name, no_subquery(metric))
-        return np.empty(0), no_subquery(metric)
-    answers = []
-    for models in batches:
-        answers += run_all([(metric, parts)], models, params, n_jobs, progress)[0]
+        return [np.full(len(models), math.nan) for models in batches], no_subquery(metric)
     scales = [metric.scale(part, **params) for part in parts]
     notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
-    reasons = [each.nan_reason for row in answers for each in row if each.nan_reason]
-    if reasons:
-        notes.append(f"{len(reasons)} of {len(answers) * len(parts)} scores are NaN: {reasons[0]}")
-    distances = [
-        np.mean([scale.bias(each.score) for scale, each in zip(scales, row, strict=True)])
-        for row in answers
-    ]
-    return np.array(distances), "; ".join(notes)
+    curves, answers = [], []
+    for models in batches:
+        table = run_all([(metric, parts)], models, params, n_jobs, progress)[0]
+        biases = [
+            [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
+        ]
+        curves.append(np.mean(biases, axis=1))
+        answers += [answer for row in table for answer in row]
+    if reasons := [answer.nan_reason for answer in answers if answer.nan_reason]:
+        notes.append(f"{len(reasons)} of {len(answers)} scores are NaN: {reasons[0]}")
+    return curves, "; ".join(notes)
 
 
 def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
@@ -491,32 +477,31 @@ def _models(
     known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
     check_known("dial_response", model_params, known)
     reference = _Reference(query, **{**known, **model_params}, random_state=seed)
+    words = reference.query_words
+    return [
+        WordEmbeddingModel.from_arrays(
+            *(reference.everything(b) if fillers else (words, reference.query_vectors(b))),
+            f"bias {b:g} ({seed})",
+        )
+        for b in dial
+    ]
 
-    def vectors(bias: float) -> tuple[list[str], Vectors]:
-        if fillers:
-            return reference.everything(bias)
-        return reference.query_words, reference.query_vectors(bias)
 
-    return [WordEmbeddingModel.from_arrays(*vectors(b), f"bias {b:g} ({seed})") for b in dial]
-
-
-def _as_list(metrics: Any) -> list[Any]:
-    one = isinstance(metrics, str | type | BaseMetric)
-    pair = isinstance(metrics, tuple) and len(metrics) == 2 and isinstance(metrics[1], Mapping)
-    asked = [metrics] if one or pair else list(check_sequence("metrics", metrics))
+def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
+    """Return metrics with their parameters."""
+    pair = isinstance(metrics, tuple) and isinstance(metrics[-1], Mapping)
+    if pair or isinstance(metrics, str | type | BaseMetric):
+        metrics = [metrics]
+    asked = []
+    for each in check_sequence("metrics", metrics):
+        metric, params = each if isinstance(each, tuple) else (each, {})
+        instance = as_metric(metric)
+        # RNSB's hold-out is random.
+        steady = {"holdout": False} if "holdout" in instance.subset_params else {}
+        asked.append((instance, {**steady, **params}))
     if not asked:
         raise ValueError("metrics is empty; there is nothing to measure with.")
     return asked
-
-
-def _with_params(asked: Any) -> tuple[BaseMetric, dict[str, Any]]:
-    metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
-    if not isinstance(params, Mapping):
-        raise TypeError(f"parameters of a metric are a dict: (WEAT, {{...}}); got {found(params)}.")
-    instance = as_metric(metric)
-    # RNSB's hold-out is random.
-    steady = {"holdout": False} if "holdout" in instance.subset_params else {}
-    return instance, {**steady, **params}
 
 
 def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
@@ -537,38 +522,21 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
             "a reference model needs a query with two or more target sets and one or more "
             f"attribute sets; {query.query_name!r} has {len(targets)} and {len(attributes)}."
         )
+    sets = dict(enumerate(targets + attributes))
     names = query.target_sets_names + query.attribute_sets_names
-    owner: dict[str, str] = {}
-    for name, words in zip(names, targets + attributes, strict=True):
-        for word in words:
-            if word in owner:
-                raise ValueError(
-                    f"{word!r} is in {owner[word]!r} and in {name!r}; it cannot have the place of "
-                    "both in a reference model, so leave it out of one of them."
-                )
-            owner[word] = name
+    for word, n in Counter(itertools.chain(*sets.values())).items():
+        if n > 1:
+            both = " and in ".join(repr(names[i]) for i, words in sets.items() if word in words)
+            raise ValueError(
+                f"{word!r} is in {both}; it cannot have the place of both in a reference model, so "
+                "leave it out of one of them."
+            )
     return targets, attributes
 
 
-def _check_sizes(
-    targets: list[list[str]], attributes: list[list[str]], n_words: int, dim: int, noise: float
-) -> tuple[int, int, float]:
-    n_query = sum(map(len, targets + attributes))
-    if check_positive_int("n_words", n_words) < n_query:
-        raise ValueError(
-            f"n_words must be at least {n_query}, the number of words of the query; got {n_words}."
-        )
-    least = _least_dim(len(targets), len(attributes))
-    if check_positive_int("dim", dim) < least:
-        raise ValueError(
-            f"dim must be at least {least} for {len(targets)} target and {len(attributes)} "
-            f"attribute sets; got {dim}."
-        )
-    number = isinstance(noise, int | float | np.number) and not isinstance(noise, bool)
-    if not number or not (math.isfinite(noise) and noise >= 0):
-        kind = ValueError if number else TypeError
-        raise kind(f"noise must be a number of at least 0; got {found(noise)}.")
-    return int(n_words), int(dim), float(noise)
+def _check_at_least(name: str, value: int, least: int, why: str) -> None:
+    if check_positive_int(name, value) < least:
+        raise ValueError(f"{name} must be at least {least}, {why}; got {value}.")
 
 
 def _least_dim(n_groups: int, n_concepts: int) -> int:
@@ -579,10 +547,9 @@ def _least_dim(n_groups: int, n_concepts: int) -> int:
 
 def _simplex(n: int) -> Vectors:
     """Return n unit vectors in n - 1 dimensions with mean 0, all equally far from each other."""
-    helmert = np.tril(np.ones((n - 1, n)))
-    helmert[np.arange(n - 1), np.arange(1, n)] = -np.arange(1, n)
-    vertices = (helmert / np.linalg.norm(helmert, axis=1, keepdims=True)).T
-    return np.asarray(vertices / np.linalg.norm(vertices, axis=1, keepdims=True))
+    from scipy.linalg import helmert
+
+    return unit_rows(helmert(n).T)
 
 
 def _seed_sequence(random_state: object) -> np.random.SeedSequence:
@@ -593,14 +560,12 @@ def _seed_sequence(random_state: object) -> np.random.SeedSequence:
 
 
 def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
-    rows = rng.standard_normal((n, dim))
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    return unit_rows(rng.standard_normal((n, dim)))
 
 
 def _around(centre: Vectors, ratio: float, n: int, rng: np.random.Generator) -> Vectors:
     """Return unit vectors around one, `ratio` being noise over signal."""
-    rows = centre + ratio * _directions(rng, n, len(centre))
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    return unit_rows(centre + ratio * _directions(rng, n, len(centre)))
 
 
 def _evenly(n: int, rng: np.random.Generator) -> Vectors:
@@ -627,10 +592,8 @@ def _size(part: slice) -> int:
     return int(part.stop - part.start)
 
 
-def _filler_names(n: int, taken: set[str]) -> list[str]:
-    for underscores in itertools.count():
-        prefix = "_" * underscores + "word"
-        names = [f"{prefix}{i:04d}" for i in range(1, n + 1)]
-        if taken.isdisjoint(names):
-            return names
-    raise AssertionError  # unreachable
+def _filler_names(n: int, taken: Sequence[str]) -> list[str]:
+    prefix = "word"
+    while any(word.startswith(prefix) for word in taken):
+        prefix = f"_{prefix}"
+    return [f"{prefix}{i:04d}" for i in range(1, n + 1)]

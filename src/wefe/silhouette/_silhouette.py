@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import (
     as_seed,
     check_choice,
+    check_number,
     check_positive_int,
     check_sequence,
     check_share,
+    check_up_to,
     found,
 )
 from wefe._evaluation import Evaluation, call_all
@@ -30,7 +34,6 @@ from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
-from wefe.silhouette._growth import Sizes, UnequalLists, growth_sizes, run_orders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +42,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Vary: TypeAlias = Literal["targets", "attributes"]
+Sizes: TypeAlias = npt.NDArray[np.intp]
+UnequalLists: TypeAlias = Literal["exhaust", "proportional", "trim"]
 
+# What JSON has no types for.
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "sizes": partial(np.asarray, dtype=np.intp),
+    "curves": partial(np.asarray, dtype=np.float64),
+    "value_range": tuple,
+    "words_left_out": tuple,
+}
 # Words that are added in a step, as in the paper: 2 social-group words, 6 concept words.
 _STEPS = {"targets": 2, "attributes": 6}
 # Numbers that are held at once (one per case and word of the sets that do not grow), and runs.
@@ -107,11 +119,6 @@ class Silhouette(Facts):
     no_bias_value: float
     random_state: int
     words_left_out: tuple[str, ...] = ()
-
-    _facts = (
-        *("metric", "query_name", "model_name", "vary", "sizes", "curves", "n_words", "value"),
-        *("value_range", "no_bias_value", "random_state", "words_left_out"),
-    )
 
     @property
     def n_runs(self) -> int:
@@ -219,23 +226,22 @@ class Silhouette(Facts):
         ValueError
             If it is no JSON, or no silhouette: attributes are missing, or do not fit together.
         """
-        content = json.loads(text)
         try:
-            content["sizes"] = np.asarray(content["sizes"], dtype=np.intp)
-            content["curves"] = np.asarray(content["curves"], dtype=np.float64)
-            content["value_range"] = tuple(content["value_range"])
-            content["words_left_out"] = tuple(content["words_left_out"])
+            content = json.loads(text)
+            for name, kind in _KINDS.items():
+                content[name] = kind(content[name])
             made = cls(**content)
-            low, high = check_range(made.value_range)
-            if made.curves.ndim != 2 or made.curves.shape[1] != len(made.sizes):
+            scale_with(Scale(made.metric, made.value_range, made.no_bias_value))
+            if made.curves.shape != (made.n_runs, len(made.sizes)):
                 raise ValueError("curves and sizes do not fit")
-            if not (np.isfinite(made.curves).all() and made.n_words >= made.k[-1] > 0):
+            if not (
+                np.isfinite([made.value, *made.curves.flat]).all()
+                and made.n_words >= made.k[-1] > 0
+            ):
                 raise ValueError("curves or number of words are no numbers")
-            if not low <= made.no_bias_value <= high:
-                raise ValueError("the value of no bias is out of range")
-            return made
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"this is no silhouette as to_json writes it: {error}.") from error
+        return made
 
     def sufficient_size(
         self, tolerance: float = 0.05, coverage: float = 1.0, *, of_range: bool = False
@@ -274,9 +280,7 @@ class Silhouette(Facts):
         10
         """
         share = check_share("coverage", coverage)
-        number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-        if not (number and 0 <= tolerance < np.inf):
-            raise ValueError(f"tolerance must be a number of 0 or more; got {found(tolerance)}.")
+        check_number("tolerance", tolerance, at_least=0)
         low, high = self.value_range
         allowed = tolerance * (high - low) if of_range else tolerance
         near = np.abs(self.curves - self.value) <= allowed
@@ -455,6 +459,63 @@ def bias_silhouette(
     metric: type[BaseMetric] | BaseMetric | str,
     query: Query,
     model: WordEmbeddingModel,
+    *args: Any,
+    **options: Any,
+) -> Silhouette:
+    """Measure a query with ever more of its words, in many random orders.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    query : Query
+        The query; it must have the shape that the metric asks for.
+    model : WordEmbeddingModel
+        The model to be measured.
+    *args, **options
+        'vary', 'n_runs', 'step' and the other options of :func:`bias_silhouettes`, in that order
+        or by name.
+
+    Returns
+    -------
+    Silhouette
+        All curves, their bounds, and the robustness score.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`bias_silhouettes`.
+
+    See Also
+    --------
+    wefe.silhouette.bias_silhouettes : several models, and what the options mean.
+    wefe.silhouette.silhouette_study : several metrics, queries and models, in tables.
+    wefe.silhouette.bootstrap_interval : how much the words leave open, as an interval.
+    wefe.plotting.plot_silhouettes : several silhouettes in a figure.
+
+    References
+    ----------
+    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
+    Metrics for Word Embedding Models", IJCAI 2021, section 3.
+
+    Examples
+    --------
+    >>> from wefe import WEAT, load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouette
+    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20)
+    >>> silhouette.curves.shape
+    (20, 8)
+    >>> print(f"{silhouette.robustness:.3f}")
+    0.720
+    """
+    return bias_silhouettes(metric, query, [model], *args, **options)[0]
+
+
+def bias_silhouettes(
+    metric: type[BaseMetric] | BaseMetric | str,
+    query: Query,
+    models: Sequence[WordEmbeddingModel],
     vary: Vary = "targets",
     n_runs: int = 100,
     step: int | None = None,
@@ -467,8 +528,8 @@ def bias_silhouette(
     no_bias_value: float | None = None,
     metric_params: Mapping[str, Any] | None = None,
     progress: bool = True,
-) -> Silhouette:
-    """Measure a query with ever more of its words, in many random orders.
+) -> list[Silhouette]:
+    """Measure several models with the same subsets of the words that all of them have.
 
     Parameters
     ----------
@@ -476,8 +537,8 @@ def bias_silhouette(
         For example ``WEAT`` or ``"weat"``.
     query : Query
         The query; it must have the shape that the metric asks for.
-    model : WordEmbeddingModel
-        The model to be measured. To compare models use :func:`bias_silhouettes`.
+    models : sequence of WordEmbeddingModel
+        The models. A word that one of them lacks is left out for all, and logged.
     vary : {'targets', 'attributes'}, default='targets'
         Which word lists grow: the social groups or the concepts.
     n_runs : int, default=100
@@ -513,22 +574,21 @@ def bias_silhouette(
 
     Returns
     -------
-    Silhouette
-        All curves, their bounds, and the robustness score.
+    list of Silhouette
+        One per model, in their order.
 
     Raises
     ------
     TypeError
         If an argument is of the wrong kind.
     ValueError
-        If the query cannot be answered, the score is random, has no finite range, or leaves the one
-        given, or is undefined for subsets of half of the words; or if a number is out of range.
+        If the query cannot be answered, or there is no model; if the score is random, has no finite
+        range, or leaves the one given, or is undefined for subsets of half of the words; if two
+        words of a set have the same form in one model only; or if a number is out of range.
 
     See Also
     --------
-    wefe.silhouette.silhouette_study : several metrics, queries and models, in tables.
-    wefe.silhouette.bootstrap_interval : how much the words leave open, as an interval.
-    wefe.plotting.plot_silhouettes : several silhouettes in a figure.
+    wefe.silhouette.accuracy_score : compares two of them.
 
     Notes
     -----
@@ -538,110 +598,6 @@ def bias_silhouette(
     of the full lists.
 
     Words that lists share count once in each. Pairs, as in RIPA, stay together.
-
-    References
-    ----------
-    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021, section 3.
-
-    Examples
-    --------
-    >>> from wefe import WEAT, load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette
-    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20)
-    >>> silhouette.curves.shape
-    (20, 8)
-    >>> print(f"{silhouette.robustness:.3f}")
-    0.720
-    """
-    return bias_silhouettes(
-        metric,
-        query,
-        [model],
-        vary,
-        n_runs,
-        step,
-        k_min,
-        random_state,
-        n_jobs,
-        unequal=unequal,
-        value_range=value_range,
-        no_bias_value=no_bias_value,
-        metric_params=metric_params,
-        progress=progress,
-    )[0]
-
-
-def bias_silhouettes(
-    metric: type[BaseMetric] | BaseMetric | str,
-    query: Query,
-    models: Sequence[WordEmbeddingModel],
-    vary: Vary = "targets",
-    n_runs: int = 100,
-    step: int | None = None,
-    k_min: int | None = None,
-    random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = None,
-    *,
-    unequal: UnequalLists = "exhaust",
-    value_range: tuple[float, float] | None = None,
-    no_bias_value: float | None = None,
-    metric_params: Mapping[str, Any] | None = None,
-    progress: bool = True,
-) -> list[Silhouette]:
-    """Measure several models with the same subsets of the words that all of them have.
-
-    :func:`bias_silhouette` says more of the parameters, which are the same.
-
-    Parameters
-    ----------
-    metric : metric class, instance or name
-        For example ``WEAT`` or ``"weat"``.
-    query : Query
-        The query; it must have the shape that the metric asks for.
-    models : sequence of WordEmbeddingModel
-        The models. A word that one of them lacks is left out for all, and logged.
-    vary : {'targets', 'attributes'}, default='targets'
-        Which word lists grow: the social groups or the concepts.
-    n_runs : int, default=100
-        Number of random orders.
-    step : int, optional
-        Words added per step, all growing lists together; by default 2 for targets and 6 for
-        attributes.
-    k_min : int, optional
-        Fewest words to start with; by default one step.
-    random_state : int, Generator or None, default=0
-        Draws the orders, which are the same for every model.
-    n_jobs : int, optional
-        Workers of joblib; the result does not depend on it.
-    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
-        What becomes of lists of different lengths.
-    value_range : tuple of float, optional
-        Lowest and highest score there can be; by default as the metric declares it.
-    no_bias_value : float, optional
-        The score that means no bias; by default as the metric declares it.
-    metric_params : mapping, optional
-        What `run_query` is called with: parameters of the metric and of the look-up.
-    progress : bool, default=True
-        Whether long work shows a bar.
-
-    Returns
-    -------
-    list of Silhouette
-        One per model, in their order.
-
-    Raises
-    ------
-    TypeError
-        If an argument is of the wrong kind.
-    ValueError
-        As :func:`bias_silhouette`; and if there is no model, or two words of a set have the same
-        form in one model and not in the others.
-
-    See Also
-    --------
-    wefe.silhouette.accuracy_score : compares two of them.
 
     Examples
     --------
@@ -658,42 +614,20 @@ def bias_silhouettes(
     0.63
     """
     measured = as_metric(metric)
-    check_choice("vary", vary, ("targets", "attributes"))
+    check_choice("vary", vary, get_args(Vary))
     check_positive_int("n_runs", n_runs)
-    wanted = _STEPS[vary] if step is None else check_positive_int("step", step)
-    if k_min is not None:
-        check_positive_int("k_min", k_min)
+    wanted = check_positive_int("step", _STEPS[vary] if step is None else step)
     seed = as_seed(random_state)
     check_query(query)
-    if k_min is not None:
-        most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
-        if k_min > most:
-            raise ValueError(f"k_min must be at most {most}, the number of words; got {k_min}.")
-    checked = list(check_sequence("models", models))
-    for model in checked:
-        check_model(model)
-    if not checked:
-        raise ValueError("models is empty; one model or more is needed.")
+    most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
+    fewest = check_up_to("k_min", k_min or 0, most, "the number of words")
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
-    alike = on_same_words(checked, [query], params)
-    evaluations = [Evaluation(measured, query, each, params) for each in alike]
+    evaluations = _evaluations(measured, query, models, params)
     first = evaluations[0]
-    for evaluation in evaluations:
-        reason = why_not_comparable(evaluation)
-        if reason is not None:
-            raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
-        if [len(part) for part in evaluation.sets] != [len(part) for part in first.sets]:
-            raise ValueError(
-                f"{evaluation.model_name} has {[len(part) for part in evaluation.sets]} different "
-                f"words in the sets, {first.model_name} {[len(part) for part in first.sets]}: two "
-                "words have the same form in one of them. Write them in one form."
-            )
     growing = first.targets if vary == "targets" else first.attributes
     lengths = [len(part) for part in growing]
-    paired = vary == "targets" and first.paired
-    per_list = max(1, wanted // len(lengths))
-    sizes = growth_sizes(lengths, per_list, unequal, k_min or 0)
-    orders = run_orders(lengths, n_runs, seed, paired=paired)
+    sizes = growth_sizes(lengths, max(1, wanted // len(lengths)), unequal, fewest)
+    orders = run_orders(lengths, n_runs, seed, paired=vary == "targets" and first.paired)
     scale = _scale(first, vary, sizes, value_range, no_bias_value)
     n_targets = len(first.targets)
     lost = first.lost[:n_targets] if vary == "targets" else first.lost[n_targets:]
@@ -704,15 +638,13 @@ def bias_silhouettes(
             *(len(left_out), vary, ", ".join(left_out[:10])),
         )
     silhouettes = []
-    with progress_bar(len(checked) * n_runs, scale.label, "run", progress) as bar:
+    with progress_bar(len(evaluations) * n_runs, scale.label, "run", progress) as bar:
         for evaluation in evaluations:
-            blocks = _score_blocks(evaluation, vary, sizes, orders, n_jobs)
-            curves = np.empty((n_runs, len(sizes)))
-            done = 0
-            for block in blocks:
-                curves[done : done + len(block)] = block
-                done += len(block)
+            blocks = []
+            for block in _score_blocks(evaluation, vary, sizes, orders, n_jobs):
+                blocks.append(block)
                 bar.update(len(block))
+            curves = np.concatenate(blocks)
             if unequal != "trim" or len(set(lengths)) == 1:
                 # All orders end in the same words; `why_not_comparable` has found the value near
                 # what these have, and a solver may have stopped a little apart.
@@ -721,21 +653,130 @@ def bias_silhouettes(
             start = _first_defined(curves, sizes, evaluation)
             silhouettes.append(
                 Silhouette(
-                    metric=scale.label,
-                    query_name=query.query_name,
-                    model_name=evaluation.model_name,
-                    vary=vary,
-                    sizes=sizes[start:],
-                    curves=curves[:, start:],
-                    n_words=int(sizes[-1].sum()),
-                    value=evaluation.value,
-                    value_range=scale.value_range,
-                    no_bias_value=scale.no_bias_value,
-                    random_state=seed,
-                    words_left_out=left_out,
+                    scale.label,
+                    query.query_name,
+                    evaluation.model_name,
+                    vary,
+                    sizes[start:],
+                    curves[:, start:],
+                    int(sizes[-1].sum()),
+                    evaluation.value,
+                    scale.value_range,
+                    scale.no_bias_value,
+                    seed,
+                    left_out,
                 )
             )
     return silhouettes
+
+
+def growth_sizes(
+    lengths: Sequence[int], per_list: int, unequal: UnequalLists = "exhaust", k_min: int = 0
+) -> Sizes:
+    """Sizes of each list in each step of a growing subset.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Number of words in each list.
+    per_list : int
+        Words that are added to each list in a step.
+    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
+        What becomes of lists of different lengths. 'exhaust': each grows by the same number, and
+        stays once all its words are in. 'proportional': each has the same share of its words, as
+        nearly as whole numbers allow; the shortest one grows by `per_list`. 'trim': each ends
+        where the shortest one does.
+    k_min : int, default=0
+        Steps with fewer words in all are left out.
+
+    Returns
+    -------
+    ndarray of int, shape (n_steps, n_lists)
+        Rising; the last row has all words (with 'trim', as many as the shortest list has).
+
+    Examples
+    --------
+    >>> growth_sizes([5, 3], 1).tolist()
+    [[1, 1], [2, 2], [3, 3], [4, 3], [5, 3]]
+    >>> growth_sizes([5, 3], 1, "proportional").tolist()
+    [[2, 1], [3, 2], [5, 3]]
+    """
+    check_choice("unequal", unequal, get_args(UnequalLists))
+    ends = np.array(lengths, dtype=np.intp)
+    if unequal == "trim":
+        ends = np.full_like(ends, ends.min())
+    longest = int(ends.max() if unequal == "exhaust" else ends.min())
+    steps = np.append(np.arange(per_list, longest, per_list), longest)
+    if unequal == "proportional":
+        sizes = np.maximum(1, np.rint(np.outer(steps, ends) / ends.min())).astype(np.intp)
+    else:
+        sizes = np.minimum(steps[:, None], ends)
+    late = sizes.sum(axis=1) >= k_min
+    late[-1] = True
+    return np.asarray(sizes[late])
+
+
+def run_orders(
+    lengths: Sequence[int], n_runs: int, seed: int, *, paired: bool = False
+) -> list[Sizes]:
+    """Draw the order in which the words of each list come in, in each run.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Number of words in each list.
+    n_runs : int
+        Number of runs.
+    seed : int
+        Orders depend on it, on the number of the run, the position of the list and its length:
+        not on metric, model or the number of runs.
+    paired : bool, default=False
+        Word i of all lists belong together and come in together.
+
+    Returns
+    -------
+    list of ndarray of int, shape (n_runs, n_words)
+        One per list.
+    """
+    return [
+        np.stack(
+            [
+                np.random.default_rng([seed, run, 0 if paired else position]).permutation(length)
+                for run in range(n_runs)
+            ]
+        )
+        for position, length in enumerate(lengths)
+    ]
+
+
+def _evaluations(
+    metric: BaseMetric,
+    query: Query,
+    models: Sequence[WordEmbeddingModel],
+    params: Mapping[str, Any],
+) -> list[Evaluation]:
+    """Look a query up in several models that are to be compared on the same words."""
+    given = list(check_sequence("models", models))
+    if not given:
+        raise ValueError("models is empty; one model or more is needed.")
+    for model in given:
+        check_model(model)
+    evaluations = [
+        Evaluation(metric, query, model, params) for model in on_same_words(given, [query], params)
+    ]
+    for evaluation in evaluations:
+        if reason := why_not_comparable(evaluation):
+            raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
+    lengths = {tuple(map(len, evaluation.sets)): evaluation for evaluation in evaluations}
+    if len(lengths) > 1:
+        names = " and ".join(
+            f"{each.model_name} has {own}" for own, each in list(lengths.items())[:2]
+        )
+        raise ValueError(
+            f"{names} different words in the sets: two words have the same form in one of them. "
+            "Write them in one form."
+        )
+    return evaluations
 
 
 def _score_blocks(
@@ -797,17 +838,28 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
     return start
 
 
-def check_range(value_range: object) -> tuple[float, float]:
-    """Return a range that was given as two rising numbers."""
+def scale_with(
+    scale: Scale,
+    value_range: tuple[float, float] | None = None,
+    no_bias_value: float | None = None,
+) -> Scale:
+    """Return the scale with another range or value of no bias, where they are given."""
     try:
-        low, high = map(float, value_range)  # type: ignore[call-overload]
+        low, high = map(float, scale.value_range if value_range is None else value_range)
     except (TypeError, ValueError):
         low = high = math.nan
-    if not -math.inf < low < high < math.inf:
+    if not low < high or (value_range is not None and math.isinf(high - low)):
         raise ValueError(
             f"value_range must be two rising finite numbers; got {found(value_range)}."
         )
-    return low, high
+    if no_bias_value is None:
+        no_bias_value = scale.no_bias_value
+    if not low <= check_number("no_bias_value", no_bias_value) <= high:
+        raise ValueError(
+            f"no_bias_value of {scale.label} must be within its range, {(low, high)}; got "
+            f"{no_bias_value!r}."
+        )
+    return Scale(scale.label, (low, high), float(no_bias_value))
 
 
 def _scale(
@@ -818,34 +870,21 @@ def _scale(
     no_bias_value: float | None,
 ) -> Scale:
     """Return the scale that holds for the full lists and all subsets."""
-    scale = evaluation.scale
-    if value_range is not None:
-        bounds = check_range(value_range)
-    else:
-        bounds = scale.value_range
-        if math.isinf(bounds[0]) or math.isinf(bounds[1]):
+    scale, bounds = evaluation.scale, np.array([evaluation.scale.value_range])
+    if value_range is None:
+        if np.isinf(bounds).any():
             raise ValueError(
-                f"{scale.label} has no finite range {bounds} with these parameters of "
+                f"{scale.label} has no finite range {scale.value_range} with these parameters of "
                 f"{type(evaluation.metric).__name__}, so a silhouette has no share of it to fill. "
                 "Pass value_range=(lowest, highest), or parameters that bound the score, such as "
                 "normalize=True."
             )
         # The effect size of sets of different sizes may exceed that of the full sets.
-        before = [] if vary == "targets" else [len(part) for part in evaluation.targets]
-        after = [len(part) for part in evaluation.attributes] if vary == "targets" else []
-        ranges = [
-            evaluation.scale_of([*before, *own.tolist(), *after]).value_range
-            for own in np.unique(sizes, axis=0)
-        ]
-        bounds = (
-            min(bounds[0], *(low for low, _ in ranges)),
-            max(bounds[1], *(high for _, high in ranges)),
-        )
-    if no_bias_value is None:
-        no_bias_value = scale.no_bias_value
-    if not bounds[0] <= float(no_bias_value) <= bounds[1]:
-        raise ValueError(
-            f"no_bias_value must be within the range of the score, {bounds}; got "
-            f"{found(no_bias_value)}."
-        )
-    return Scale(scale.label, bounds, float(no_bias_value))
+        lengths = [len(part) for part in evaluation.sets]
+        n_targets = len(evaluation.targets)
+        for own in np.unique(sizes, axis=0).tolist():
+            lengths[:n_targets] = own if vary == "targets" else lengths[:n_targets]
+            lengths[n_targets:] = own if vary == "attributes" else lengths[n_targets:]
+            bounds = np.vstack([bounds, evaluation.scale_of(lengths).value_range])
+        value_range = float(bounds.min()), float(bounds.max())
+    return scale_with(scale, value_range, no_bias_value)

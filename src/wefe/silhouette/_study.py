@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import logging
-import math
 import os
 import pickle
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from html import escape
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -28,27 +25,23 @@ from wefe._checks import (
     check_n_jobs,
     check_positive_int,
     check_sequence,
-    found,
 )
-from wefe._evaluation import Evaluation
 from wefe._files import atomic_file
-from wefe._plain import plain
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
-from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
 from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, check_query
-from wefe.silhouette._growth import UnequalLists
+from wefe.query import Query, _enumerate, check_query
 from wefe.silhouette._silhouette import (
     Silhouette,
+    UnequalLists,
     Vary,
     accuracy_score,
     bias_silhouettes,
-    check_range,
+    scale_with,
 )
 
 if TYPE_CHECKING:
@@ -62,11 +55,23 @@ Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query
 Models: TypeAlias = (
     Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
 )
+Table: TypeAlias = Literal["robustness", "accuracy"]
 
 # A metric that uses less of its range is robust for that reason alone.
 _LEAST_USED = 0.1
 # What the paper calls the lists that grow.
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
+# Who logs that words are left out.
+_TALKATIVE = ("_same_words", "embeddings", "silhouette._silhouette")
+# Columns of the tables of the paper, and the title of each table.
+_LEVELS = {
+    "robustness": ["bias_type", "list_type", "model"],
+    "accuracy": ["bias_type", "list_type"],
+}
+_TITLES = {
+    "robustness": "Robustness (1: the score never depends on the words)",
+    "accuracy": "Accuracy (0.5: no difference seen; {biased} as biased, {unbiased} as unbiased)",
+}
 
 
 class StudyKey(NamedTuple):
@@ -135,12 +140,7 @@ class SilhouetteStudy:
         One row per metric; columns (bias type, list type, model). Each in [0, 1]; NaN where a
         metric could not be asked.
         """
-        return self._table(
-            self._places_in_models(),
-            lambda metric, bias_type, vary, model: (
-                self.silhouettes[StudyKey(metric, bias_type, vary, model)].robustness
-            ),
-        )
+        return self._pivot("robustness", "robustness")
 
     @property
     def accuracy(self) -> pd.DataFrame | None:
@@ -148,17 +148,10 @@ class SilhouetteStudy:
 
         One row per metric; columns (bias type, list type). Each in [0, 1]; 0.5: no difference.
         """
-        if self.unbiased is None or self.biased is None:
-            return None
-        return self._table(
-            self._places(),
-            lambda metric, bias_type, vary: accuracy_score(*self._pair(metric, bias_type, vary)),
-        )
+        return None if self.unbiased is None else self._pivot("accuracy", "accuracy")
 
-    def best(
-        self, table: Literal["robustness", "accuracy"] = "robustness", digits: int = 2
-    ) -> pd.DataFrame:
-        """Say where a metric is the best of its column; the paper has these scores in bold.
+    def best(self, table: Table = "robustness", digits: int = 2) -> pd.DataFrame:
+        """Tell where a metric is the best of its column; the paper prints these scores in bold.
 
         Parameters
         ----------
@@ -170,34 +163,23 @@ class SilhouetteStudy:
         Returns
         -------
         DataFrame of bool
-            Of the shape of the table. Where a score is NaN, False. No robustness is best where the
-            scores of the metric keep, in all models together, within a tenth of its range: it would
-            be as high whatever the words.
+            Of the shape of the table. False where a score is NaN. A metric whose scores, in all
+            models together, use less than a tenth of its range is never the most robust: its
+            robustness would be as high for any words.
 
         Raises
         ------
         ValueError
             If `table` is none of these, or there is no table of accuracy.
         """
-        check_choice("table", table, ("robustness", "accuracy"))
+        check_choice("table", table, tuple(_LEVELS))
         scores = self.robustness if table == "robustness" else self.accuracy
         if scores is None:
             raise ValueError("there is no table of accuracy, as no two reference models are named.")
         printed = scores.round(digits)
         if table == "robustness":
-            printed = printed.mask(self._used_range() < _LEAST_USED)
+            printed = printed.mask(self._pivot("robustness", "used") < _LEAST_USED)
         return printed.eq(printed.max())
-
-    def _used_range(self) -> pd.DataFrame:
-        """Return the share of its range that a metric uses for a list, in all models together."""
-
-        def used(metric: str, bias_type: str, vary: str, model: str) -> float:
-            low, high = self.silhouettes[metric, bias_type, vary, model].value_range
-            keys = [(metric, bias_type, vary, each) for each in self.models]
-            curves = [self.silhouettes[key].curves for key in keys if key in self.silhouettes]
-            return float(np.ptp(np.concatenate([each.ravel() for each in curves]))) / (high - low)
-
-        return self._table(self._places_in_models(), used)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table: one row per silhouette.
@@ -211,35 +193,56 @@ class SilhouetteStudy:
             many), and 'accuracy', which is that of the two reference models and stands beside both
             of them; NaN beside others.
         """
+        return self._frame().drop(columns="used")
+
+    def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        accuracy = self.accuracy
-        rows = []
-        for (metric, bias_type, vary, model), one in self.silhouettes.items():
-            shared: Any = np.nan
-            if accuracy is not None and model in (self.unbiased, self.biased):
-                shared = accuracy.loc[metric, (bias_type, LIST_TYPES[vary])]
-            rows.append(
-                {
-                    "metric": metric,
-                    "bias_type": bias_type,
-                    "list_type": LIST_TYPES[vary],
-                    "model": model,
-                    "query": one.query_name,
-                    "robustness": one.robustness,
-                    "robustness_of_span": one.robustness_of_span,
-                    "area": one.area,
-                    "n_words": one.n_words,
-                    "n_runs": one.n_runs,
-                    "score": one.value,
-                    "no_bias_value": one.no_bias_value,
-                    "lowest": one.value_range[0],
-                    "highest": one.value_range[1],
-                    "words_left_out": len(one.words_left_out),
-                    "accuracy": shared,
-                }
-            )
-        return pd.DataFrame(rows)
+        return pd.DataFrame([self._row(StudyKey(*key)) for key in self.silhouettes]).rename(
+            columns={"vary": "list_type"}
+        )
+
+    def _row(self, key: StudyKey) -> dict[str, Any]:
+        one = self.silhouettes[key]
+        of_models = [self.silhouettes.get(key._replace(model=model)) for model in self.models]
+        curves = np.concatenate([each.curves.ravel() for each in of_models if each is not None])
+        low, high = one.value_range
+        return {
+            **key._asdict(),
+            "vary": LIST_TYPES[key.vary],
+            "query": one.query_name,
+            "robustness": one.robustness,
+            "robustness_of_span": one.robustness_of_span,
+            "area": one.area,
+            "n_words": one.n_words,
+            "n_runs": one.n_runs,
+            "score": one.value,
+            "no_bias_value": one.no_bias_value,
+            "lowest": low,
+            "highest": high,
+            "words_left_out": len(one.words_left_out),
+            "accuracy": self._accuracy_of(key),
+            "used": np.ptp(curves) / (high - low),
+        }
+
+    def _accuracy_of(self, key: StudyKey) -> float:
+        references = [key._replace(model=str(name)) for name in (self.unbiased, self.biased)]
+        if key in references and all(each in self.silhouettes for each in references):
+            return accuracy_score(*(self.silhouettes[each] for each in references))
+        return np.nan
+
+    def _pivot(self, table: Table, values: str) -> pd.DataFrame:
+        import pandas as pd
+
+        levels = _LEVELS[table]
+        lists = [LIST_TYPES[vary] for vary in self.vary]
+        columns = [self.bias_types, lists, self.models][: len(levels)]
+        names = [level.replace("_", " ") for level in levels]
+        wide = self._frame().pivot_table(values, "metric", levels, aggfunc="first")
+        return wide.reindex(
+            index=pd.Index(self.metrics, name="metric"),
+            columns=pd.MultiIndex.from_product(columns, names=names),
+        )
 
     def plot(
         self,
@@ -270,98 +273,48 @@ class SilhouetteStudy:
         """
         from wefe.plotting import plot_silhouettes
 
-        wanted: dict[str, str | None] = {"metric": metric, "bias_type": bias_type, "vary": vary}
+        wanted: dict[str, Any] = {"metric": metric, "bias_type": bias_type, "vary": vary}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
         known = {"metric": self.metrics, "bias_type": self.bias_types, "vary": self.vary}
         for name, value in wanted.items():
-            if value is not None:
-                check_choice(name, value, known[name])
-        chosen = []
-        for key, silhouette in self.silhouettes.items():
-            facts = StudyKey(*key)._asdict()
-            if all(value in (None, facts[name]) for name, value in wanted.items()):
-                # A figure has little room, and the bias type says it.
-                chosen.append(replace(silhouette, query_name=facts["bias_type"]))
-        if not chosen:
-            raise ValueError("there is no such silhouette in this study; see its notes.")
+            check_choice(name, value, known[name])
+        # A figure has little room, and the bias type says which query it is.
+        chosen = [
+            replace(silhouette, query_name=key[1])
+            for key, silhouette in self.silhouettes.items()
+            if wanted.items() <= StudyKey(*key)._asdict().items()
+        ]
         return plot_silhouettes(
             chosen, unbiased=self.unbiased, biased=self.biased, full_range=full_range
         )
 
+    def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield titles and scores as texts: metrics in columns, a star at the best of each row."""
+        scores: dict[Any, pd.DataFrame | None] = {
+            "robustness": self.robustness,
+            "accuracy": self.accuracy,
+        }
+        for name, table in scores.items():
+            if table is not None:
+                stars = np.where(self.best(name) & (len(self.metrics) > 1), "*", "")
+                title = _TITLES[name].format(biased=self.biased, unbiased=self.unbiased)
+                yield title, (table.map("{:.2f}".format) + stars).T
+
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
         several = len(self.metrics) > 1
-        # Turned round: models and bias types are many, and have long names.
         parts = [f"Silhouette study, {n_runs} runs" + (" (*: best of the row)" if several else "")]
-        marked, plain = ("{:.2f}*", "{:.2f} ") if several else ("{:.2f}", "{:.2f}")
-        for table, title, scores in self._titled():
-            cells = self._cells(table, scores, marked, plain).T
-            cells.index.names = [None] * cells.index.nlevels
-            cells.columns.name = None
-            lines = [line.rstrip() for line in cells.to_string().splitlines()]
-            parts.append("\n".join([title, *lines]))
+        for title, cells in self._tables():
+            # Digits stand below each other.
+            padded = cells.map(f"{{:{4 + several}}}".format).rename_axis(columns=None)
+            padded.index.names = [None] * padded.index.nlevels
+            parts += [title, *map(str.rstrip, padded.to_string().splitlines())]
         parts += ["\n".join(textwrap.wrap(note, 99, subsequent_indent="  ")) for note in self.notes]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        parts = []
-        for table, title, scores in self._titled():
-            cells = self._cells(table, scores, "<b>{:.2f}</b>", "{:.2f}")
-            for names in ("index", "columns"):
-                cells = cells.rename(lambda name: escape(str(name)), axis=names)
-            parts.append(f"<p>{escape(title)}</p>{cells.to_html(escape=False)}")
-        return "".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-
-    def _titled(self) -> Iterator[tuple[Literal["robustness", "accuracy"], str, pd.DataFrame]]:
-        yield "robustness", "Robustness (1: the score never depends on the words)", self.robustness
-        if (accuracy := self.accuracy) is not None:
-            models = f"{self.biased} as biased, {self.unbiased} as unbiased"
-            yield "accuracy", f"Accuracy (0.5: no difference seen; {models})", accuracy
-
-    def _cells(
-        self,
-        table: Literal["robustness", "accuracy"],
-        scores: pd.DataFrame,
-        marked: str,
-        plain: str,
-    ) -> pd.DataFrame:
-        """Return scores as texts, the best of each column in another format."""
-        best, values = self.best(table).to_numpy(), scores.to_numpy()
-        cells = scores.astype(object)
-        for row, column in np.ndindex(values.shape):
-            text = marked if best[row, column] else plain
-            cells.iat[row, column] = text.format(values[row, column])
-        return cells
-
-    def _places(self) -> list[tuple[str, str]]:
-        return [(bias_type, vary) for bias_type in self.bias_types for vary in self.vary]
-
-    def _places_in_models(self) -> list[tuple[str, str, str]]:
-        return [(*place, model) for place in self._places() for model in self.models]
-
-    def _pair(self, metric: str, bias_type: str, vary: str) -> list[Silhouette]:
-        """Return the silhouettes of the reference models."""
-        return [
-            self.silhouettes[metric, bias_type, vary, str(name)]
-            for name in (self.unbiased, self.biased)
-        ]
-
-    def _table(self, columns: Sequence[tuple[str, ...]], score: Any) -> pd.DataFrame:
-        import pandas as pd
-
-        values = np.full((len(self.metrics), len(columns)), np.nan)
-        for row, metric in enumerate(self.metrics):
-            for column, place in enumerate(columns):
-                try:
-                    values[row, column] = score(metric, *place)
-                except KeyError:
-                    continue  # it was left out, see the notes
-        shown = [(bias_type, LIST_TYPES[vary], *rest) for bias_type, vary, *rest in columns]
-        names = ["bias type", "list type", "model"][: len(columns[0])]
-        return pd.DataFrame(
-            values,
-            index=pd.Index(self.metrics, name="metric"),
-            columns=pd.MultiIndex.from_tuples(shown, names=names),
-        )
+        tables = [f"<p>{escape(title)}</p>{cells.to_html()}" for title, cells in self._tables()]
+        return "".join(tables) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
 
 
 class NothingMeasuredError(ValueError):
@@ -502,102 +455,55 @@ def silhouette_study(
     career Social group   0.64*  0.54
     ECT: all attribute sets of a query as one list.
     """
-    checked_metrics = _check_metrics(metrics, metric_params, scales)
+    measured = _checked_metrics(metrics, metric_params, scales)
     asked = _check_queries(queries)
-    compared = _check_models(models)
-    names = [model.name for model in compared]
-    lists: list[Vary] = list(
-        dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary))
-    )
-    for each in lists:
-        check_choice("vary", each, tuple(LIST_TYPES))
+    compared = _checked_models(models)
+    lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
     if not lists:
         raise ValueError("vary is empty; it takes 'targets', 'attributes' or both.")
-    references = _check_references(unbiased, biased, names)
-    steps = dict.fromkeys(lists, step) if not isinstance(step, Mapping) else dict(step)
+    for each in lists:
+        check_choice("vary", each, tuple(LIST_TYPES))
+    steps = step if isinstance(step, Mapping) else dict.fromkeys(lists, step)
     check_known("step", steps, tuple(LIST_TYPES))
     for size in steps.values():
-        if size is not None:
-            check_positive_int("step", size)
+        size is None or check_positive_int("step", size)
     options = {
         "n_runs": check_positive_int("n_runs", n_runs),
         "random_state": as_seed(random_state),
-        "unequal": check_choice("unequal", unequal, ("exhaust", "proportional", "trim")),
+        "unequal": check_choice("unequal", unequal, get_args(UnequalLists)),
     }
     check_n_jobs(n_jobs)
+    names = [model.name for model in compared]
+    references = _checked_references(unbiased, biased, names)
     folder = None if directory is None else Path(directory)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-
-    notes: list[str] = []
-    tasks: list[_Task] = []
     done: dict[tuple[str, str, str, str], Silhouette] = {}
     with _each_message_once():
-        for bias_type, query in asked.items():
-            for label, metric, own in checked_metrics:
-                fitting, note = _fitting(metric, label, query, bias_type)
-                notes += [note] if note else []
-                if fitting is None:
-                    continue
-                forms = own["metric_params"].get("preprocessors")
-                alike = on_same_words(compared, [fitting], {"preprocessors": forms})
-                for each in lists:
-                    for model in alike:
-                        key = StudyKey(label, bias_type, each, model.name)
-                        call = {**own, **options, "vary": each, "step": steps.get(each)}
-                        tasks.append(_Task(key, metric, fitting, model, call))
-        for task in tasks:
-            if folder is not None and (stored := _read(folder, task)) is not None:
-                done[task.key] = stored
-        left = [task for task in tasks if task.key not in done]
-        if len(left) < len(tasks):
-            logger.info("%d silhouettes read from %s", len(tasks) - len(left), folder)
-        _check_params(left)
-        with progress_bar(len(left), "silhouette study", "silhouette", progress) as bar:
-            for task in left:
+        tasks, notes = _tasks(measured, asked, compared, lists, steps, options)
+        paths = {task.key: folder and task.path(folder) for task in tasks}
+        with progress_bar(len(tasks), "silhouette study", "silhouette", progress) as bar:
+            for task in tasks:
                 try:
-                    silhouette = task.run(n_jobs, progress)
+                    done[task.key] = _measured(task, paths[task.key], n_jobs, progress)
                 except ValueError as error:
                     where = f"{task.key.metric}, {task.key.bias_type}, {task.key.model}"
                     notes.append(f"nan: {where}: {error}")
                     logger.warning("%s has no silhouette: %s", where, error)
-                else:
-                    if folder is not None:
-                        _write(folder, task, silhouette)
-                    done[task.key] = silhouette
                 bar.update()
-    notes = list(dict.fromkeys(notes))
     study = SilhouetteStudy(
-        {task.key: done[task.key] for task in tasks if task.key in done},
-        tuple(label for label, _, _ in checked_metrics),
+        done,
+        tuple(measured),
         tuple(asked),
         tuple(lists),
         tuple(names),
         *references,
-        tuple(notes),
+        tuple(dict.fromkeys(notes)),
     )
     if not done:
         raise NothingMeasuredError(study)
     return study
 
 
-def _check_params(tasks: Sequence[_Task]) -> None:
-    """Let each metric refuse its parameters before the first one has worked for hours."""
-    checked: set[tuple[str, str]] = set()
-    for task in tasks:
-        question = (task.key.metric, task.key.bias_type)
-        if question in checked:
-            continue
-        params = {"lost_vocabulary_threshold": 1.0, **task.options["metric_params"]}
-        try:
-            Evaluation(task.metric, task.query, task.model, params)
-        except UnanswerableError:
-            continue  # this model is in the way, perhaps not the next one
-        checked.add(question)
-
-
-@dataclass
-class _Task:
+class _Task(NamedTuple):
     """One silhouette that is wanted: all that determines it."""
 
     key: StudyKey
@@ -606,243 +512,170 @@ class _Task:
     model: WordEmbeddingModel
     options: dict[str, Any]
 
-    def run(self, n_jobs: int | None, progress: bool) -> Silhouette:
-        return bias_silhouettes(
-            self.metric, self.query, [self.model], n_jobs=n_jobs, progress=progress, **self.options
-        )[0]
-
-    @cached_property
-    def identity(self) -> dict[str, Any]:
-        """Return what determines the silhouette, as plain data."""
+    def path(self, folder: Path) -> Path:
+        """Return where the silhouette is kept: its name ends with a hash of what determines it."""
         import joblib
 
         from wefe import __version__
 
-        kind = type(self.metric)
+        kind, forms = type(self.metric), self.options["metric_params"].get("preprocessors")
         # A cache has a default in the class, and is filled as the metric works.
         state = {
             name: value
             for name, value in vars(self.metric).items()
             if not (name.startswith("_") and hasattr(kind, name))
         }
-        content = {key: value for key, value in self.options.items() if key != "metric_params"}
-        params = self.options["metric_params"]
+        words = sorted(w for w in words_of([self.query], self.model.vocab_prefix, forms))
+        vectors = _hash_of_vectors(self.model, [word for word in words if word in self.model])
+        if self.metric.needs_vocabulary and self.model.held != "selected":
+            vectors += _hash_of_vectors(self.model, list(self.model.vocab))
         try:
             # Parameters may be arrays or functions.
-            hashed = joblib.hash((params, state))
+            facts = [__version__, kind, state, self.query.dict(), vectors, self.options]
+            digest = joblib.hash([*facts, self.key.model])
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
                 f"the parameters of {self.key.metric} cannot be told from others ({error.args[0]}),"
                 " so with a directory a later call could not know its silhouettes. Give a function "
-                "that is defined by 'def' in a module, not a lambda or one within another "
-                "function; or no directory."
+                "that is defined by 'def' in a module, or no directory."
             ) from error
-        identity = {
-            "wefe": __version__,
-            "metric": f"{kind.__module__}.{kind.__qualname__}",
-            "metric_params": hashed,
-            "query": self.query.dict(),
-            "model": self.model.name,
-            "vectors": _fingerprint(
-                self.model,
-                self.query,
-                params.get("preprocessors"),
-                whole=self.metric.needs_vocabulary,
-            ),
-            **content,
-        }
-        # As it is after a way through a file: JSON has no tuples.
-        return dict(json.loads(json.dumps(identity)))
+        # A name of a file may have 255 bytes, and a letter takes up to four.
+        parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in self.key]
+        readable = "_".join(part.decode(errors="ignore") for part in parts)
+        return folder / f"{readable}_{digest}.json"
 
 
-def _fingerprint(
-    model: WordEmbeddingModel, query: Query, preprocessors: Any, *, whole: bool = False
-) -> str:
-    """Return a hash of the vectors of all words that the query may look up, or of all there are."""
-    asked = words_of([query], model.vocab_prefix, preprocessors)
-    words = sorted(word for word in asked if word in model)
-    vectors = np.ascontiguousarray(model.get_vectors(words))
-    content = hashlib.sha256("\n".join([str(vectors.dtype), *words]).encode())
-    content.update(vectors.tobytes())
-    if whole and model.held != "selected":
-        every = list(model.vocab)
-        content.update("\n".join(every).encode("utf-8", "surrogatepass"))
-        for start in range(0, len(every), CHUNK_ROWS):
-            rows = np.arange(start, min(start + CHUNK_ROWS, len(every)))
-            content.update(np.ascontiguousarray(model.rows(rows)).tobytes())
-    return content.hexdigest()
+def _hash_of_vectors(model: WordEmbeddingModel, words: Sequence[str]) -> list[str]:
+    import joblib
+
+    blocks = [words[start : start + CHUNK_ROWS] for start in range(0, len(words), CHUNK_ROWS)]
+    return [joblib.hash((block, model.get_vectors(block))) for block in blocks]
 
 
-def _path(folder: Path, task: _Task) -> Path:
-    digest = hashlib.sha256(json.dumps(task.identity, sort_keys=True).encode()).hexdigest()[:12]
-    # A name of a file may have 255 bytes, and a letter takes up to four.
-    parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in task.key]
-    readable = "_".join(part.decode(errors="ignore") for part in parts)
-    return folder / f"{readable}_{digest}.json"
-
-
-def _read(folder: Path, task: _Task) -> Silhouette | None:
-    """Return a silhouette that an earlier call computed; None if there is none."""
-    path = _path(folder, task)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["computed_from"] != task.identity:
-            raise ValueError("it is about something else than its name says")
-        silhouette = Silhouette.from_json(json.dumps(content["silhouette"]))
-        if silhouette.curves.shape != (task.options["n_runs"], len(silhouette.sizes)):
-            raise ValueError(f"its curves have the shape {silhouette.curves.shape}")
-        if not math.isfinite(silhouette.value):
-            raise ValueError(f"its score is {silhouette.value}")
-    except FileNotFoundError:
-        return None
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-        logger.warning("%s is damaged and is computed anew: %s", path, error)
-        return None
+def _measured(task: _Task, path: Path | None, n_jobs: int | None, progress: bool) -> Silhouette:
+    """Read the silhouette that an earlier call kept, or compute it."""
+    if path is not None and path.exists():
+        try:
+            return Silhouette.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            logger.warning("%s is damaged and is computed anew: %s", path, error)
+    silhouette = bias_silhouettes(
+        task.metric, task.query, [task.model], n_jobs=n_jobs, progress=progress, **task.options
+    )[0]
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            file.write(silhouette.to_json().encode())
     return silhouette
 
 
-def _write(folder: Path, task: _Task, silhouette: Silhouette) -> None:
-    content = {"computed_from": task.identity, "silhouette": plain(silhouette)}
-    try:
-        with atomic_file(_path(folder, task)) as file:
-            file.write(json.dumps(content).encode())
-    except IsADirectoryError as error:
-        logger.warning("a silhouette is not kept, as a folder is in its place: %s", error)
+def _tasks(
+    metrics: Mapping[str, tuple[BaseMetric, dict[str, Any]]],
+    queries: Mapping[str, Query],
+    models: list[WordEmbeddingModel],
+    lists: Sequence[Vary],
+    steps: Mapping[Vary, int | None],
+    options: Mapping[str, Any],
+) -> tuple[list[_Task], list[str]]:
+    """Return what is to be measured, and what must be said about it."""
+    tasks: list[_Task] = []
+    notes: list[str] = []
+    for (bias_type, query), (label, (metric, own)) in product(queries.items(), metrics.items()):
+        fitting = query if metric.accepts(query) else _joined(query)
+        if not metric.accepts(fitting):
+            notes.append(
+                f"nan: {label}, {bias_type}: it needs {metric._wanted_shape()}; the query has "
+                f"{query.template[0]} and {query.template[1]}."
+            )
+            continue
+        if fitting is not query:
+            notes.append(f"{label}: all attribute sets of a query as one list.")
+        lookup = {"preprocessors": own["metric_params"].get("preprocessors")}
+        alike = on_same_words(models, [fitting], lookup)
+        for vary, model in product(lists, alike):
+            key = StudyKey(label, bias_type, vary, model.name)
+            call = {**own, **options, "vary": vary, "step": steps.get(vary)}
+            tasks.append(_Task(key, metric, fitting, model, call))
+    return tasks, notes
 
 
-def _fitting(
-    metric: BaseMetric, label: str, query: Query, bias_type: str
-) -> tuple[Query | None, str | None]:
-    """Return the query as a metric takes it, and what must be said about that."""
-    if metric.accepts(query):
-        return query, None
-    if len(query.attribute_sets) > 1:
-        words = dict.fromkeys(word for part in query.attribute_sets for word in part)
-        heads, last = query.attribute_sets_names[:-1], query.attribute_sets_names[-1]
-        joined = Query(
-            query.target_sets,
-            [list(words)],
-            query.target_sets_names,
-            [f"{', '.join(heads)} and {last}"],
-        )
-        if metric.accepts(joined):
-            return joined, f"{label}: all attribute sets of a query as one list."
-    return None, (
-        f"nan: {label}, {bias_type}: it needs {metric._wanted_shape()}; the query has "
-        f"{query.template[0]} and {query.template[1]}."
-    )
+def _joined(query: Query) -> Query:
+    """Return the query with all attribute words in one set."""
+    words = dict.fromkeys(word for part in query.attribute_sets for word in part)
+    name = _enumerate(query.attribute_sets_names)
+    return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
 
 
-def _check_metrics(
+def _checked_metrics(
     metrics: object, metric_params: object, scales: object
-) -> list[tuple[str, BaseMetric, dict[str, Any]]]:
-    """Return label, metric, and its own options of `bias_silhouettes`."""
+) -> dict[str, tuple[BaseMetric, dict[str, Any]]]:
+    """Return metrics with their own options of `bias_silhouettes`, by label."""
     single = isinstance(metrics, str | BaseMetric | type)
-    instances = [
-        as_metric(metric)
-        for metric in ([metrics] if single else check_sequence("metrics", metrics))
-    ]
-    if not instances:
-        raise ValueError("metrics is empty; one metric or more is needed.")
+    instances = list(map(as_metric, [metrics] if single else check_sequence("metrics", metrics)))
     params = _by_metric("metric_params", metric_params, instances)
     ranges = _by_metric("scales", scales, instances)
-    checked: list[tuple[str, BaseMetric, dict[str, Any]]] = []
-    for metric, own, scale in zip(instances, params, ranges, strict=True):
-        known = metric.scale(**{**metric.subset_params, **own})
-        label = known.label
-        _check_scale(label, scale, known.value_range)
-        if any(label == other for other, _, _ in checked):
-            raise ValueError(f"two of the metrics are called {label}; make a study of each.")
-        checked.append((label, metric, {"metric_params": own, **scale}))
-    return checked
+    checked: dict[str, tuple[BaseMetric, dict[str, Any]]] = {}
+    for metric in instances:
+        own, scale = params.get(type(metric), {}), ranges.get(type(metric), {})
+        if not has_own_run_query(metric):
+            metric.with_params(**own)
+        declared = metric.scale(**{**metric.subset_params, **own})
+        check_known("scales", scale, ("value_range", "no_bias_value"))
+        scale_with(declared, **scale)
+        if declared.label in checked:
+            raise ValueError(f"two of the metrics are called {declared.label}.")
+        checked[declared.label] = metric, {"metric_params": own, **scale}
+    return _not_empty("metrics", checked)
 
 
-def _check_scale(label: str, scale: Mapping[str, Any], widest: tuple[float, float]) -> None:
-    check_known("scales", scale, ("value_range", "no_bias_value"))
-    given = scale.get("value_range")
-    low, high = widest if given is None else check_range(given)
-    no_bias = scale.get("no_bias_value")
-    if no_bias is None:
-        return
-    if not (isinstance(no_bias, int | float | np.number) and low <= no_bias <= high):
-        raise ValueError(
-            f"no_bias_value of {label} must be within the range of the score, {(low, high)}; got "
-            f"{found(no_bias)}."
-        )
-
-
-def _by_metric(name: str, given: object, metrics: Sequence[BaseMetric]) -> list[dict[str, Any]]:
-    """Return for each metric what a mapping has under its name or class."""
-    own: list[dict[str, Any]] = [{} for _ in metrics]
-    if given is None:
-        return own
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{name} must map metrics to mappings; got {found(given)}.")
-    for key, values in given.items():
-        kind = type(as_metric(key))
-        if kind not in map(type, metrics):
-            raise ValueError(f"{name} names {key!r}, which is not among the metrics.")
-        if not isinstance(values, Mapping):
-            raise TypeError(f"{name}[{key!r}] must be a mapping; got {found(values)}.")
-        for position, metric in enumerate(metrics):
-            if type(metric) is kind:
-                own[position] = dict(values)
+def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[type, dict[str, Any]]:
+    """Return what a mapping has under the name or class of each metric."""
+    own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
+    for kind in own.keys() - set(map(type, metrics)):
+        raise ValueError(f"{name} names {kind.__name__}, which is not among the metrics.")
     return own
 
 
 def _check_queries(queries: object) -> dict[str, Query]:
-    if isinstance(queries, Query):
-        queries = [queries]
-    if isinstance(queries, Mapping):
-        asked = {str(name): query for name, query in queries.items()}
-        for query in asked.values():
-            check_query(query)
-    else:
-        asked = {}
-        for query in check_sequence("queries", queries):
-            check_query(query)
-            if asked.setdefault(query.query_name, query) != query:
-                raise ValueError(
-                    f"two queries are called {query.query_name!r}; name them: "
-                    "queries={'first name': query, 'second name': other}."
-                )
-    if not asked:
-        raise ValueError("queries is empty; one query or more is needed.")
-    return asked
+    return _by_name("queries", queries, Query, check_query, "query_name")
 
 
-def _check_models(models: object) -> list[WordEmbeddingModel]:
-    if isinstance(models, WordEmbeddingModel):
-        models = [models]
-    if isinstance(models, Mapping):
-        compared = []
-        for name, model in models.items():
-            check_model(model)
-            compared.append(copy.copy(model))
-            compared[-1].name = str(name)
-    else:
-        compared = list(check_sequence("models", models))
-    for model in compared:
-        check_model(model)
-    if not compared:
-        raise ValueError("models is empty; one model or more is needed.")
-    names = [model.name for model in compared]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(
-            f"two models are called {twice[0]!r}; name them: "
-            "models={'first name': model, 'second name': other}."
-        )
+def _checked_models(models: object) -> list[WordEmbeddingModel]:
+    compared = []
+    for name, model in _by_name("models", models, WordEmbeddingModel, check_model, "name").items():
+        compared.append(copy.copy(model) if model.name != name else model)
+        compared[-1].name = name
     return compared
 
 
-def _check_references(
+def _by_name(
+    what: str, given: Any, kind: type, check: Callable[[Any], object], attribute: str
+) -> dict[str, Any]:
+    """Return what was given by name; a name stands for one thing."""
+    if not isinstance(given, Mapping):
+        several = check_sequence(what, [given] if isinstance(given, kind) else given)
+        pairs = [(getattr(each, attribute, ""), each) for each in several]
+    else:
+        pairs = list(given.items())
+    named: dict[str, Any] = {}
+    for name, each in pairs:
+        check(each)
+        if named.setdefault(str(name), each) != each:
+            raise ValueError(f"{what}: two are called {name!r}; pass a mapping from names.")
+    return _not_empty(what, named)
+
+
+def _not_empty(what: str, named: dict[str, Any]) -> dict[str, Any]:
+    if not named:
+        raise ValueError(f"{what} is empty; one or more is needed.")
+    return named
+
+
+def _checked_references(
     unbiased: str | None, biased: str | None, names: Sequence[str]
 ) -> tuple[str | None, str | None]:
-    if unbiased is None and biased is None:
-        if {"unbiased", "biased"} <= set(names):
-            return "unbiased", "biased"
-        return None, None
+    if unbiased is biased is None:
+        return ("unbiased", "biased") if {"unbiased", "biased"} <= {*names} else (None, None)
     if unbiased is None or biased is None or unbiased == biased:
         raise ValueError(
             "accuracy compares two reference models; name both, unbiased and biased. Got "
@@ -853,15 +686,14 @@ def _check_references(
 
 @contextmanager
 def _each_message_once() -> Iterator[None]:
-    """Keep what concerns the words of a query from being said for each of its silhouettes."""
+    """Log what concerns the words of a query once, not for each of its silhouettes."""
     seen: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
         message = record.getMessage()
         return not (message in seen or seen.add(message))  # type: ignore[func-returns-value]
 
-    names = ("wefe._same_words", "wefe.silhouette._silhouette", "wefe.embeddings")
-    loggers = [logging.getLogger(name) for name in names]
+    loggers = [logging.getLogger(f"wefe.{name}") for name in _TALKATIVE]
     for each in loggers:
         each.addFilter(is_new)
     try:
