@@ -50,6 +50,8 @@ class Answer(NamedTuple):
     warnings: Sequence[str] | None = None
     # Of RNSB: target word -> its share, for figures of a study.
     negative_sentiment: Mapping[str, float] | None = None
+    # Of SC-WEAT: target word -> its effect size, p-value and the method of its test.
+    words: Mapping[str, Sequence[Any]] | None = None
 
 
 def answer_of(
@@ -114,7 +116,19 @@ def _score(
         lost_words=lost or None,
         warnings=list(result.warnings) or None,
         negative_sentiment=result.get("negative_sentiment_distribution"),
+        words=_words(result),
     )
+
+
+def _words(result: MetricResult) -> dict[str, list[Any]] | None:
+    tests = result.details.get("permutation_tests", {})
+    return {
+        word: [
+            effect_size,
+            *((test.p_value, test.method) if (test := tests.get(word)) else (None, None)),
+        ]
+        for word, effect_size in result.get("effect_sizes", {}).items()
+    } or None
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:

@@ -106,11 +106,12 @@ def test_measure_takes_encoders(tmp_path):
     )["results"]
     assert [row["metric"] for row in rows] == ["WEAT-ES", "SEAT-ES"]
     assert all(row["score"] > 1 and row["p_value"] < 0.001 for row in rows)
+    call[2] = package.get_model_path()
     call += ["--layer", "0", "--pooling", "first", "--template", "This is {}.", "--model", "demo"]
     both = json.loads(wefe(*call, folder=tmp_path).stdout)["results"]
     assert [row["model_name"] for row in both] == [
-        "minilm-words",
-        "encoder, layer 0, first, in templates",
+        "demo",
+        "model, layer 0, first, in templates",
     ]
     assert both[1]["score"] != rows[0]["score"]
     refused = wefe(*call, "--metric", "seat", expect=2, folder=tmp_path)

@@ -146,7 +146,7 @@ def test_words_of_sc_weat_are_in_json_with_their_p_values(tmp_path):
     tests = {"calculate_p_value": True, "p_value_test_type": "two-sided"}
     result = SCWEAT().run_query(queries[0], load("demo"), **lookup, **tests)
     for word, effect_size in result["effect_sizes"].items():
-        row = words["minilm-words", word]
+        row = words["demo", word]
         assert row["effect_size"] == effect_size
         assert row["p_value"] == result["p_values"][word]
         assert (row["p_value_method"], row["queries"]) == ("exact", "mine")
@@ -192,7 +192,7 @@ def test_intervals_stand_beside_the_scores():
     assert first["score_se"] > 0
     assert first["interval_nan_reason"] is None
     refused = wefe(*arguments[:-1], "7", expect=2)
-    assert "needs --bootstrap 40 or more" in refused.stderr
+    assert "--bootstrap: must be 0 (no intervals), or at least 40" in refused.stderr
 
 
 def test_pairs_are_asked_of_pairs_only():
@@ -234,7 +234,7 @@ def test_measure_as_csv_and_json_agree():
     for row, record in zip(rows, data["results"], strict=True):
         assert float(row["score"]) == pytest.approx(record["score"], rel=1e-12)
         assert row["query_name"] == record["query_name"]
-    assert {entry["model_name"] for entry in data["ranking"]} == {"minilm-words", "b"}
+    assert {entry["model_name"] for entry in data["ranking"]} == {"demo", "b"}
 
 
 def test_measure_reads_files_of_vectors_and_queries(tmp_path, toy_model, toy_query):
@@ -267,7 +267,7 @@ def test_exit_code_tells_when_nothing_could_be_answered(tmp_path):
     questions = tmp_path / "q.json"
     questions.write_text(Query([["zzz"], ["yyy"]], [["xxx"], ["www"]]).to_json())
     done = wefe("measure", "--model", "demo", "--queries", str(questions), expect=1)
-    assert "minilm-words: Target set 0 and Target set 1 wrt" in done.stderr
+    assert "demo: Target set 0 and Target set 1 wrt" in done.stderr
     assert "is NaN, as 'Target set 0' lost 100%" in done.stderr
 
 
@@ -286,7 +286,7 @@ def test_parameters_of_a_metric_are_passed_on():
         ("measure", "subwords='mean': no subwords.", "--subwords mean: no subwords."),
         ("measure", "needs n_bootstrap=40 or more", "needs --bootstrap 40 or more"),
         ("measure", "confidence=0.95.", "--confidence 0.95."),
-        ("measure", "normalize=False.", "--no-normalize."),
+        ("measure", "lowercase=False.", "--no-lowercase."),
         ("audit", "vocab_prefix must be a string", "--vocab-prefix must be a string"),
         ("silhouette", "n_jobs must be an integer", "--n-jobs must be an integer"),
         ("convert", "lowercase='mean'", "lowercase='mean'"),
@@ -310,18 +310,24 @@ def test_a_pickle_is_refused_with_the_option_that_opens_it(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--model", "nofile", "--queries", "gender"], "no file 'nofile'"),
-        (["--model", "demo", "--queries", "gendr"], "neither a published query set"),
-        (["--model", "demo", "--queries", "no.json"], "no such file"),
+        (
+            ["--model", "nofile", "--queries", "gender"],
+            "nofile: FileNotFoundError: there is no file",
+        ),
+        (["--model", "demo", "--queries", "gendr"], "gendr. Did you mean 'gender'?"),
+        (["--model", "demo", "--queries", "no.json"], "no.json"),
         (["--model", "demo", "--queries", "weat", "--metric", "weet"], "Did you mean 'weat'"),
         (["--model", "demo", "--queries", "weat", "--param", "x"], "METRIC.NAME=VALUE"),
         (["--model", "demo", "--queries", "weat", "--param", "rnd.x=1"], "not measured"),
-        (["--model", "demo", "--queries", "weat", "--param", "weat-es.x=y"], "is no JSON"),
-        (["--model", "demo", "--queries", "weat", "--param", "weat-es.x=1"], "no parameter 'x'"),
+        (["--model", "demo", "--queries", "weat", "--param", "weat-es.x=y"], "x: unknown to"),
+        (
+            ["--model", "demo", "--queries", "weat", "--param", "weat-es.x=1"],
+            "x: unknown to weat-es",
+        ),
         (["--model", "x" * 300, "--queries", "weat"], "name too long"),
         (
             ["--model", "demo", "--queries", "weat", "--lost-vocabulary-threshold", "2"],
-            "between 0 and 1",
+            "--lost-vocabulary-threshold: must be at most 1",
         ),
         (["--model", "demo", "--queries", "rnsb_religion", "--offline"], "can be asked offline"),
     ],
@@ -548,9 +554,7 @@ def test_two_models_are_compared_with_an_interval_and_a_p_value(tmp_path):
 
 def test_a_comparison_that_cannot_be_made_says_why(tmp_path, toy_model, toy_query):
     call = ["measure", "--model", "demo", "--queries", "weat", "--offline", "--compare"]
-    assert (
-        "--compare is for two models; --model and --encoder name 1" in wefe(*call, expect=2).stderr
-    )
+    assert "--compare is for two models" in wefe(*call, expect=2).stderr
     toy_model.save(tmp_path / "toy.txt")
     questions = tmp_path / "mine.json"
     questions.write_text(json.dumps([toy_query.dict()]))

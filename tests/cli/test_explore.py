@@ -257,25 +257,28 @@ BAD = [
     ([*DEMO, "--words", "vocabulary=he,she"], "list called 'vocabulary' already"),
     ([*DEMO, "--words", "a=qqqq,zzzz"], "none of the words"),
     ([*DEMO, "--statistic", "none.csv"], "there is no such file; or 'census'"),
-    ([*DEMO, "--statistic", "latin.txt"], "no text in UTF-8"),
-    ([*DEMO, "--statistic", "empty.txt"], "expected a CSV file with the columns word and value"),
-    ([*DEMO, "--statistic", "texts.csv"], "texts.csv, line 3: expected a word and a number"),
-    ([*DEMO, "--statistic", "twice.csv"], "line 3: 'nurse' has a number already"),
-    ([*DEMO, "--statistic", "wide.csv"], "which column? It has 'a', 'b'"),
+    ([*DEMO, "--statistic", "latin.txt"], "latin.txt: 'utf-8' codec can't decode"),
+    ([*DEMO, "--statistic", "empty.txt"], "expected the columns word and value; got '# nothing'"),
+    ([*DEMO, "--statistic", "texts.csv"], "texts.csv: could not convert string to float: 'many'"),
+    ([*DEMO, "--statistic", "twice.csv"], "'nurse' is there twice"),
+    (
+        [*DEMO, "--statistic", "wide.csv"],
+        "expected the columns word and value; got 'word', 'a', 'b'",
+    ),
     ([*DEMO, "--statistic", "few.csv"], "needs 3 words or more"),
     (["he", *DEMO, "--analogies", "3", "--format", "csv"], "csv is one table"),
     ([*DEMO, "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
     (["he", "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
     ([*DEMO, "--criterion", "deep.json"], "deep.json: expected a JSON file (it is nested too"),
-    ([*DEMO, "--statistic", "long.csv"], "long.csv, line 3: field larger than field limit"),
-    ([*DEMO, "--statistic", "break.csv"], "break.csv, line 4: expected a word and a number"),
+    ([*DEMO, "--statistic", "long.csv"], "needs 3 words or more"),
+    ([*DEMO, "--statistic", "break.csv"], "break.csv: 'pi\\nlot' is there twice, or is no word"),
     ([*DEMO, "--statistic", "s" * 300], "there is no such file; or 'census'"),
     ([*DEMO, "--words", "w" * 300], "there is no such file; words have commas"),
     ([*DEMO, "--words", "=he,she"], "=he,she: there is no name before '='"),
     (["he", "--model", "=demo"], "=demo: there is no name before '='"),
     (["he", "--model", "a="], "a=: there is nothing after '='"),
-    (["he", *DEMO, "--map", "t-sne"], "--map is drawn by --out, and --format json has its points"),
-    (["he", *DEMO, "--map", "umap", "--format", "csv"], "--map is drawn by --out"),
+    (["he", *DEMO, "--map", "t-sne"], "--map is for --out, which draws it"),
+    (["he", *DEMO, "--map", "umap", "--format", "csv"], "--map is for --out"),
     (["he", *DEMO, "--out", "page.csv"], "it writes a page of HTML, so call it page.html"),
     (["he", *DEMO, "--out", "page"], "it writes a page of HTML, so call it page.html"),
     (["he", *DEMO, "--out", "nowhere/page.html"], "no such folder"),
@@ -489,5 +492,5 @@ def test_the_demo_names_what_comes_next(capsys, monkeypatch):
 
     # It quietens the log of its process.
     monkeypatch.setattr(logging.getLogger("wefe"), "setLevel", lambda level: None)
-    demo(None)
+    demo()
     assert "wefe explore" in capsys.readouterr().out.partition("Next:")[2]

@@ -115,11 +115,11 @@ def test_one_table_in_every_format():
 def test_a_model_that_cannot_be_opened_does_not_stop_the_others():
     call = ["measure", "--model", "lost=lost.txt", "--model", "demo", *GENDER]
     done = wefe(*call, expect=1)
-    assert "ERROR: lost: there is no file 'lost.txt'" in done.stderr
+    assert re.search("ERROR: lost: .*there is no file '.*lost.txt'", done.stderr)
     rows = json.loads(wefe(*call, "--format", "json", expect=1).stdout)["results"]
     own = [row for row in rows if row["model_name"] == "lost"]
     assert len(own) == 6
-    assert all(row["nan_reason"].startswith("not opened: there is no file") for row in own)
+    assert all("there is no file" in row["nan_reason"] for row in own)
     assert all(row["score"] is not None for row in rows if row not in own)
 
 

@@ -99,7 +99,7 @@ def test_ranks_and_tables_are_those_of_the_library(folder):
     ranks = results.rankings().loc["frequent words"].astype(int).tolist()
     assert shown.split()[2:] == list(map(str, ranks))
     # What was left out is named with its reason.
-    assert "gender: 1 query was not asked: Male terms and Female terms wrt Positive" in done.stdout
+    assert "gender, not asked (1): Male terms and Female terms wrt Positive" in done.stdout
 
 
 def test_a_failure_is_named_and_the_exit_code_tells(folder):
@@ -177,7 +177,7 @@ def test_of_one_model_that_lacks_every_word_it_is_said_which(folder):
     )
     assert lines[at + 2].startswith("Are its words written in another way? vocab_prefix of [[mod")
     assert "Leave" not in done.stdout
-    assert "16 scores are NaN; the report and the tables have all reasons." in done.stdout
+    assert "NaN: 16 scores; the report and the tables have all reasons." in done.stdout
     assert sum(line.startswith("- ") and "lost 100% of" in line for line in lines) == 3
 
 
@@ -187,7 +187,7 @@ def test_if_others_have_the_words_the_model_without_them_is_named(folder):
     lines = done.stdout.splitlines()
     at = lines.index("Blank: there is no query that every model answers.")
     assert lines[at + 1].startswith("- few: 16 of 16 scores are NaN; it lacks ")
-    expected = 'Leave that model out, or let [aggregation] missing = "models" do so.'
+    expected = 'Leave such a model out, or let [aggregation] missing = "models" do so.'
     assert lines[at + 2] == expected
     with (folder / "study.toml").open("a") as file:
         file.write('[aggregation]\nmissing = "models"\n')
@@ -208,8 +208,14 @@ def test_scores_of_a_model_that_failed_are_not_counted_as_nan(folder):
         (["run", "study.toml", "--scheduler", "tcp://a:1"], "--scheduler is for --engine dask"),
         (["run", "study.toml", "--engine", "dask", "--n-jobs", "2"], "--n-jobs is for --engine lo"),
         (["run", "study.toml", "--n-jobs", "0"], "--n-jobs must be a number of processes"),
-        (["report", "study.toml", "--name", "x"], "study.toml declares one study; a name is for"),
-        (["report", "a.db", "--results", "b.db"], "--results is for a study file (.toml), and a.d"),
+        (
+            ["report", "study.toml", "--name", "x"],
+            "--name is for a results file, and study.toml is none",
+        ),
+        (
+            ["report", "a.db", "--results", "b.db"],
+            "--results is for a study file, and a.db is none",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(folder, arguments, text):

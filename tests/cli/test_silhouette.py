@@ -181,7 +181,7 @@ def test_the_effect_size_has_two_names(folder, key):
         (["--unbiased", "a", "--biased", "c"], "--biased must be one of 'a', 'b'"),
         (["--unbiased", "c", "--biased", "a"], "--unbiased must be one of 'a', 'b'"),
         (["--unbiased", "a", "--biased", "a"], "name both, unbiased and biased"),
-        (["--model", "a=other.bin"], "two models are called 'a'"),
+        (["--model", "a=other.bin"], "'a' is there twice"),
     ],
 )
 def test_mistakes_are_named_before_models_are_loaded(folder, change, message):
@@ -204,7 +204,6 @@ def test_models_of_one_name_are_told_how_to_get_another(folder, one, other):
     [
         (["--metric", "weet"], "Did you mean 'weat'?"),
         (["--queries", "nope"], "neither a published query set"),
-        (["--model", "nope.bin"], "no file 'nope.bin'"),
         (["--biased", "biased"], "name both, unbiased and biased"),
         (["--unbiased", "unbiased", "--biased", "by"], "biased must be one of"),
         (["--param", "rnsb.x=1"], "which is not measured"),
@@ -215,6 +214,16 @@ def test_mistakes_are_named(folder, change, message):
     done = wefe(*CALL, "--out", "mistake", *change, folder=folder, expect=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_model_that_does_not_open_has_a_row_that_says_why(folder):
+    call = [*CALL, "--vary", "targets", "--model", "nope.bin", "--out", "lacking"]
+    done = wefe(*call, folder=folder, expect=1)
+    assert "ERROR: nope: there is no file 'nope.bin'" in done.stderr
+    *others, own = rows(folder / "lacking" / "robustness.csv")
+    assert own["model"] == "nope"
+    assert "no file 'nope.bin'" in own["nan_reason"]
+    assert [row["nan_reason"] for row in others] == ["", ""]
 
 
 def test_help_teaches(folder):

@@ -498,7 +498,7 @@ def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, result
     # The same metric by another name.
     assert call(files, "r.db", "--max", "WEAT-ES=0.5")[0] == 0
     files["r.db"] = results_of(ONE, settings={"limits": {"max": {}, "max_increase": "10%"}})
-    with pytest.raises(ValueError, match="--baseline FILE.db"):
+    with pytest.raises(ValueError, match="needs a baseline"):
         call(files, "r.db")
     files["old.db"] = results_of(ONE)
     assert call(files, "r.db", "--baseline", "old.db")[0] == 0
@@ -507,22 +507,22 @@ def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, result
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "there is no limit to check: --max weat-es=0.5"),
+        ([], "there is no limit to check"),
         (["--max", "weat-es"], "must read METRIC=VALUE"),
         (["--max", "=0.5"], "must read METRIC=VALUE"),
         (["--max", "weat-es=much"], "must read METRIC=VALUE"),
         (["--max", "weat-es=-1"], "must read METRIC=VALUE"),
         (["--max", "weat-es=nan"], "must read METRIC=VALUE"),
-        (["--max", "weat-es=1", "--max", "weat-es=2"], "is there twice"),
+        (["--max", "weat-es=1", "--max", "weat-es=2"], "Each metric has one"),
         (["--max", "rnsb=1"], "the study has no metric 'rnsb'"),
-        (["--max-increase", "10%"], "of what\\? --baseline FILE.db"),
+        (["--max-increase", "10%"], "needs a baseline"),
         (["--max-increase", "much", "--baseline", "old.db"], "must be a share such as '10%'"),
         (["--max-increase", "10%", "--baseline", "none.db"], "there is no such file"),
         (["--max-increase", "10%", "--baseline", "r.db"], "is the results file itself"),
         (["--max-increase", "10%", "--baseline", "link.db"], "is the results file itself"),
         (["--max", "weat-es=1", "--results", "x.db"], "--results is for a study file"),
         (["--max", "weat-es=1", "--n-jobs", "2"], "--n-jobs is for a study file"),
-        (["--max", "weat-es=1", "--baseline", "old.db"], "only if an increase is limited"),
+        (["--max", "weat-es=1", "--baseline", "old.db"], "only if max_increase is given"),
     ],
 )
 def test_wrong_options_are_refused(call, results_of, tmp_path, arguments, message):
@@ -650,10 +650,10 @@ def test_of_a_study_file_what_is_missing_is_run_first(wefe_check, tmp_path):
     [
         (["--max", "rnsb=1"], "the study has no metric 'rnsb'"),
         (["--max-increase", "much", "--baseline", "old.db"], "must be a share such as"),
-        (["--max-increase", "10%"], "of what"),
+        (["--max-increase", "10%"], "needs a baseline"),
         (["--max-increase", "10%", "--baseline", "none.db"], "there is no such file"),
         (["--max-increase", "10%", "--baseline", "text.db"], "text.db"),
-        (["--baseline", "old.db"], "only if an increase is limited"),
+        (["--baseline", "old.db"], "only if max_increase is given"),
         (["--name", "Gate"], "--name is for a results file"),
     ],
 )

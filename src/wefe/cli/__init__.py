@@ -6,17 +6,24 @@ import logging
 import os
 import re
 import signal
+import sqlite3
 import sys
 import textwrap
+from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-# What the library logs of a score that is undefined.
-UNDEFINED = "%s is NaN for %s: %s"
 _LONGEST_WARNING = 600
-_LONGEST_REASON = 120
-_HINT = "--format csv has every reason. A larger part of a model has more words."
+# What ends a command, and how it is said.
+_ERRORS: dict[type[Exception], str] = {
+    # What is nested without end is a file that somebody made so.
+    RecursionError: "a file is nested too deeply to be read: {}.",
+    # A full disk, or a file that another program has locked.
+    sqlite3.Error: "a results file (or cache) cannot be read or written: {}. What was finished is "
+    "kept, and the same command goes on from there.",
+    **dict.fromkeys((ValueError, TypeError, OSError, ImportError), "{}"),
+}
 
 
 def application() -> typer.Typer:
@@ -45,7 +52,7 @@ def application() -> typer.Typer:
         _run,
         _silhouette,
     )
-    from wefe.cli._options import Command
+    from wefe.cli._options import Command, prose
 
     app = typer.Typer(
         name="wefe",
@@ -60,31 +67,19 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for function, summary in (
-        (_demo.demo, "Measure and rank the packaged vectors."),
-        (_measure.measure, "Ask published or own queries of models."),
-        (_run.init, "Create a study file from a template."),
-        (_run.run, "Run a study: compute what is missing."),
-        (_run.report, "Write the report of a study."),
-        (_run.verify, "Compute a sample of results again."),
-        (_diff.diff, "Compare two results of a study."),
-        (_check.check, "Check limits, in continuous integration."),
-        (_audit.audit, "Check how reliable the scores are."),
-        (_silhouette.silhouette, "Check how much scores depend on words."),
-        (_explore.explore, "Look at words and directions."),
-        (_debias.debias, "Mitigate the bias of a file of vectors."),
-        (_convert.convert, "Write vectors so that they open at once."),
-        (_datasets.datasets, "List queries, criteria and words."),
-    ):
-        app.command(cls=Command, short_help=summary)(function)
+    commands: list[Callable[..., None]] = [
+        *(_demo.demo, _measure.measure, _run.init, _run.run, _run.report, _run.verify, _diff.diff),
+        *(_check.check, _audit.audit, _silhouette.silhouette, _explore.explore, _debias.debias),
+        *(_convert.convert, _datasets.datasets),
+    ]
+    for each in commands:
+        app.command(cls=Command, help=prose(each))(each)
     app.callback(invoke_without_command=True)(_top)
     return app
 
 
 def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
-    import sqlite3
-
     log = _Log()
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     # So that what is being written is removed, and workers end, as with Ctrl-C.
@@ -92,24 +87,12 @@ def main() -> None:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         application()()
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except tuple(_ERRORS) as error:
         # For whoever mends wefe: the place where it happened.
         if os.environ.get("WEFE_TRACEBACK"):
             raise
-        _end(str(error))
-    except RecursionError as error:
-        # What is nested without end is a file that somebody made so.
-        if os.environ.get("WEFE_TRACEBACK"):
-            raise
-        _end(f"a file is nested too deeply to be read: {error}.")
-    except sqlite3.Error as error:
-        # A full disk, or a file that another program has locked.
-        if os.environ.get("WEFE_TRACEBACK"):
-            raise
-        _end(
-            f"a results file (or cache) cannot be read or written: {error}. What was finished is "
-            "kept, and the same command goes on from there."
-        )
+        message = next(text for kind, text in _ERRORS.items() if isinstance(error, kind))
+        _end(message.format(error))
     finally:
         log.close()
 
@@ -159,37 +142,17 @@ def _top(
 
 
 class _Log(logging.StreamHandler[Any]):
-    """Log to standard error: each message once and in a line, undefined scores by model."""
+    """Log to standard error: each message once and in a line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setFormatter(_Printable("%(levelname)s: %(message)s"))
         self._seen: set[str] = set()
-        self._undefined: dict[str, dict[str, str]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.msg == UNDEFINED and isinstance(record.args, tuple):
-            query, model, reason = map(str, record.args)
-            self._undefined.setdefault(model, {})[query] = reason
-        elif record.getMessage() not in self._seen:
+        if record.getMessage() not in self._seen:
             self._seen.add(record.getMessage())
             super().emit(record)
-
-    def close(self) -> None:
-        """Say, in a line for each model, what is undefined."""
-        for model, queries in self._undefined.items():
-            query, reason = next(iter(queries.items()))
-            what = f"{query} is" if len(queries) == 1 else f"{len(queries)} queries are"
-            why = textwrap.shorten(reason, _LONGEST_REASON, placeholder=" ...")
-            super().emit(_record(logging.WARNING, f"{model}: {what} NaN, as {why}"))
-        if self._undefined:
-            super().emit(_record(logging.INFO, _HINT))
-            self._undefined = {}
-        super().close()
-
-
-def _record(level: int, text: str) -> logging.LogRecord:
-    return logging.LogRecord("wefe", level, "", 0, text, None, None)
 
 
 class _Printable(logging.Formatter):

@@ -2,71 +2,69 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
-import typer
 
 import wefe.audit as audits
 from wefe._files import atomic_file
 from wefe._plain import plain
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._inputs import check_for_encoders, end, open_models, open_queries, preprocessors
+from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
 from wefe.cli._output import Format, as_json, say, write
 from wefe.datasets import load_criterion
-from wefe.embeddings import UnanswerableError
 from wefe.models._load import words_of
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit, QueryAudit
-    from wefe.datasets import Criterion
     from wefe.models import WordEmbeddingModel
     from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
+_Audit: TypeAlias = "QueryAudit | DirectionAudit"
 
+_ABOUT_DIRECTIONS = (
+    "cosine: of the set's own direction with the first component; without: with that of the other "
+    "sets; agreement: with the common direction of the others, each counting alike; stability: "
+    "cosine of the first component with that without the set; variance share: the part of its "
+    "variance that is from this set."
+)
+_ABOUT_REQUIREMENTS = (
+    "comparable: the extremes do not depend on the groups, so that models can be compared. "
+    "trustworthy: the\nscore means no bias only if no word is biased. no false alarm: and it does "
+    "so whenever no word is.\n"
+)
+
+
+@opt.command
 def audit(
-    model: opt.Models = [],
-    encoder: opt.Encoders = [],
-    queries: opt.Queries = [],
-    criterion: Annotated[
-        list[str],
-        typer.Option(
-            help="Whose bias direction is audited: gender, ethnicity, religion, or a JSON file of "
-            "a criterion, as for 'wefe debias'. Repeat for several."
-        ),
-    ] = [],
-    requirements: Annotated[
-        bool,
-        typer.Option(
-            "--requirements",
-            help="Print which metrics are comparable between models, and of which 0 means that "
-            "no word is biased. Needs no model.",
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the figures to this HTML file, too.")
-    ] = None,
-    format: Annotated[
-        Format, typer.Option(help="csv has the biases of all words; json has everything.")
-    ] = Format.table,
-    p_value_test: opt.SideOption = opt.Side.right,
-    lowercase: opt.Lowercase = True,
-    vocab_prefix: opt.VocabPrefix = "",
-    offline: opt.Offline = False,
-    trust_pickle: opt.TrustPickle = False,
-    layer: opt.Layer = -1,
-    pooling: opt.PoolingOption = opt.Pooling.auto,
-    template: opt.Templates = [],
+    *,
+    model: list[str] = [],
+    encoder: list[str] = [],
+    queries: list[str] = [],
+    criterion: list[str] = [],
+    requirements: bool = False,
+    out: Path | None = None,
+    format: Format = "table",
+    p_value_test: opt.Side = "right-sided",
+    lowercase: bool = True,
+    vocab_prefix: str = "",
+    offline: bool = False,
+    trust_pickle: bool = False,
+    layer: int = -1,
+    pooling: opt.Pooling = "auto",
+    template: list[str] = [],
 ) -> None:
-    """Say whether scores may be believed: individual biases, bias directions, metrics.
+    """Check how reliable scores are.
 
     For each query and model: how far the individual bias of each word goes, of what is attainable;
     how well it tells the target sets apart, beside the effect size and its p-value; and warnings
@@ -75,43 +73,83 @@ def audit(
     its pairs have a direction in common. After Schröder, Schulz, Hinder and Hammer (2024).
 
     Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
+
+    Parameters
+    ----------
+    criterion : NAME
+        Whose bias direction is audited: gender, ethnicity, religion, or a JSON file of a
+        criterion, as for 'wefe debias'. Repeat for several.
+    requirements
+        Print which metrics are comparable between models, and of which 0 means that no word is
+        biased. Needs no model.
+    out : FILE
+        Write the figures to this HTML file, too.
+    format
+        csv has the biases of all words; json has everything.
     """
     if not (requirements or queries or criterion):
         raise ValueError("say what to audit: --queries, --criterion or --requirements.")
-    if format is Format.csv and (criterion or requirements or not queries):
+    if format == "csv" and (criterion or requirements or not queries):
         raise ValueError("--format csv has the biases of words, so it takes --queries and no more.")
-    if out is not None and not (queries or criterion):
-        raise ValueError("--out has nothing to draw; it needs --queries or --criterion.")
-    of_queries: list[QueryAudit] = []
-    of_directions: list[DirectionAudit] = []
+    uses: dict[str, tuple[object, str]] = {
+        "out": (queries or criterion, "--queries and --criterion: there is nothing to draw"),
+        "layer pooling template": (encoder, "--encoder"),
+    }
+    opt.check_used(audit, locals(), uses)
+    found: list[_Audit] = []
     failures: dict[str, str] = {}
     if queries or criterion:
-        check_for_encoders(model, encoder, layer, pooling, template)
+        of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
+        declared = declared_models(model, encoder, of_tables, layer, pooling, template)
         parts = _parts(queries, offline)
         # The sets that define a direction ship with the package.
         known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
         forms = preprocessors(lowercase)
-        opened, failures = open_models(
-            *(model, encoder, layer, pooling, template),
-            vocab_prefix=vocab_prefix or None,
-            words=_words(parts, known, vocab_prefix, forms),
-            trust_pickle=trust_pickle,
-        )
-        for each in opened:
-            of_queries += _audits_of_queries(each, parts, p_value_test, forms)
-            of_directions += _audits_of_directions(each, known, forms)
-        if not (of_queries or of_directions):
+        words = set(words_of(parts, vocab_prefix or None, forms))
+        words |= {
+            vocab_prefix + form
+            for one in known
+            for word in itertools.chain.from_iterable(one.definitional_sets)
+            for form in (word, word.lower())
+        }
+        opened, failures = open_models(declared, words)
+        of_query = partial(audits.audit_query, alternative=p_value_test, preprocessors=forms)
+        of_direction = partial(audits.audit_direction, preprocessors=forms)
+        asked = [(of_query, part) for part in parts] + [(of_direction, one) for one in known]
+        found = [one for each in opened for how, what in asked for one in _tried(how, what, each)]
+        if not found:
             raise ValueError("nothing can be audited with these models; see the messages above.")
     table = audits.requirements_table() if requirements else None
-    if format is Format.json:
-        _print_json(of_queries, of_directions, table)
+    of_queries = [one for one in found if isinstance(one, audits.QueryAudit)]
+    of_directions = [one for one in found if isinstance(one, audits.DirectionAudit)]
+    if format == "json":
+        content = {"queries": plain(of_queries), "directions": plain(of_directions)}
+        content |= {} if table is None else json.loads(as_json({"requirements": table}))
+        print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        write(format, _tables(of_queries, of_directions, table), {"words": _words_of(of_queries)})
-    if format is Format.table:
-        _print_notes(of_queries, of_directions, table)
+        shown = [*_tables(of_queries, of_directions)]
+        if table is not None:
+            title = "Which metrics are comparable, and which scores mean no bias"
+            shown.append((title, table.drop(columns="why")))
+        write(format, shown, {"words": _words_of(of_queries)})
+    if format == "table":
+        _print_notes(of_queries, of_directions)
+        if table is not None:
+            print(_ABOUT_REQUIREMENTS)
+            print("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
     if out is not None:
-        _write_figures(of_queries, of_directions, out)
+        _write_figures([*of_queries, *of_directions], out)
     end(failures)
+
+
+def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -> list[_Audit]:
+    """Return an audit, or nothing if there is none; the log says why."""
+    try:
+        return [audit(what, model)]
+    except ValueError as error:
+        name = getattr(what, "name", None)
+        logger.warning("%s", f"{name}, {model.name}: {error}" if name else error)
+        return []
 
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
@@ -119,8 +157,7 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     from wefe.audit._score import between_two_groups
 
     asked = open_queries(names, offline)
-    queries = [query for query_set in asked for query in query_set.queries]
-    parts = [part for query in queries for part in between_two_groups(query)]
+    parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
     if asked and not parts:
         raise ValueError(
             "no query has two target sets or two attribute sets to audit words between."
@@ -128,39 +165,8 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _words(
-    parts: list[Query], criteria: list[Criterion], prefix: str, forms: list[dict[str, Any]]
-) -> set[str]:
-    """Return the words that are looked up: of a file that must be parsed, only those are read."""
-    words = set(words_of(parts, prefix or None, forms))
-    sets = [part for one in criteria for part in one.definitional_sets]
-    return words | {
-        prefix + form for part in sets for word in part for form in (word, word.lower())
-    }
-
-
-def _audits_of_queries(
-    model: WordEmbeddingModel, parts: list[Query], side: opt.Side, forms: list[dict[str, Any]]
-) -> Iterator[QueryAudit]:
-    for query in parts:
-        try:
-            yield audits.audit_query(query, model, alternative=side.value, preprocessors=forms)
-        except UnanswerableError as error:
-            logger.warning("%s", error)
-
-
-def _audits_of_directions(
-    model: WordEmbeddingModel, criteria: list[Criterion], forms: list[dict[str, Any]]
-) -> Iterator[DirectionAudit]:
-    for one in criteria:
-        try:
-            yield audits.audit_direction(one, model, preprocessors=forms)
-        except ValueError as error:
-            logger.warning("%s, %s: %s", one.name, model.name, error)
-
-
 def _tables(
-    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], table: pd.DataFrame | None
+    of_queries: list[QueryAudit], of_directions: list[DirectionAudit]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     if of_queries:
         title = "Individual biases s(w, A, B) of the target words"
@@ -174,11 +180,6 @@ def _tables(
             f"{direction.mean_correlation:.2f}"
         )
         yield title, direction.to_frame().drop(columns="words").reset_index()
-    if table is not None:
-        yield (
-            "Which metrics are comparable, and which scores mean no bias",
-            table.drop(columns="why"),
-        )
 
 
 def _row(audit: QueryAudit) -> dict[str, Any]:
@@ -190,15 +191,13 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
         "largest bias": audit.largest_bias,
         "of word": audit.most_biased_word,
         "biased": f"{audit.n_biased}/{len(audit.all_biases)}",
-        "effect size": None if compared is None else compared.effect_size,
-        "p_value": None if compared is None else compared.p_value,
-        "AUC": None if compared is None else compared.auc,
+        "effect size": getattr(compared, "effect_size", None),
+        "p_value": getattr(compared, "p_value", None),
+        "AUC": getattr(compared, "auc", None),
     }
 
 
-def _print_notes(
-    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], table: pd.DataFrame | None
-) -> None:
+def _print_notes(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) -> None:
     """Print what the columns mean, and the warnings."""
     if of_queries:
         print(
@@ -209,33 +208,16 @@ def _print_notes(
         sides = {one.comparison.alternative for one in of_queries if one.comparison is not None}
         print(*(f"p value: {side} permutation test." for side in sides))
     if of_directions:
-        print(
-            "cosine: of the set's own direction with the first component; without: with that of "
-            "the other sets; agreement: with the common direction of the others, each counting "
-            "alike; stability: cosine of the first component with that without the set; variance "
-            "share: the part of its variance that is from this set."
-        )
-    warned = 0
-    done: list[QueryAudit | DirectionAudit] = [*of_queries, *of_directions]
-    for one in done:
-        if one.warnings:
-            warned += 1
-            print(f"\n{_name(one)}, {visible(one.model_name)}:")
-            print("\n".join(f"- {warning}" for warning in one.warnings))
+        print(_ABOUT_DIRECTIONS)
+    done: list[_Audit] = [*of_queries, *of_directions]
+    warned = [one for one in done if one.warnings]
+    for one in warned:
+        name = visible(getattr(one, "query_name", "bias direction"))
+        print(f"\n{name}, {visible(one.model_name)}:")
+        print("\n".join(f"- {warning}" for warning in one.warnings))
     if done:
-        say(f"\n{warned} of {len(done)} audits found warnings.", "yellow" if warned else "green")
-    if table is not None:
-        print(
-            "comparable: the extremes do not depend on the groups, so that models can be compared. "
-            "trustworthy: the\nscore means no bias only if no word is biased. no false alarm: and "
-            "it does so whenever no word is.\n"
-        )
-        for name, why in table[["metric", "why"]].to_numpy(str):
-            print(f"{name}: {why}")
-
-
-def _name(audit: QueryAudit | DirectionAudit) -> str:
-    return visible(getattr(audit, "query_name", "bias direction"))
+        text = f"\n{len(warned)} of {len(done)} audits found warnings."
+        say(text, "yellow" if warned else "green")
 
 
 def _words_of(of_queries: list[QueryAudit]) -> pd.DataFrame:
@@ -243,29 +225,14 @@ def _words_of(of_queries: list[QueryAudit]) -> pd.DataFrame:
         one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
         for one in of_queries
     ]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
 
 
-def _print_json(
-    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], table: pd.DataFrame | None
-) -> None:
-    content: dict[str, Any] = {
-        "queries": [plain(one) for one in of_queries],
-        "directions": [plain(one) for one in of_directions],
-    }
-    if table is not None:
-        content.update(json.loads(as_json({"requirements": table})))
-    print(json.dumps(content, indent=2, ensure_ascii=False))
-
-
-def _write_figures(
-    of_queries: list[QueryAudit], of_directions: list[DirectionAudit], path: Path
-) -> None:
+def _write_figures(found: list[_Audit], path: Path) -> None:
     """Write one page of figures, which needs no network."""
-    figures = [one.plot() for one in of_queries] + [one.plot() for one in of_directions]
     parts = [
-        figure.to_html(full_html=False, include_plotlyjs=position == 0)
-        for position, figure in enumerate(figures)
+        one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
+        for position, one in enumerate(found)
     ]
     page = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>wefe audit</title>'

@@ -7,9 +7,8 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -18,9 +17,10 @@ import typer
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.cli._output import as_json, as_text, say
+from wefe.cli._run import open_source
 
 if TYPE_CHECKING:
-    from wefe.study import Study, StudyResults
+    from wefe.study import StudyResults
     from wefe.study._gate import GateReport
 
 logger = logging.getLogger(__name__)
@@ -31,79 +31,23 @@ _MOST_ANNOTATIONS = 10
 _INTERRUPTED = 130
 
 
-class GateFormat(StrEnum):
-    """How the outcome is printed."""
-
-    text = "text"
-    json = "json"
-    junit = "junit"
-    github = "github"
-
-
+@opt.command
 def check(
-    study: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STUDY",
-            help="A study file, of which what is missing is run first; or a results file, of which "
-            "nothing is.",
-        ),
-    ],
-    max: Annotated[
-        list[str],
-        typer.Option(
-            metavar="METRIC=VALUE",
-            help="The largest distance from the score that means no bias. METRIC is "
-            "a name or label of the study, in any case. Repeat for several.",
-        ),
-    ] = [],
-    max_increase: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="How much farther from no bias than the baseline: 10% of the baseline's distance, "
-            "or 0.05 more. Of every metric.",
-        ),
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="Results file to compare with, of an earlier release.")
-    ] = None,
-    each: Annotated[
-        bool,
-        typer.Option(
-            "--each", help="Check every score, not the mean distance over each query set."
-        ),
-    ] = False,
-    allow_new: Annotated[
-        bool, typer.Option("--allow-new", help="Scores that the baseline does not have pass.")
-    ] = False,
-    allow_gone: Annotated[
-        bool,
-        typer.Option(
-            "--allow-gone",
-            help="Scores of the baseline that the study does not ask for any more pass.",
-        ),
-    ] = False,
-    allow_nan: Annotated[
-        bool,
-        typer.Option(
-            "--allow-nan",
-            help="Leave out scores that are NaN, as of queries that a metric cannot take, if "
-            "others of the query set are left.",
-        ),
-    ] = False,
-    results: opt.Results = None,
-    name: opt.StudyName = None,
-    n_jobs: opt.NJobs = 1,
-    format: Annotated[
-        GateFormat | None,
-        typer.Option(
-            help="json has all rows; junit is XML that CI servers read; github is text with an "
-            "annotation for each violation. Default: github in GitHub Actions, else text."
-        ),
-    ] = None,
+    study: Path,
+    *,
+    max: list[str] = [],
+    max_increase: str | None = None,
+    baseline: Path | None = None,
+    each: bool = False,
+    allow_new: bool = False,
+    allow_gone: bool = False,
+    allow_nan: bool = False,
+    results: Path | None = None,
+    name: str | None = None,
+    n_jobs: int = 1,
+    format: Literal["text", "json", "junit", "github"] | None = None,
 ) -> None:
-    """Check the bias that a study measures against limits, in continuous integration.
+    """Check bias against limits, in continuous integration.
 
     Checked is, for each metric, model and query set, the mean distance of the scores from the one
     that means no bias; with --each every score. The limits are those of the study file, but for the
@@ -114,38 +58,55 @@ def check(
     goes to the job, and each violation is an annotation.
 
     Example: wefe check study.toml --max weat-es=0.5 --max-increase 10% --baseline baseline.db
+
+    Parameters
+    ----------
+    study : STUDY
+        A study file, of which what is missing is run first; or a results file, of which nothing
+        is.
+    max : METRIC=VALUE
+        The largest distance from the score that means no bias. METRIC is a name or label of the
+        study, in any case. Repeat for several.
+    max_increase : AMOUNT
+        How much farther from no bias than the baseline: 10% of the baseline's distance, or 0.05
+        more. Of every metric.
+    baseline : FILE
+        Results file to compare with, of an earlier release.
+    each
+        Check every score, not the mean distance over each query set.
+    allow_new
+        Scores that the baseline does not have pass.
+    allow_gone
+        Scores of the baseline that the study does not ask for any more pass.
+    allow_nan
+        Leave out scores that are NaN, as of queries that a metric cannot take, if others of the
+        query set are left.
+    format
+        json has all rows; junit is XML that CI servers read; github is text with an annotation
+        for each violation. Default: github in GitHub Actions, else text.
     """
+    from wefe.study import Study
     from wefe.study._gate import check as check_limits
-    from wefe.study._gate import limits_by_label, parse_limit
+    from wefe.study._gate import checked_increase, limits_by_label
 
     # All that may be wrong is told before what is missing is run, which may take hours.
     given = _parse_limits(max)
-    source = _open(study, results, name, baseline, n_jobs)
+    source = open_source(study, results, name)
+    uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
+    opt.check_used(check, locals(), uses)
+    _check_other((results or source.results_path) if isinstance(source, Study) else study, baseline)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
-    if max_increase is None:
-        max_increase = declared["max_increase"]
-    if not limits and max_increase is None:
-        raise ValueError(
-            "there is no limit to check: --max weat-es=0.5, or --max-increase 10% --baseline "
-            "FILE.db, or [limits] in the study file."
-        )
-    if max_increase is not None:
-        parse_limit(max_increase)
-        if baseline is None:
-            raise ValueError(
-                f"an increase of at most {max_increase} is allowed, but of what? --baseline "
-                "FILE.db names the results of an earlier release ('wefe run --results FILE.db' "
-                "makes them)."
-            )
-    elif baseline is not None:
-        raise ValueError(
-            f"--baseline {baseline} is compared with only if an increase is limited: "
-            "--max-increase 10%, or max_increase in [limits] of the study file."
-        )
+    max_increase = declared["max_increase"] if max_increase is None else max_increase
+    checked_increase(max_increase, limits, baseline)
     old = None if baseline is None else _open_baseline(baseline, source.plan.name)
+    try:
+        found = source.run(results, n_jobs=n_jobs) if isinstance(source, Study) else source
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here.", file=sys.stderr)
+        raise typer.Exit(_INTERRUPTED) from None
     report = check_limits(
-        _run(source, results, n_jobs),
+        found,
         max_bias=limits,
         max_increase=max_increase,
         baseline=old,
@@ -155,14 +116,14 @@ def check(
         allow_nan=allow_nan,
     )
     is_github = os.environ.get("GITHUB_ACTIONS") == "true"
-    printed = format or (GateFormat.github if is_github else GateFormat.text)
-    if printed is GateFormat.json:
+    printed = format or ("github" if is_github else "text")
+    if printed == "json":
         print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
-    elif printed is GateFormat.junit:
+    elif printed == "junit":
         print(_as_junit(report))
     else:
         _print(report)
-    if printed is GateFormat.github:
+    if printed == "github":
         for message in report.messages()[:_MOST_ANNOTATIONS]:
             print(f"::error title=Bias gate::{_escaped(message)}")
     _write_summary(report, os.environ.get("GITHUB_STEP_SUMMARY"))
@@ -174,52 +135,18 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     limits: dict[str, float] = {}
     for text in texts:
         # A label may have '=' in it.
-        metric, equals, value = text.rpartition("=")
+        metric, _, value = map(str.strip, text.rpartition("="))
         try:
             most = float(value)
         except ValueError:
             most = math.nan
-        if not equals or not metric.strip() or not 0 <= most < math.inf:
+        if not metric or not 0 <= most < math.inf or metric in limits:
             raise ValueError(
                 f"--max {text!r} must read METRIC=VALUE, the value at least 0: for example "
-                "weat-es=0.5."
+                "weat-es=0.5. Each metric has one."
             )
-        if metric.strip() in limits:
-            raise ValueError(f"--max {metric.strip()} is there twice.")
-        limits[metric.strip()] = most
+        limits[metric] = most
     return limits
-
-
-def _open(
-    path: Path, results: Path | None, name: str | None, baseline: Path | None, n_jobs: int
-) -> Study | StudyResults:
-    """Return the study of a study file, or the results of a results file."""
-    from wefe.study import Study, StudyResults
-
-    if path.suffix == ".toml":
-        if name is not None:
-            raise ValueError(f"--name is for a results file; {path} declares one study.")
-        study = Study.from_file(path)
-        _check_other(study.results_path if results is None else results, baseline)
-        return study
-    for option, is_given in (("--results", results is not None), ("--n-jobs", n_jobs != 1)):
-        if is_given:
-            raise ValueError(f"{option} is for a study file (.toml), and {path} is none.")
-    _check_other(path, baseline)
-    return StudyResults.from_file(path, name)
-
-
-def _run(source: Study | StudyResults, results: Path | None, n_jobs: int) -> StudyResults:
-    """Return results, after what is missing of a study was run."""
-    from wefe.study import StudyResults
-
-    if isinstance(source, StudyResults):
-        return source
-    try:
-        return source.run(results, n_jobs=n_jobs)
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on from here.", file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _check_other(results: Path, baseline: Path | None) -> None:
@@ -253,19 +180,16 @@ def _print(report: GateReport) -> None:
     if not report.passed:
         # In full below.
         frame = frame.drop(columns="reason")
-    # A name with a line of its own could give orders to GitHub Actions.
-    frame = frame.map(lambda cell: _one_line(cell) if isinstance(cell, str) else cell)
     title = "Nearest to the limits" if report.passed else "Not within limits"
     print(f"\n{title} (value: distance from the score that means no bias)")
     print(as_text(frame.head(_LONGEST_TABLE)))
     if len(frame) > _LONGEST_TABLE:
         print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
-    if not report.passed:
-        print()
-        for message in report.messages()[:_LONGEST_TABLE]:
-            print(f"- {_one_line(message)}")
-    for note in report.notes:
-        print(f"note: {_one_line(note)}")
+    messages = report.messages()[:_LONGEST_TABLE]
+    lines = [*([""] if messages else []), *(f"- {message}" for message in messages)]
+    # A name with a line of its own could give orders to GitHub Actions.
+    for line in [*lines, *(f"note: {note}" for note in report.notes)]:
+        print(_one_line(line))
 
 
 def _one_line(text: str) -> str:

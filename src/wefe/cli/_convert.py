@@ -2,61 +2,56 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Literal
 
 from wefe.cli import _options as opt
 
 
-class Dtype(StrEnum):
-    """How numbers are kept."""
-
-    float32 = "float32"
-    float16 = "float16"
-    int8 = "int8"
-
-
+@opt.command
 def convert(
-    source: Annotated[
-        str, typer.Argument(metavar="IN", help="Whatever 'wefe measure --model' takes.")
-    ],
-    path: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, .safetensors.")],
-    dtype: Annotated[
-        Dtype,
-        typer.Option(
-            help="float16 takes half the room of float32, int8 a quarter (one scale per word)."
-        ),
-    ] = Dtype.float32,
-    limit: Annotated[
-        int | None, typer.Option(help="Only the first words; files are sorted by frequency.")
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower the case; the first of equal words stays.")
-    ] = False,
-    only_prefix: Annotated[
-        str, typer.Option(help="Only words that start so, '/c/en/' for ConceptNet's English ones.")
-    ] = "",
-    skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Leave out damaged lines, and count them.")
-    ] = False,
-    trust_pickle: opt.TrustPickle = False,
+    source: str,
+    path: Path,
+    *,
+    dtype: Literal["float32", "float16", "int8"] = "float32",
+    limit: int | None = None,
+    lowercase: bool = False,
+    only_prefix: str = "",
+    skip_damaged: bool = False,
+    trust_pickle: bool = False,
 ) -> None:
-    """Write vectors in the native format, which opens in milliseconds whatever its size.
+    """Write vectors in the format that opens at once.
+
+    Such a file opens in milliseconds, whatever its size.
 
     Reads IN once, in bounded memory, and writes one safetensors file with matrix and vocabulary.
     OUT appears when it is complete; an interrupted conversion leaves nothing that looks whole.
 
     Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
+
+    Parameters
+    ----------
+    source : IN
+        Whatever 'wefe measure --model' takes.
+    path : OUT
+        The file to write, .safetensors.
+    dtype
+        float16 takes half the room of float32, int8 a quarter (one scale per word).
+    limit : N
+        Only the first words; files are sorted by frequency.
+    lowercase
+        Lower the case; the first of equal words stays.
+    only_prefix : NAME
+        Only words that start so, '/c/en/' for ConceptNet's English ones.
+    skip_damaged
+        Leave out damaged lines, and count them.
     """
     from wefe.models import convert as convert_model
 
     model = convert_model(
         source,
         path,
-        dtype.value,
+        dtype,
         limit=limit,
         lowercase="first" if lowercase else None,
         keep=(lambda word: word.startswith(only_prefix)) if only_prefix else None,
@@ -64,6 +59,6 @@ def convert(
         trust_pickle=trust_pickle,
     )
     print(
-        f"{path}: {len(model):,} words of {model.dim} dims, {dtype.value}, "
+        f"{path}: {len(model):,} words of {model.dim} dims, {dtype}, "
         f"{path.stat().st_size / 1e6:,.1f} MB"
     )

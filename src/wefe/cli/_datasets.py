@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import pandas as pd
-import typer
 
+from wefe.cli import _options as opt
 from wefe.cli._output import Format, write
 
 
+@opt.command
 def datasets(
-    format: Annotated[
-        Format, typer.Option(help="csv and json keep full texts, with sources and addresses.")
-    ] = Format.table,
+    *,
+    format: Format = "table",
 ) -> None:
     """List the published query sets, criteria and word sets.
 
     'shipped' ones are part of the package; 'fetched' ones are downloaded when first used, checked
     and kept, or read from the folder that WEFE_DATA_DIR names.
+
+    Parameters
+    ----------
+    format
+        csv and json keep full texts, with sources and addresses.
     """
     from wefe.datasets import list_criteria, list_datasets, list_query_sets
 
@@ -35,7 +38,7 @@ def datasets(
             ["function", "word_sets", "delivery", "what"]
         ],
     }
-    if format is Format.csv:
+    if format == "csv":
         write(format, [], {"both": pd.concat(both, ignore_index=True)})
     else:
         write(format, shown.items(), {"query_sets": query_sets, "datasets": word_sets})

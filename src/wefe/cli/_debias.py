@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import json
+import itertools
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from wefe._checks import check_known
 from wefe.cli import _options as opt
+from wefe.cli._inputs import is_there, preprocessors, read_lines
 from wefe.cli._output import as_text
 
 logger = logging.getLogger(__name__)
@@ -21,64 +20,21 @@ if TYPE_CHECKING:
     from wefe.debias import BaseDebias
 
 
+@opt.command
 def debias(
-    model: Annotated[
-        str, typer.Option(help="The file of vectors; whatever 'wefe measure --model' takes.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), "
-            ".kv (gensim) or .safetensors (opens at once). It may be the same file."
-        ),
-    ],
-    method: Annotated[
-        str,
-        typer.Option(
-            help="hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias, "
-            "multiclass-soft-debias, linear-projection, inlp, leace, oscar, "
-            "half-sibling-regression or repulsion-attraction-neutralization."
-        ),
-    ] = "hard-debias",
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help="gender, ethnicity or religion, as published; or a JSON file with "
-            '{"definitional_sets": [["young", "old"], ...]}, a word per class in each set, and '
-            "optionally class_names, equalize_sets, specific_words, stereotyped_words."
-        ),
-    ] = "gender",
-    ignore: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="A file of words, one per line, that keep their vectors; 'none' for no words. "
-            "Default: those to which the class rightly belongs, as the criterion lists them. "
-            "Words that are equalized change all the same, and all words in double-hard-debias.",
-        ),
-    ] = "",
-    target: Annotated[
-        Path | None, typer.Option(help="A file of words, one per line: only their vectors change.")
-    ] = None,
-    param: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A parameter of the method, the value in JSON: n_words=500, "
-            'pca_args={"n_components":1}. Repeat for several.',
-        ),
-    ] = [],
-    vocab_prefix: opt.VocabPrefix = "",
-    offline: Annotated[
-        bool,
-        typer.Option(
-            help="Only words that ship with the package; no download is tried. For gender these "
-            "are 232 words that have one by definition, in place of 1,441."
-        ),
-    ] = False,
-    trust_pickle: opt.TrustPickle = False,
+    *,
+    model: str,
+    out: Path,
+    method: str = "hard-debias",
+    criterion: str = "gender",
+    ignore: str = "",
+    target: Path | None = None,
+    param: list[str] = [],
+    vocab_prefix: str = "",
+    offline: bool = False,
+    trust_pickle: bool = False,
 ) -> None:
-    """Mitigate the bias of a file of vectors, and write the result to another file.
+    """Mitigate the bias of a file of vectors.
 
     The vectors stream from file to file, so that a model of any size needs little memory; only
     repulsion-attraction-neutralization holds or maps them all. OUT appears when it is complete; an
@@ -88,22 +44,53 @@ def debias(
     bias is gone: wefe.debias.compare, in Python, measures what was lost and what is left.
 
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
+
+    Parameters
+    ----------
+    model : NAME
+        The file of vectors; whatever 'wefe measure --model' takes.
+    out : FILE
+        The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv
+        (gensim) or .safetensors (opens at once). It may be the same file.
+    method : NAME
+        hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
+        multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression
+        or repulsion-attraction-neutralization.
+    criterion : NAME
+        gender, ethnicity or religion, as published; or a JSON file with {"definitional_sets":
+        [["young", "old"], ...]}, a word per class in each set, and optionally class_names,
+        equalize_sets, specific_words, stereotyped_words.
+    ignore : FILE
+        A file of words, one per line, that keep their vectors; 'none' for no words. Default:
+        those to which the class rightly belongs, as the criterion lists them. Words that are
+        equalized change all the same, and all words in double-hard-debias.
+    target : FILE
+        A file of words, one per line: only their vectors change.
+    param : NAME=VALUE
+        A parameter of the method, the value in JSON: n_words=500, pca_args={"n_components":1}.
+        Repeat for several.
+    offline
+        Only words that ship with the package; no download is tried. For gender these are 232
+        words that have one by definition, in place of 1,441.
     """
     from wefe._files import check_writable
     from wefe.debias import RowwiseDebias, debias_file, get_debias_method
+    from wefe.models import load
     from wefe.models.formats._write import format_of
+    from wefe.study._parts import names_model
 
     # What is wrong is said before anything is downloaded.
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
-    changed = None if target is None else _lines(target)
-    kept = [] if ignore == "none" else _lines(Path(ignore)) if ignore else None
+    changed = None if target is None else read_lines("--target", target)
+    kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
     format_of(out, None)
     check_writable(out)
-    _check_model(model)
+    if not is_there(model) and not names_model("source", model, "."):
+        load(model)
     words = _criterion(criterion, offline)
-    ignored = list(words.specific_words) if kept is None else kept
+    ignored = kept if ignore else list(words.specific_words)
     done = debias_file(
         mitigation,
         model,
@@ -123,9 +110,8 @@ def debias(
     if not (Path(model).exists() and Path(model).samefile(out)):
         _print_scores(model, out, words, vocab_prefix or None, trust_pickle)
         if isinstance(mitigation, RowwiseDebias):
-            equal = set(mitigation._joint_words()) & {
-                word for part in words.classes.values() for word in part
-            }
+            definitional = itertools.chain.from_iterable(words.classes.values())
+            equal = set(mitigation._joint_words()).intersection(definitional)
             if equal:
                 print(
                     f"{len(equal)} definitional words were equalized: they are equally near to "
@@ -149,28 +135,16 @@ def _criterion(text: str, offline: bool) -> Criterion:
         return words
 
 
-def _check_model(text: str) -> None:
-    """Refuse what is neither a file nor a name, as `wefe.load` would."""
-    from wefe.models import load
-    from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
-
-    path = Path(text)
-    is_there = path.exists() or any(parent.is_file() for parent in path.parents)
-    is_name = text in ("demo", *GENSIM_DATA_NAMES) or looks_like_repo_id(text)
-    if not is_there and not is_name:
-        load(text)
-
-
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters for the constructor and those for `fit`."""
-    own = list(inspect.signature(kind).parameters)
+    own = inspect.signature(kind).parameters
     fit = [
         name
         for name, parameter in inspect.signature(kind.fit).parameters.items()
-        if name not in ("self", "model", "criterion", "ignore")
+        if name not in (*own, "self", "model", "criterion", "ignore")
         and parameter.kind is not parameter.VAR_KEYWORD
     ]
-    values: dict[str, Any] = {}
+    values = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
@@ -178,49 +152,30 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
         if name in ("ignore", "criterion"):
             raise ValueError(f"--param {text}: use --{name}.")
         check_known("--param", [name], [*own, *fit])
-        try:
-            values[name] = json.loads(value)
-        except json.JSONDecodeError:
-            values[name] = value
+        values[name] = opt.json_or_text(value)
     return (
         {name: value for name, value in values.items() if name in own},
-        {name: value for name, value in values.items() if name in fit and name not in own},
+        {name: value for name, value in values.items() if name in fit},
     )
-
-
-def _lines(path: Path) -> list[str]:
-    """Read a file of words, one per line."""
-    return [line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
 def _print_scores(
     before: str, after: Path, criterion: Criterion, prefix: str | None, trust_pickle: bool
 ) -> None:
     """Print effect sizes of the queries of a criterion; only their words are read."""
-    import pandas as pd
-
-    from wefe.metrics import WEAT
     from wefe.models import load
+    from wefe.models._load import words_of
+    from wefe.running import measure, scores_matrix
 
-    queries = criterion.queries()
+    queries, forms = criterion.queries(), preprocessors(True)
     if not queries:
         return
-    asked = [
-        word for query in queries for part in query.content for words in part for word in words
-    ]
-    options: dict[str, Any] = {"vocab_prefix": prefix, "trust_pickle": trust_pickle}
+    words = words_of(queries, prefix, forms)
     models = [
-        load(file, words=[*asked, *map(str.lower, asked)], name=name, **options)
-        for name, file in (("before", before), ("after", str(after)))
+        load(file, name, words=words, vocab_prefix=prefix, trust_pickle=trust_pickle)
+        for name, file in (("before", before), ("after", after))
     ]
-    rows = []
-    for query in queries:
-        scores = [
-            WEAT().run_query(
-                query, model, return_effect_size=True, preprocessors=[{}, {"lowercase": True}]
-            )["effect_size"]
-            for model in models
-        ]
-        rows.append((query.query_name, *scores))
+    scores = measure("weat-es", queries, models, metric_params={"preprocessors": forms})
+    table = scores_matrix(scores).T.rename_axis(index="query", columns=None).reset_index()
     print("\nWEAT effect size, definitional words and stereotypes (0: no association measured)")
-    print(as_text(pd.DataFrame(rows, columns=["query", "before", "after"])))
+    print(as_text(table))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from wefe.cli import _options as opt
 from wefe.cli._inputs import open_model
 from wefe.cli._output import as_text
 
@@ -14,23 +15,24 @@ if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
 
 
+@opt.command
 def demo(
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own vectors, as 'wefe measure --model' takes them: they are tested in place "
-            "of the packaged ones, and ranked beside them.",
-        ),
-    ] = None,
+    *,
+    model: str | None = None,
 ) -> None:
-    """Measure and rank the packaged vectors; needs no files and no network.
+    """Measure and rank the packaged vectors, without any file.
 
     Asks the ten published association tests (WEAT) of real word vectors that ship with the
     package, with exact p-values, then ranks them against two shortened versions of themselves and
     against a control without meaning, by several metrics.
 
     Example: wefe demo --model glove.6B.300d.txt
+
+    Parameters
+    ----------
+    model : FILE
+        Your own vectors, as 'wefe measure --model' takes them: they are tested in place of the
+        packaged ones, and ranked beside them.
     """
     import pandas as pd
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,25 +18,16 @@ if TYPE_CHECKING:
     from wefe.study._diff import StudyDiff
 
 
+@opt.command
 def diff(
-    before: Annotated[
-        Path, typer.Argument(help="A results file, or a study file that was run.", metavar="BEFORE")
-    ],
-    after: Annotated[Path, typer.Argument(help="Another one.", metavar="AFTER")],
-    study: opt.StudyName = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(help="Largest difference that counts as none; 1e-6 between two machines."),
-    ] = 0.0,
-    format: Annotated[
-        Format,
-        typer.Option(
-            help="table, markdown and latex show what differs. csv has all scores, the equal ones "
-            "too; json has everything that was compared."
-        ),
-    ] = Format.table,
+    before: Path,
+    after: Path,
+    *,
+    study: str | None = None,
+    tolerance: float = 0.0,
+    format: Format = "table",
 ) -> None:
-    """Compare two results of a study: scores, aggregated scores, ranks, quality, audits.
+    """Compare two results of a study.
 
     Scores belong together if their model, query set, query and metric are called the same; others
     are listed. For each that changed: by how much, by how much its distance from no bias, whether
@@ -49,25 +40,36 @@ def diff(
     2 on errors.
 
     Example: wefe diff before.db after.db --tolerance 1e-6
+
+    Parameters
+    ----------
+    before : BEFORE
+        A results file, or a study file that was run.
+    after : AFTER
+        Another one.
+    tolerance : X
+        Largest difference that counts as none; 1e-6 between two machines.
+    format
+        table, markdown and latex show what differs. csv has all scores, the equal ones too;
+        json has everything that was compared.
     """
     from wefe.cli._run import open_results
     from wefe.study._diff import diff as compare
 
     declared = [path.suffix == ".toml" for path in (before, after)]
-    if study is not None and all(declared):
-        raise ValueError("--study is for results files; a study file declares one study.")
+    opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
     one, other = (
         open_results(path, name=None if is_declared else study)
         for path, is_declared in zip((before, after), declared, strict=True)
     )
     found = compare(one, other, tolerance=tolerance)
-    if format is Format.csv:
+    if format == "csv":
         print(_as_csv(found.rows()), end="")
-    elif format is Format.json:
+    elif format == "json":
         print(as_json({"differences": found.table, "settings": found.settings}))
-    elif format is Format.markdown:
+    elif format == "markdown":
         print(found.to_markdown(), end="")
-    elif format is Format.latex:
+    elif format == "latex":
         print("\n".join(as_latex(title, frame) for title, frame, _ in found.tables()), end="")
     else:
         _print(found)

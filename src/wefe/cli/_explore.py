@@ -2,178 +2,70 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import logging
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
+import pandas as pd
 
 from wefe._checks import check_share
+from wefe._files import check_writable
+from wefe._plain import plain
 from wefe._visible import HIDDEN, visible
 from wefe.cli import _options as opt
-from wefe.cli._inputs import is_there, open_model, preprocessors, short, split_name
-from wefe.cli._output import Format, as_text, write
+from wefe.cli._inputs import is_there, open_model, preprocessors, read_lines, short, split_name
+from wefe.cli._output import Format, as_text, interval_text, write
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.explore import BiasDirections, ModelPage, StatisticCorrelation, WordPage
+    from wefe.datasets import Criterion
+    from wefe.explore import ModelPage, StatisticCorrelation, WordPage
     from wefe.models import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
-
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
 
 # Neighbours that a table for people has.
 _SHOWN = 10
 # Quantiles that several models have no room for.
 _TAILS = ["1 %", "25 %", "75 %", "99 %"]
-# Letters of the names of models that can stand over columns.
-_MOST_ABREAST = 60
 # Year of the census of which the shares are.
 _CENSUS = 2015
 # A model that was read into so much memory took its time.
 _LARGE_BYTES = 100_000_000
 # How `wefe.debias` ends the names of models.
 _MITIGATED = "_debiased"
+# What was found out of a model: 'words', 'page', 'analogies', 'statistic'; and its directions.
+_Found = dict[str, Any]
 
 
-class Map(StrEnum):
-    """How a neighbourhood is drawn in two dimensions."""
-
-    pca = "pca"
-    t_sne = "t-sne"
-    umap = "umap"
-
-
-@dataclass
-class _Explored:
-    """What was found out of one model."""
-
-    model: str
-    directions: BiasDirections
-    page: ModelPage | None = None
-    words: list[WordPage] = field(default_factory=list)
-    analogies: pd.DataFrame | None = None
-    correlation: StatisticCorrelation | None = None
-
-
+@opt.command
 def explore(
-    word: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WORD",
-            help="Words whose neighbourhood is looked at. Without any, the whole model is.",
-        ),
-    ] = [],
-    model: opt.Models = [],
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help="Whose bias direction: gender, ethnicity, religion, gender_es (_fr, _de, _it, "
-            "_nl, _sv, _pt) for other languages, or a JSON file of a criterion, as for 'wefe "
-            "debias'."
-        ),
-    ] = "gender",
-    original: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="The model before mitigation: directions and indirect bias are those in it, so "
-            "that what is left of the former bias shows.",
-        ),
-    ] = "",
-    words: Annotated[
-        list[str],
-        typer.Option(
-            metavar="LIST",
-            help="A list whose distribution is wanted: a file with a word per line (# starts a "
-            "comment line), or words with commas between them. NAME=LIST gives it a name. Repeat "
-            "for several. Default: the stereotypes that the criterion lists.",
-        ),
-    ] = [],
-    with_: Annotated[
-        list[str],
-        typer.Option(
-            "--with",
-            metavar="WORD",
-            help="A word whose similarity with WORD is asked about: which share of it is bias "
-            "(indirect bias). Repeat for several.",
-        ),
-    ] = [],
-    neighbors: Annotated[
-        int, typer.Option("--neighbors", "-k", min=1, help="Nearest neighbours looked at.")
-    ] = 100,
-    theta: Annotated[
-        float, typer.Option(help="A neighbour with a larger indirect bias counts as biased.")
-    ] = 0.05,
-    extremes: Annotated[
-        int, typer.Option("--extremes", "-n", min=1, help="Extreme words shown for each group.")
-    ] = 10,
-    among: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Words from the start of the vocabulary that may be extreme, or in an analogy; "
-            "most files begin with frequent words.",
-        ),
-    ] = 50_000,
-    map: Annotated[
-        Map,
-        typer.Option(
-            help="How the neighbourhood is drawn: pca, t-sne, or umap (needs the extra 'umap')."
-        ),
-    ] = Map.pca,
-    analogies: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="So many pairs of words that differ most nearly as the groups do: 'she is to x "
-            "as he to y'. The time grows with the square of --among.",
-        ),
-    ] = 0,
-    statistic: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="Compare the bias of words with a number of the world: a CSV file with the "
-            "columns word and value, where a column called like a group is compared with the bias "
-            "towards it; or 'census', the share of women in occupations (a download).",
-        ),
-    ] = "",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Of UMAP, and of intervals for --statistic.")
-    ] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write everything with figures to this HTML file, too, which needs no network."
-        ),
-    ] = None,
-    format: Annotated[
-        Format,
-        typer.Option(
-            help="csv, markdown and latex have one table: the neighbours of words, else the words "
-            "of --words, the analogies, the words of --statistic or the extreme words; json has "
-            "everything. Only json keeps all texts as they are: csv has an apostrophe before one "
-            "that a spreadsheet would take for a formula, as it begins with =, +, - or @."
-        ),
-    ] = Format.table,
-    lowercase: opt.Lowercase = True,
-    vocab_prefix: opt.VocabPrefix = "",
-    offline: opt.Offline = False,
-    trust_pickle: opt.TrustPickle = False,
+    word: list[str] = [],
+    *,
+    model: list[str] = [],
+    criterion: str = "gender",
+    original: str = "",
+    words: list[str] = [],
+    with_: list[str] = [],
+    neighbors: int = 100,
+    theta: float = 0.05,
+    extremes: int = 10,
+    among: int = 50000,
+    map: Literal["pca", "t-sne", "umap"] = "pca",
+    analogies: int = 0,
+    statistic: str = "",
+    seed: int = 0,
+    out: Path | None = None,
+    format: Format = "table",
+    lowercase: bool = True,
+    vocab_prefix: str = "",
+    offline: bool = False,
+    trust_pickle: bool = False,
 ) -> None:
-    """Look at words and directions: where a bias sits, not only how large it is.
+    """Look at words and directions: where a bias sits.
 
     With words, a page for each in each model: which group it leans to and how far, its nearest
     neighbours and theirs, and which share of these similarities is the bias (indirect bias).
@@ -188,16 +80,65 @@ def explore(
     Example: wefe explore nurse engineer --model demo --with doctor --out nurse.html
 
     Example: wefe explore --model demo --words jobs=nurse,librarian,pilot,carpenter -n 5
+
+    Parameters
+    ----------
+    word : WORD
+        Words whose neighbourhood is looked at. Without any, the whole model is.
+    criterion : NAME
+        Whose bias direction: gender, ethnicity, religion, gender_es (_fr, _de, _it, _nl, _sv,
+        _pt) for other languages, or a JSON file of a criterion, as for 'wefe debias'.
+    original : FILE
+        The model before mitigation: directions and indirect bias are those in it, so that what
+        is left of the former bias shows.
+    words : LIST
+        A list whose distribution is wanted: a file with a word per line (# starts a comment
+        line), or words with commas between them. NAME=LIST gives it a name. Repeat for several.
+        Default: the stereotypes that the criterion lists.
+    with_ : WORD
+        A word whose similarity with WORD is asked about: which share of it is bias (indirect
+        bias). Repeat for several.
+    neighbors, -k : N >= 1
+        Nearest neighbours looked at.
+    theta : X
+        A neighbour with a larger indirect bias counts as biased.
+    extremes, -n : N >= 1
+        Extreme words shown for each group.
+    among : N >= 1
+        Words from the start of the vocabulary that may be extreme, or in an analogy; most files
+        begin with frequent words.
+    map
+        How the neighbourhood is drawn: pca, t-sne, or umap (needs the extra 'umap').
+    analogies : N >= 0
+        So many pairs of words that differ most nearly as the groups do: 'she is to x as he to
+        y'. The time grows with the square of --among.
+    statistic : FILE
+        Compare the bias of words with a number of the world: a CSV file with the columns word
+        and value, where a column called like a group is compared with the bias towards it; or
+        'census', the share of women in occupations (a download).
+    seed : N >= 0
+        Of UMAP, and of intervals for --statistic.
+    out : FILE
+        Write everything with figures to this HTML file, too, which needs no network.
+    format
+        csv, markdown and latex have one table: the neighbours of words, else the words of
+        --words, the analogies, the words of --statistic or the extreme words; json has
+        everything. Only json keeps all texts as they are: csv has an apostrophe before one that
+        a spreadsheet would take for a formula, as it begins with =, +, - or @.
     """
+    uses: dict[str, tuple[object, str]] = {
+        "with_ neighbors theta map": (word, "a WORD, and none is given"),
+        "words extremes": (not word, "the page of a model: leave out WORD"),
+        "among": (analogies or not word, "the page of a model, and for --analogies"),
+        " map": (out or format == "json", "--out, which draws it, and for --format json"),
+    }
+    opt.check_used(explore, locals(), uses)
+    from wefe.datasets import load_criterion
+    from wefe.explore import correlate_with_statistic, generate_analogies, model_page, word_page
+
     if not model:
         raise ValueError("say where to look: --model, for example --model demo.")
-    _check_used(word, words, with_, neighbors, theta, extremes, among, map, analogies)
-    if map is not Map.pca and out is None and format is not Format.json:
-        raise ValueError("--map is drawn by --out, and --format json has its points; use one.")
-    if (
-        format is Format.csv
-        and len([asked for asked in (word, words, analogies, statistic) if asked]) > 1
-    ):
+    if format == "csv" and sum(bool(each) for each in (word, words, analogies, statistic)) > 1:
         raise ValueError(
             "--format csv is one table: of words, or of --words, --analogies or --statistic. "
             "json has all of them."
@@ -206,37 +147,43 @@ def explore(
     lists = _word_lists(words)
     numbers = _statistic(statistic, offline)
     if out is not None:
-        from wefe._files import check_writable
-
-        if out.suffix.lower() not in (".html", ".htm"):
-            raise ValueError(
-                f"--out {out}: it writes a page of HTML, so call it {out.stem}.html; tables are "
-                "printed by --format csv and --format json."
-            )
-        check_writable(out)
-    options = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-    found = _explore(
-        list(dict.fromkeys(word)),
-        list(dict.fromkeys(model)),
-        criterion,
-        original,
-        options,
-        lists=lists,
-        others=list(dict.fromkeys(with_)),
+        _check_page(out)
+    # The same sets as in Python, where a name stands for words that ship with the package.
+    known = load_criterion(criterion, offline=True)
+    opened, before = _open(model, original, vocab_prefix or None, trust_pickle)
+    of_word = partial(
+        word_page,
+        original=before,
         k=neighbors,
         theta=theta,
-        n=extremes,
-        among=among,
-        map_method=map.value,
-        n_analogies=analogies,
-        statistic=numbers,
-        seed=seed,
-        preprocessors=preprocessors(lowercase),
+        others=list(dict.fromkeys(with_)),
+        map_method=map,
+        random_state=seed,
     )
-    if format is Format.table:
+    of_model = partial(model_page, words=lists or None, n=extremes, among=among)
+    asked: list[tuple[str, partial[Any]]] = [
+        ("words", partial(of_word, word=each)) for each in dict.fromkeys(word)
+    ]
+    asked += [] if word else [("page", of_model)]
+    asked += (
+        [("analogies", partial(generate_analogies, n=analogies, among=among))] if analogies else []
+    )
+    if numbers is not None:
+        name, title, values = numbers
+        group = name if name in known.class_names else None
+        how: dict[str, Any] = {
+            "statistic": values,
+            "statistic_name": title,
+            "group": group,
+            "random_state": seed,
+        }
+        asked.append(("statistic", partial(correlate_with_statistic, **how)))
+    found = _explore(opened, before, known, asked, preprocessors(lowercase))
+    if format == "table":
         _print(found)
-    elif format is Format.json:
-        _print_json(found, lists)
+    elif format == "json":
+        models = [_as_data(each, lists) for each in found]
+        print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         table = _as_table(found, lists)
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
@@ -248,256 +195,106 @@ def explore(
             facts["Frequent words"] = f"{among:,} from the start of the vocabulary"
         write_page(
             out,
-            [
-                *(one.page for one in found if one.page),
-                *(page for one in found for page in one.words),
-            ],
-            analogies={one.model: one.analogies for one in found if one.analogies is not None},
-            correlations=[one.correlation for one in found if one.correlation is not None],
+            [page for part in ("page", "words") for each in found for page in each[part]],
+            analogies={each["model"]: table for each in found for table in each["analogies"]},
+            correlations=[one for each in found for one in each["statistic"]],
             facts=facts,
         )
-        print(f"Written to {out}.", file=sys.stderr)
+        _tell(f"Written to {out}.")
 
 
-def _check_used(
-    word: list[str],
-    words: list[str],
-    with_: list[str],
-    neighbors: int,
-    theta: float,
-    extremes: int,
-    among: int,
-    drawn: Map,
-    analogies: int,
-) -> None:
-    """Refuse options that would change nothing."""
-    of_words = [
-        *(["--with"] if with_ else []),
-        *(["--neighbors"] if neighbors != 100 else []),
-        *(["--theta"] if theta != 0.05 else []),
-        *(["--map"] if drawn is not Map.pca else []),
-    ]
-    if of_words and not word:
-        raise ValueError(f"{of_words[0]} is for a WORD, and none is given.")
-    of_models = [
-        *(["--words"] if words else []),
-        *(["--extremes"] if extremes != 10 else []),
-        *(["--among"] if among != 50_000 and not analogies else []),
-    ]
-    if of_models and word:
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _check_page(path: Path) -> None:
+    if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(
-            f"{of_models[0]} is for the page of a model; leave out {visible(word[0])!r}, or ask "
-            "in a call of its own."
+            f"--out {path}: it writes a page of HTML, so call it {path.stem}.html; tables are "
+            "printed by --format csv and --format json."
         )
+    check_writable(path)
 
 
-def _explore(
-    words: list[str],
-    models: list[str],
-    criterion: str,
-    original: str,
-    options: dict[str, Any],
-    *,
-    lists: dict[str, list[str]],
-    others: list[str],
-    k: int,
-    theta: float,
-    n: int,
-    among: int,
-    map_method: Any,
-    n_analogies: int,
-    statistic: _Numbers | None,
-    seed: int,
-    preprocessors: list[dict[str, Any]],
-) -> list[_Explored]:
-    from wefe.datasets import load_criterion
-    from wefe.explore import (
-        bias_directions,
-        correlate_with_statistic,
-        generate_analogies,
-        model_page,
-        word_page,
-    )
+def _open(
+    texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
+) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
+    """Open the models, and that before a mitigation; say what to know of them."""
     from wefe.models import load
     from wefe.running import unique_labels
 
-    # The same sets as in Python, where a name stands for words that ship with the package.
-    known = load_criterion(criterion, offline=True)
-    opened = [open_model(text, load, **options) for text in models]
-    labels = unique_labels([visible(model.name) for model in opened], "models")
-    for each, label in zip(opened, labels, strict=True):
-        each.name = label
-    before = open_model(original, load, **options) if original else None
-    if before is not None:
-        before.name = visible(before.name)
-    for each in opened:
-        _say_whether_read(each)
-        if before is not None and before.dim != each.dim:
+    how = {"vocab_prefix": prefix, "trust_pickle": trust_pickle}
+    models = [open_model(text, load, **how) for text in dict.fromkeys(texts)]
+    labels = unique_labels([visible(model.name) for model in models], "models")
+    before = open_model(original, load, **how) if original else None
+    for model, label in zip(models, labels, strict=True):
+        model.name = label
+        if model.held == "memory" and model.nbytes > _LARGE_BYTES:
+            _tell(f"{label} was read to its end; 'wefe convert' makes a file that opens at once.")
+        if before is not None and before.dim != model.dim:
             raise ValueError(
-                f"--original has {before.dim} dimensions and {each.name} has {each.dim}; they can "
+                f"--original has {before.dim} dimensions and {label} has {model.dim}; they can "
                 "be compared only before and after a mitigation."
             )
-        if before is None and each.name.endswith(_MITIGATED):
-            print(
-                f"{each.name}: is this model mitigated? --original shows what is left of the "
-                "former bias.",
-                file=sys.stderr,
+        if before is None and label.endswith(_MITIGATED):
+            _tell(
+                f"{label}: is this model mitigated? --original shows what is left of the former "
+                "bias."
             )
-    found: list[_Explored] = []
-    failures = _Failures()
-    for each in opened:
-        directions = failures.caught(
-            "",
-            each,
-            bias_directions,
-            each if before is None else before,
-            known,
-            preprocessors=preprocessors,
-        )
-        if directions is None:
+    return models, before
+
+
+def _explore(
+    models: Sequence[WordEmbeddingModel],
+    before: WordEmbeddingModel | None,
+    criterion: Criterion,
+    asked: Sequence[tuple[str, partial[Any]]],
+    forms: list[dict[str, Any]],
+) -> list[_Found]:
+    """Find out what is asked of each model; one that fails is no reason to lose the others."""
+    from wefe.explore import bias_directions
+
+    found: list[_Found] = []
+    problems: list[str] = []
+    for model in models:
+        own: _Found = {"model": model.name, "words": [], "page": [], "analogies": []}
+        own["statistic"] = []
+        forms_of: dict[str, str] = {}
+        try:
+            own["directions"] = bias_directions(before or model, criterion, preprocessors=forms)
+        except ValueError as error:
+            problems.append(_blaming(model.name, error))
             continue
-        own = _Explored(each.name, directions)
         found.append(own)
-        for word in _once(words, each, preprocessors):
-            page = failures.caught(
-                "words",
-                each,
-                word_page,
-                each,
-                word,
-                directions,
-                k=k,
-                theta=theta,
-                others=others,
-                original=before,
-                map_method=map_method,
-                random_state=seed,
-                preprocessors=preprocessors,
-            )
-            if page is not None:
-                own.words.append(page)
-        if not words:
-            own.page = failures.caught(
-                "page",
-                each,
-                model_page,
-                each,
-                directions,
-                words=lists or None,
-                n=n,
-                among=among,
-                preprocessors=preprocessors,
-            )
-        if n_analogies:
-            own.analogies = failures.caught(
-                "analogies",
-                each,
-                generate_analogies,
-                each,
-                directions,
-                n_analogies,
-                among=among,
-                preprocessors=preprocessors,
-            )
-        if statistic is not None:
-            own.correlation = failures.caught(
-                "statistic",
-                each,
-                correlate_with_statistic,
-                each,
-                statistic.values,
-                directions,
-                group=statistic.name if statistic.name in directions.groups else None,
-                statistic_name=statistic.title,
-                random_state=seed,
-                preprocessors=preprocessors,
-            )
-    asked = ["words" if words else "page"]
-    asked += ["analogies"] if n_analogies else []
-    asked += ["statistic"] if statistic is not None else []
-    failures.raise_or_log(asked)
+        for part, make in asked:
+            try:
+                made = make(model, criterion=own["directions"], preprocessors=forms)
+            except (KeyError, ValueError) as error:
+                problems.append(_blaming(model.name, error))
+                continue
+            if part != "words" or _is_new(made, make.keywords["word"], forms_of):
+                own[part].append(made)
+    if not all(any(own[part] for own in found) for part, _ in asked):
+        raise ValueError(" ".join(problems))
+    for problem in problems:
+        logger.warning("%s", problem)
     return found
 
 
-@dataclass
-class _Failures:
-    """What went wrong, by part; one model is no reason to lose the others."""
-
-    messages: dict[str, list[str]] = field(default_factory=dict)
-    done: set[str] = field(default_factory=set)
-
-    def caught(
-        self,
-        part: str,
-        model: WordEmbeddingModel,
-        make: Callable[_Given, _Made],
-        *args: _Given.args,
-        **options: _Given.kwargs,
-    ) -> _Made | None:
-        """Return what is made, or nothing, and then keep why."""
-        try:
-            made = make(*args, **options)
-        except KeyError as error:
-            message = str(error.args[0])
-        except ValueError as error:
-            message = str(error)
-        else:
-            self.done.add(part)
-            return made
-        if model.name not in message:
-            message = f"{model.name}: {message}"
-        self.messages.setdefault(part, []).append(message)
-        return None
-
-    def raise_or_log(self, asked: Sequence[str]) -> None:
-        """Raise an error if a part that was asked for is there for no model, log the others."""
-        for part in asked:
-            if part not in self.done:
-                messages = [*self.messages.get("", []), *self.messages.get(part, [])]
-                raise ValueError(" ".join(map(_as_sentence, messages)))
-        for messages in self.messages.values():
-            for message in messages:
-                logger.warning("%s", message)
+def _blaming(model: str, error: Exception) -> str:
+    message = str(error.args[0]).rstrip(".") + "."
+    return message if model in message else f"{model}: {message}"
 
 
-def _as_sentence(message: str) -> str:
-    return message if message.endswith((".", "?", "!")) else f"{message}."
-
-
-def _once(
-    words: Sequence[str], model: WordEmbeddingModel, preprocessors: list[dict[str, Any]]
-) -> list[str]:
-    """Return words without those of which another form is found in the same place."""
-    from wefe.explore._lookup import form_of
-
-    first: dict[str, str] = {}
-    kept = []
-    for word in words:
-        try:
-            form = form_of(model, word, preprocessors)
-        except KeyError:
-            # What is wrong with it is said when its page is made.
-            kept.append(word)
-            continue
-        if form in first:
-            print(
-                f"{model.name} has {visible(word)!r} as {visible(form)!r}, as {first[form]!r}: one "
-                "page of both.",
-                file=sys.stderr,
-            )
-            continue
-        first[form] = visible(word)
-        kept.append(word)
-    return kept
-
-
-def _say_whether_read(model: WordEmbeddingModel) -> None:
-    if model.held == "memory" and model.nbytes > _LARGE_BYTES:
-        print(
-            f"{visible(model.name)} was read to its end; 'wefe convert' makes a file that opens "
-            "at once.",
-            file=sys.stderr,
+def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
+    """Tell whether no other form of a word has the same page."""
+    other = first.setdefault(page.word, word)
+    if other != word:
+        _tell(
+            f"{page.model_name} has {visible(word)!r} as {visible(page.word)!r}, as "
+            f"{visible(other)!r}: one page of both."
         )
+    return other == word
 
 
 # What the user gives
@@ -508,10 +305,9 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
     for text in texts:
         name, source = split_name(text)
-        if is_there(source) and Path(source).is_file():
-            # Not splitlines: words may hold other marks at which it splits.
-            lines = map(str.strip, _text("--words", Path(source)).split("\n"))
-            words = [line for line in lines if line and not line.startswith("#")]
+        if is_there(source):
+            lines = read_lines("--words", Path(source))
+            words = [line for line in lines if not line.startswith("#")]
             name = name or Path(source).stem
         elif "," in source:
             words = [word.strip() for word in source.split(",") if word.strip()]
@@ -523,7 +319,7 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
             )
         if not words:
             raise ValueError(f"--words {short(text)} has no word.")
-        if name in lists or name == "vocabulary":
+        if name in (*lists, "vocabulary"):
             raise ValueError(
                 f"--words {short(text)}: there is a list called {short(name)!r} already; NAME=LIST "
                 "gives another name."
@@ -532,26 +328,8 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
     return lists
 
 
-def _text(option: str, path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{option} {path} is no text in UTF-8: {error}.") from error
-
-
-@dataclass
-class _Numbers:
-    """A number of the world for each word."""
-
-    name: str
-    title: str
-    values: Mapping[str, float]
-
-
-def _statistic(text: str, offline: bool) -> _Numbers | None:
-    """Return what --statistic names; nothing if it is not given."""
-    if not text:
-        return None
+def _statistic(text: str, offline: bool) -> tuple[str, str, pd.Series[float]] | None:
+    """Return what --statistic names: name, title, and a number for each word."""
     if text == "census":
         from wefe.datasets import fetch_occupation_shares
         from wefe.datasets._download import at_hand
@@ -559,79 +337,63 @@ def _statistic(text: str, offline: bool) -> _Numbers | None:
 
         if offline and not at_hand((GENDER_TABLE,)):
             raise ValueError("--statistic census is a download, which --offline rules out.")
-        column = fetch_occupation_shares(_CENSUS)["female"]
-        shares = {str(word): float(share) for word, share in column.items()}
-        return _Numbers("female", f"share of women, census of {_CENSUS}", shares)
-    path = Path(text)
-    if not (is_there(text) and path.is_file()):
+        shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)
+        return (
+            "female",
+            f"share of women, census of {_CENSUS}",
+            shares,
+        )
+    if text and not is_there(text):
         raise FileNotFoundError(
             f"--statistic {short(text)}: there is no such file; or 'census' for occupations."
         )
-    rows = _rows(path)
-    head = [cell.strip() for cell in rows[0][1]] if rows else []
-    if len(head) < 2 or "word" not in head:
-        raise ValueError(
-            f"--statistic {path}: expected a CSV file with the columns word and value; the first "
-            f"line is {', '.join(map(repr, head)) or 'empty'}."
-        )
-    of_word = head.index("word")
-    rest = [name for name in head if name != "word"]
-    name = "value" if "value" in rest else rest[0]
-    if len(rest) > 1 and name != "value":
-        raise ValueError(
-            f"--statistic {path}: which column? It has {', '.join(map(repr, rest))}; call one "
-            "'value', or leave out the others."
-        )
-    values: dict[str, float] = {}
-    for number, row in rows[1:]:
-        if not any(cell.strip() for cell in row):
-            continue
-        cells = [cell.strip() for cell in row]
-        try:
-            word, value = cells[of_word], cells[head.index(name)]
-            of_world = float(value) if value else float("nan")
-            if HIDDEN.search(word):
-                raise ValueError("a line break or another mark that is no part of a word")
-        except (IndexError, ValueError):
-            raise ValueError(
-                f"--statistic {path}, line {number}: expected a word and a number; got "
-                f"{', '.join(map(repr, row))}."
-            ) from None
-        if word in values:
-            raise ValueError(f"--statistic {path}, line {number}: {word!r} has a number already.")
-        values[word] = of_world
-    return _Numbers(name, path.stem if name == "value" else name, values)
-
-
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file, each with the line at which it ends."""
-    reader = csv.reader(io.StringIO(_text("--statistic", path), newline=""))
     try:
-        return [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise ValueError(f"--statistic {path}, line {reader.line_num}: {error}.") from error
+        return _numbers(Path(text)) if text else None
+    # Of pandas as well: no text in UTF-8, no table.
+    except ValueError as error:
+        raise ValueError(f"--statistic {short(text)}: {error}") from error
+
+
+def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
+    """Read a CSV file with a number for each word."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
+    table = table.rename(columns=str.strip).map(str.strip)
+    table = table[(table != "").any(axis=1)]
+    others = [name for name in map(str, table) if name != "word"]
+    name = "value" if "value" in others else others[0] if len(others) == 1 else None
+    if "word" not in table or name is None:
+        raise ValueError(
+            f"expected the columns word and value; got {', '.join(map(repr, table.columns))}."
+        )
+    words = table["word"]
+    is_text = words.map(lambda word: bool(word) and not HIDDEN.search(word)).astype(bool)
+    wrong = words[words.duplicated() | ~is_text]
+    if len(wrong):
+        raise ValueError(f"{wrong.iloc[0]!r} is there twice, or is no word.")
+    values = table.set_index("word")[name].replace("", "nan").map(float)
+    return (
+        name,
+        path.stem if name == "value" else name,
+        values,
+    )
 
 
 # What is shown
 
 
-def _print(found: Sequence[_Explored]) -> None:
-    parts: list[str] = []
-    pages = [one.page for one in found if one.page is not None]
-    if len(pages) == 1:
-        parts.append(str(pages[0]))
-    elif pages:
-        parts += _side_by_side(pages)
-    for page in (page for one in found for page in one.words):
+def _print(found: Sequence[_Found]) -> None:
+    pages = [page for each in found for page in each["page"]]
+    parts = [str(page) for page in pages] if len(pages) < 2 else _side_by_side(pages)
+    for page in (page for each in found for page in each["words"]):
+        n_more = len(page.neighbors) - _SHOWN
+        more = f"\n... {n_more:,} more in --format csv and --out" if n_more > 0 else ""
         table = page.neighbors.head(_SHOWN).drop(columns="biased")
-        parts += [str(page), as_text(table)]
-        if len(page.neighbors) > _SHOWN:
-            parts[-1] += f"\n... {len(page.neighbors) - _SHOWN:,} more in --format csv and --out"
-    for one in found:
-        if one.analogies is not None:
-            parts.append(f"Analogies in {visible(one.model)}: words that differ as the groups do")
-            parts[-1] += f"\n{as_text(one.analogies)}" if len(one.analogies) else "\nnone"
-    correlations = [one.correlation for one in found if one.correlation is not None]
+        parts += [str(page), as_text(table) + more]
+    for each in found:
+        for table in each["analogies"]:
+            title = f"Analogies in {visible(each['model'])}: words that differ as the groups do"
+            parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
+    correlations = [one for each in found for one in each["statistic"]]
     if correlations:
         first = correlations[0]
         parts.append(
@@ -642,94 +404,60 @@ def _print(found: Sequence[_Explored]) -> None:
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
-    import pandas as pd
-
     table = pd.concat([page.distribution for page in pages]).drop(columns=_TAILS)
-    parts = [
-        f"Projections on the direction of {visible(pages[0].directions.name)}\n{as_text(table)}"
-    ]
-    for group in pages[0].directions.groups:
-        columns = {}
-        for page in pages:
-            own = page.extremes[page.extremes["group"] == group]
-            pairs = zip(own["word"], own["projection"], strict=True)
-            columns[page.model_name] = [f"{word} {value:.2f}" for word, value in pairs]
-        if sum(map(len, columns)) <= _MOST_ABREAST:
-            ranked = pd.DataFrame.from_dict(columns, orient="index").T
-            ranked.insert(0, "rank", range(1, len(ranked) + 1))
-            shown = as_text(ranked)
-        else:
-            shown = "\n".join(
-                visible(f"  {model}: {', '.join(words) or 'none'}")
-                for model, words in columns.items()
-            )
-        parts.append(f"Farthest towards {visible(group)}\n{shown}")
+    name = visible(pages[0].directions.name)
+    parts = [f"Projections on the direction of {name}\n{as_text(table)}"]
+    extremes = pd.concat([page.extremes for page in pages])
+    extremes["word"] += extremes["projection"].map(" {:.2f}".format)
+    for group, own in extremes.groupby("group", sort=False):
+        shown = own.pivot(index="rank", columns="model", values="word").reset_index()
+        shown = shown[["rank", *(page.model_name for page in pages if page.model_name in shown)]]
+        parts.append(f"Farthest towards {visible(str(group))}\n{as_text(shown)}")
     return parts
 
 
 def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for one in correlations:
-        row: dict[str, Any] = {"model": one.model_name, "words": one.n, "lost": len(one.lost)}
-        for name, estimate in (("pearson", one.pearson), ("spearman", one.spearman)):
-            row[name] = estimate.value
-            row[f"{name} interval"] = None
-            if not math.isnan(estimate.lower):
-                row[f"{name} interval"] = f"[{estimate.lower:.2f}, {estimate.upper:.2f}]"
-        rows.append({**row, "p_value": one.pearson.p_value, "slope": one.slope.value})
-        if one.nan_reason:
-            rows[-1]["nan_reason"] = one.nan_reason
-    return pd.DataFrame(rows)
+    known = pd.json_normalize([one.to_dict() for one in correlations])
+    shown = pd.DataFrame({"model": [one.model_name for one in correlations], "words": known["n"]})
+    shown["lost"] = known["lost"].str.len()
+    for name in ("pearson", "spearman"):
+        shown[name] = known[f"{name}.value"].astype(float)
+        bounds = known[f"{name}.lower"], known[f"{name}.upper"]
+        shown[f"{name} interval"] = interval_text(*bounds)
+    shown["p_value"], shown["slope"] = known["pearson.p_value"], known["slope.value"]
+    shown["nan_reason"] = known["nan_reason"]
+    return shown.dropna(axis="columns", how="all")
 
 
-def _as_table(found: Sequence[_Explored], lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _as_table(found: Sequence[_Found], lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Return the one table that was asked for."""
-    import pandas as pd
-
-    if any(one.words for one in found):
-        tables = [page.to_frame() for one in found for page in one.words]
-    elif any(one.analogies is not None for one in found):
-        tables = [_named(one.analogies, one.model) for one in found if one.analogies is not None]
-    elif any(one.correlation is not None for one in found):
-        tables = [
-            _named(one.correlation.to_frame(), one.model)
-            for one in found
-            if one.correlation is not None
-        ]
-    elif lists:
-        tables = [_of_lists(one.page, lists) for one in found if one.page is not None]
-    else:
-        tables = [one.page.extremes for one in found if one.page is not None]
-    return pd.concat(tables, ignore_index=True)
-
-
-def _named(table: pd.DataFrame, model: str) -> pd.DataFrame:
-    named = table.copy()
-    named.insert(0, "model", model)
-    return named
+    makers: dict[str, Callable[[Any], pd.DataFrame]] = {
+        "words": lambda page: page.to_frame(),
+        "analogies": lambda table: table,
+        "statistic": lambda one: one.to_frame(),
+        "page": lambda page: _of_lists(page, lists) if lists else page.extremes,
+    }
+    part = next(part for part in makers if any(each[part] for each in found))
+    tables = [(each["model"], makers[part](one)) for each in found for one in each[part]]
+    for model, table in tables:
+        if "model" not in table:
+            table.insert(0, "model", model)
+    return pd.concat([table for _, table in tables], ignore_index=True)
 
 
 def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     return page.projections[page.projections["set"].isin(list(lists))]
 
 
-def _print_json(found: Sequence[_Explored], lists: Mapping[str, Sequence[str]]) -> None:
-    from wefe._plain import plain
-
-    models = []
-    for one in found:
-        content: dict[str, Any] = {"model": one.model, "criterion": one.directions.name}
-        if one.page is not None:
-            content = one.page.to_dict()
-            if lists:
-                content["projections"] = plain(_of_lists(one.page, lists))
-        elif any(each.words for each in found):
-            content["words"] = [page.to_dict() for page in one.words]
-        if one.analogies is not None:
-            content["analogies"] = plain(one.analogies)
-        if one.correlation is not None:
-            content["statistic"] = one.correlation.to_dict()
-        models.append(content)
-    print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
+def _as_data(own: _Found, lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return what was found out of a model, fit for JSON."""
+    content = {"model": own["model"], "criterion": own["directions"].name}
+    for page in own["page"]:
+        content |= page.to_dict()
+        content |= {"projections": plain(_of_lists(page, lists))} if lists else {}
+    content |= {"words": [page.to_dict() for page in own["words"]]} if own["words"] else {}
+    for table in own["analogies"]:
+        content["analogies"] = plain(table)
+    for one in own["statistic"]:
+        content["statistic"] = one.to_dict()
+    return content

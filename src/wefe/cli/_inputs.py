@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-
-from wefe.cli._options import Pooling
 
 if TYPE_CHECKING:
     from wefe.datasets._opened import OpenedQueries
@@ -21,6 +19,39 @@ logger = logging.getLogger(__name__)
 def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
     """Return how words are looked up: as they are, and in lower case if asked for."""
     return [{}, {"lowercase": True}] if lowercase else [{}]
+
+
+def declared_models(
+    models: Sequence[str],
+    encoders: Sequence[str],
+    of_tables: Mapping[str, Any],
+    layer: int,
+    pooling: str,
+    templates: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Return --model and --encoder with their options, as a study file has them."""
+    if not models and not encoders:
+        raise ValueError("say which models: --model or --encoder, for example --model demo.")
+    of_encoders = {"layer": layer, "pooling": pooling, "templates": list(templates) or None}
+    asked = [("source", text, of_tables) for text in models]
+    asked += [("encoder", text, of_encoders) for text in encoders]
+    entries = []
+    for kind, text, options in asked:
+        name, where = split_name(text)
+        given = {key: value for key, value in options.items() if value is not None}
+        entries.append({kind: where, "name": name, **given})
+    return entries
+
+
+def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return --queries as a study file has them."""
+    from wefe.datasets._queries import QUERY_SETS
+    from wefe.study._parts import existing_file
+
+    return [
+        {"set": name} if name in QUERY_SETS else {"file": existing_file(name, ".", QUERY_SETS)}
+        for name in dict.fromkeys(names)
+    ]
 
 
 def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
@@ -35,39 +66,28 @@ def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
 
 
 def open_models(
-    models: Sequence[str],
-    encoders: Sequence[str],
-    layer: int,
-    pooling: Pooling,
-    templates: Sequence[str],
-    **options: Any,
+    declared: Sequence[dict[str, Any]], words: Collection[str]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
-    """Open what --model and --encoder name, with the options of `wefe.load`.
+    """Open declared models; of files that must be parsed, the words that are asked for.
 
     A model that cannot be opened is no reason to lose the others: it comes second, as its name and
     the reason. If none can be opened, the first error is raised.
     """
     from wefe.contextual import load_encoder
     from wefe.models import load
+    from wefe.study._entries import ModelEntry
 
-    # A number without these says little, and tables have no other place for them.
-    said = [f"layer {layer}"] if layer != -1 else []
-    said += [pooling.value] if pooling is not Pooling.auto else []
-    said += ["in templates"] if templates else []
-    of_encoders = {"layer": layer, "pooling": pooling.value, "templates": list(templates) or None}
     opened: list[WordEmbeddingModel] = []
     errors: dict[str, Exception] = {}
-    asked: list[tuple[str, Callable[..., WordEmbeddingModel], dict[str, Any]]] = [
-        *((text, load, options) for text in models),
-        *((text, load_encoder, of_encoders) for text in encoders),
-    ]
-    for text, loader, how in asked:
+    for entry in (ModelEntry(**each) for each in declared):
+        options = entry.load_options()
         try:
-            opened.append(open_model(text, loader, **how))
-            if loader is load_encoder:
-                opened[-1].name = ", ".join([opened[-1].name, *said])
+            if entry.encoder is not None:
+                opened.append(load_encoder(entry.encoder, name=entry.label, **options))
+            else:
+                opened.append(load(entry.source, entry.name, words=words, **options))
         except (ValueError, TypeError, OSError, ImportError) as error:
-            errors[split_name(text)[0] or text] = error
+            errors[entry.label] = error
     if not opened:
         raise next(iter(errors.values()))
     return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
@@ -87,20 +107,6 @@ def end(failures: Mapping[str, str]) -> None:
         logger.error("%s: %s", name, reason)
     if failures:
         raise typer.Exit(1)
-
-
-def check_for_encoders(
-    models: Sequence[str],
-    encoders: Sequence[str],
-    layer: int,
-    pooling: Pooling,
-    templates: Sequence[str],
-) -> None:
-    """Refuse a call without models, and options that would change nothing."""
-    if not models and not encoders:
-        raise ValueError("say which models: --model or --encoder, for example --model demo.")
-    if not encoders and (layer != -1 or pooling is not Pooling.auto or templates):
-        raise ValueError("--layer, --pooling and --template are for --encoder, and there is none.")
 
 
 def split_name(text: str) -> tuple[str | None, str]:
@@ -123,6 +129,16 @@ def split_name(text: str) -> tuple[str | None, str]:
     if not rest:
         raise ValueError(f"{short(text)}: there is nothing after '='.")
     return name, rest
+
+
+def read_lines(option: str, path: Path) -> list[str]:
+    """Return the lines of a text file that are not empty."""
+    try:
+        # Not splitlines: words may hold other marks at which it splits.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{option} {path} is no text in UTF-8: {error}.") from error
+    return [line.strip() for line in lines if line.strip()]
 
 
 def is_there(text: str) -> bool:

@@ -1,40 +1,30 @@
-"""`wefe measure`: published or own queries, asked of models."""
+"""`wefe measure`: published or own queries, asked of models. It is a study in memory."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 import typer
 
 from wefe._files import check_writable
-from wefe._same_words import on_same_words
-from wefe.aggregation import aggregated
 from wefe.cli import _options as opt
 from wefe.cli._bibtex import ADJUSTED, AUDIT, INTERVALS, RANKING, write_bibtex
-from wefe.cli._inputs import check_for_encoders, end, open_models, open_queries, preprocessors
+from wefe.cli._inputs import declared_models, declared_queries, end, preprocessors
 from wefe.cli._options import check_metrics, parse_params
-from wefe.cli._output import Format, interval_text, say, write
+from wefe.cli._output import Format, interval_text, say, say_undefined, write
 from wefe.metrics._registry import as_metric, get_metric
-from wefe.models._load import words_of
-from wefe.ranking import calculate_ranking_correlations, ranked
+from wefe.ranking import ranked
 from wefe.results import OPPOSITE
-from wefe.running import adjust_p_values
-from wefe.running import measure as measured
+from wefe.running import COLUMNS
 
 if TYPE_CHECKING:
-    from wefe.contextual import FoundContexts
-    from wefe.datasets._opened import OpenedQueries
-    from wefe.models import WordEmbeddingModel
-    from wefe.query import Query
-
-AGGREGATION: Literal["bias_avg"] = "bias_avg"
+    from wefe.study import StudyResults
 
 _METHODS = {
     "exact": "all splits counted",
@@ -47,97 +37,39 @@ _SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "nul
 _SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
 # Models that stand side by side, even if there are fewer rows.
 _MOST_ABREAST = 3
+_RESAMPLES = 1000
 
 
-class Missing(StrEnum):
-    """What a ranking leaves out where a model lacks words."""
-
-    queries = "queries"
-    models = "models"
-
-
+@opt.command
 def measure(
-    queries: opt.Queries,
-    model: opt.Models = [],
-    encoder: opt.Encoders = [],
-    metric: opt.Metrics = ["weat-es"],
-    format: Annotated[
-        Format,
-        typer.Option(
-            help="csv (scores only) and json keep all digits and full texts. Only json has the "
-            "effect size and p-value of every word of sc-weat, under 'words'."
-        ),
-    ] = Format.table,
-    p_value_test: opt.SideOption = opt.Side.two,
-    param: opt.Params = [],
-    bootstrap: Annotated[
-        int,
-        typer.Option(
-            help="Show how far each score would move with other words of the same kind: the words "
-            "of each set are drawn anew this many times. 1000 is a good number, 0 for none."
-        ),
-    ] = 0,
-    confidence: Annotated[float, typer.Option(help="Confidence of these intervals.")] = 0.95,
-    audit: Annotated[
-        bool,
-        typer.Option(
-            "--audit",
-            help="Say what each score does not show: biases that cancel, pairs without a common "
-            "direction, large effects of tiny biases. 'wefe audit' has the details.",
-        ),
-    ] = False,
-    lowercase: opt.Lowercase = True,
-    normalize: Annotated[bool, typer.Option(help="Scale vectors to unit length first.")] = False,
-    lost_vocabulary_threshold: Annotated[
-        float, typer.Option(help="A query that loses a larger share of a set's words is NaN.")
-    ] = 0.2,
-    vocab_prefix: opt.VocabPrefix = "",
-    offline: opt.Offline = False,
-    subwords: Annotated[
-        opt.Subwords | None,
-        typer.Option(
-            help="The vector of a word that the vocabulary lacks, where a model knows subwords: "
-            "their mean, the first of them, or none (refuse). Default: mean for model2vec, else "
-            "refuse."
-        ),
-    ] = None,
-    trust_pickle: opt.TrustPickle = False,
-    layer: opt.Layer = -1,
-    pooling: opt.PoolingOption = opt.Pooling.auto,
-    template: opt.Templates = [],
-    contexts: Annotated[
-        Path | None,
-        typer.Option(help="For ceat: a text file with a sentence per line, to find the words in."),
-    ] = None,
-    own_words: Annotated[
-        bool,
-        typer.Option(
-            "--own-words",
-            help="Measure every model with all words that it has. By default models are compared "
-            "on the words that all of them have.",
-        ),
-    ] = False,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="What the ranking leaves out where a model lacks the words of a query: the query, "
-            "for all models, or the model."
-        ),
-    ] = Missing.queries,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare",
-            help="Test whether one of two models has less bias over the queries of each set: their "
-            "difference with an interval and a p-value. Needs two queries or more.",
-        ),
-    ] = False,
-    bibtex: Annotated[
-        Path | None,
-        typer.Option(help="Write the references of what was run to this file, for BibTeX."),
-    ] = None,
-    figures: opt.Figures = None,
-    n_jobs: opt.NJobs = 1,
+    *,
+    queries: list[str],
+    model: list[str] = [],
+    encoder: list[str] = [],
+    metric: list[str] = ["weat-es"],
+    format: Format = "table",
+    p_value_test: opt.Side = "two-sided",
+    param: list[str] = [],
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    audit: bool = False,
+    lowercase: bool = True,
+    normalize: bool = False,
+    lost_vocabulary_threshold: float = 0.2,
+    vocab_prefix: str = "",
+    offline: bool = False,
+    subwords: Literal["mean", "first", "refuse"] | None = None,
+    trust_pickle: bool = False,
+    layer: int = -1,
+    pooling: opt.Pooling = "auto",
+    template: list[str] = [],
+    contexts: Path | None = None,
+    own_words: bool = False,
+    missing: Literal["queries", "models"] = "queries",
+    compare: bool = False,
+    bibtex: Path | None = None,
+    figures: Path | None = None,
+    n_jobs: int = 1,
 ) -> None:
     """Measure models with published or own queries.
 
@@ -161,110 +93,129 @@ def measure(
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
 
     Example: wefe measure --encoder google-bert/bert-base-uncased --queries weat --metric seat
+
+    Parameters
+    ----------
+    format
+        csv (scores only) and json keep all digits and full texts. Only json has the effect size
+        and p-value of every word of sc-weat, under 'words'.
+    bootstrap : N
+        Show how far each score would move with other words of the same kind: the words of each
+        set are drawn anew this many times. 1000 is a good number, 0 for none.
+    confidence : X
+        Confidence of these intervals.
+    audit
+        Say what each score does not show: biases that cancel, pairs without a common direction,
+        large effects of tiny biases. 'wefe audit' has the details.
+    normalize
+        Scale vectors to unit length first.
+    lost_vocabulary_threshold : X
+        A query that loses a larger share of a set's words is NaN.
+    subwords
+        The vector of a word that the vocabulary lacks, where a model knows subwords: their
+        mean, the first of them, or none (refuse). Default: mean for model2vec, else refuse.
+    contexts : FILE
+        For ceat: a text file with a sentence per line, to find the words in.
+    own_words
+        Measure every model with all words that it has. By default models are compared on the
+        words that all of them have.
+    missing
+        What the ranking leaves out where a model lacks the words of a query: the query, for all
+        models, or the model.
+    compare
+        Test whether one of two models has less bias over the queries of each set: their
+        difference with an interval and a p-value. Needs two queries or more. Takes 1000 resamples
+        unless --bootstrap says otherwise.
+    bibtex : FILE
+        Write the references of what was run to this file, for BibTeX.
     """
+    uses = {
+        "layer pooling template": (encoder, "--encoder"),
+        "subwords trust_pickle vocab_prefix": (model, "--model"),
+        "contexts": ("ceat" in metric, "--metric ceat"),
+        "compare": (len(model) + len(encoder) == 2, "two models"),
+    }
+    opt.check_used(measure, locals(), uses)
     names = check_metrics(metric)
+    check_metrics_fit(names, model, contexts)
+    own = parse_params(param, names)
+    if bibtex is not None:
+        check_writable(bibtex)
     if figures is not None:
         from wefe.plotting._static import check_matplotlib
 
         check_matplotlib()
-    check_for_encoders(model, encoder, layer, pooling, template)
-    _check_fit(names, model, encoder, contexts, compare)
-    if not model and (subwords or trust_pickle or vocab_prefix):
-        raise ValueError(
-            "--subwords, --trust-pickle and --vocab-prefix are for --model; --encoder has no use "
-            "for them."
-        )
-    own_params = parse_params(param, names)
-    if bibtex is not None:
-        check_writable(bibtex)
-    query_sets = open_queries(queries, offline)
-    every = [query for asked in query_sets for query in asked.queries]
-    lookup: dict[str, Any] = {"normalize": normalize, "preprocessors": preprocessors(lowercase)}
-    needs_all = any(get_metric(name).needs_vocabulary for name in names)
-    models, failures = open_models(
-        *(model, encoder, layer, pooling, template),
-        vocab_prefix=vocab_prefix or None,
-        # A query knows its words, so of a file that must be parsed only those are.
-        words=None if needs_all else words_of(every, vocab_prefix or None, lookup["preprocessors"]),
-        subwords=subwords.value if subwords else None,
-        trust_pickle=trust_pickle,
+    if "sc-weat" in names and format == "json":  # which has words with their p-values
+        own["sc-weat"] = {"calculate_p_value": True, **own.get("sc-weat", {})}
+    of_tables = {
+        "vocab_prefix": vocab_prefix or None,
+        "subwords": subwords,
+        "trust_pickle": trust_pickle,
+    }
+    results = run_in_memory(
+        n_jobs,
+        with_words=figures is not None,
+        offline=offline,
+        models=declared_models(model, encoder, of_tables, layer, pooling, template),
+        queries=declared_queries(queries),
+        metrics=[
+            {
+                "metric": name,
+                "params": _side_of(name, p_value_test) | own.get(name, {}),
+                "contexts": str(contexts) if name == "ceat" else None,
+            }
+            for name in names
+        ],
+        lookup={
+            "preprocessors": preprocessors(lowercase),
+            "normalize": normalize,
+            "lost_vocabulary_threshold": lost_vocabulary_threshold,
+            "own_words": own_words,
+        },
+        aggregation={"missing": missing},
+        intervals={
+            "n_bootstrap": bootstrap or (_RESAMPLES if compare else 0),
+            "confidence": confidence,
+        },
+        audit={"scores": audit},
     )
-    if contexts is not None:
-        own_params.setdefault("ceat", {})["contexts"] = _find_contexts(every, contexts)
-    threshold = {"lost_vocabulary_threshold": lost_vocabulary_threshold}
-    if len(models) > 1 and not own_words and not any(map(_is_of_texts, names)):
-        models = on_same_words(models, every, lookup | threshold)
-    compare = compare and len(models) == 2
-    parts, of_words, comparisons = [], [], []
-    for asked in query_sets:
-        for name in names:
-            own = own_params.get(name, {})
-            shows_words = name == "sc-weat" and format is Format.json
-            if shows_words:  # with their p-values
-                own = {"calculate_p_value": True, **own}
-            asking = as_metric(name)
-            params = lookup | asking.report_params(own, 0, p_value_test.value)
-            params |= asking.params_for_unpaired(own, asked.name, asked.paired) | own
-            scores = measured(
-                *(name, asked.queries, models, asked.name, lost_vocabulary_threshold, params),
-                generate_subqueries=True,
-                n_jobs=n_jobs,
-                n_bootstrap=bootstrap,
-                confidence=confidence,
-                audit=audit,
-            )
-            parts.append(scores)
-            if compare:
-                # Nobody asks for the p-values of resamples.
-                how = params | threshold
-                how |= {"calculate_p_value": False} if "calculate_p_value" in how else {}
-                which = {"metric": scores["metric"].iloc[0], "queries": asked.name}
-                resamples = bootstrap or 1000, confidence
-                comparisons.append(which | _compared(name, asked.queries, models, how, *resamples))
-            if shows_words:
-                of_words.append(
-                    _words_of_sc_weat(scores, asked.queries, models, threshold | params)
-                )
-    scores = adjust_p_values(pd.concat(parts, ignore_index=True))
-    totals = _totals(scores, missing)
+    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
     # As tables are printed, a query set is what was asked for as --queries.
-    tidy = pd.concat([scores, *_failed(scores, failures)], ignore_index=True)
-    tidy = tidy.rename(columns={"query_set": "queries"})
-    data = {"results": tidy}
+    tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})
+    scored = tidy[~tidy["model_name"].isin(failures)]
+    if scored.empty:
+        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
+    totals = pd.concat(
+        [one for part in results.plan.query_sets for one in results.totals(part.name).values()]
+    )
+    totals = totals[~totals["model_name"].isin(failures)]
     ranking = ranked(totals, "min")
-    if len(models) > 1:
-        data["ranking"] = ranking.reset_index()
-    if comparisons:
-        data["comparison"] = pd.DataFrame(comparisons)
-    if of_words:
-        data["words"] = pd.concat(of_words, ignore_index=True)
+    data = {"results": tidy}
     shown = [*_tables_of_scores(tidy)]
-    if len(models) > 1:
+    if len(ranking) > 1:
+        data["ranking"] = ranking.reset_index()
         shown += _tables_of_models(tidy, totals, ranking)
-    if comparisons:
+    if compare:
+        data["comparison"] = _comparison(results)
         shown.append(_table_of_comparisons(data["comparison"]))
+    if "sc-weat" in names and format == "json":
+        data["words"] = _words_of_sc_weat(results)
     write(format, shown, data)
-    if format is Format.table:
-        _print_notes(tidy, bootstrap, confidence, bool(comparisons))
+    say_undefined(scored)
+    if format == "table":
+        _print_notes(tidy, results.plan.settings["intervals"], compare)
         _print_verdict(ranking)
     if figures is not None:
-        from wefe.plotting import write_figures
+        from wefe.report import write_figures
 
-        files = write_figures(
-            figures,
-            scores=scores,
-            ranking=ranking if len(models) > 1 else None,
-            correlations=calculate_ranking_correlations(ranking) if len(models) > 2 else None,
-            **_of_words(query_sets, models, names, lookup, own_params),
-        )
-        print(f"{len(files)} figures: {figures}", file=sys.stderr)
+        print(f"{len(write_figures(results, figures))} figures: {figures}", file=sys.stderr)
     if bibtex is not None:
         done = [INTERVALS] if bootstrap else []
         done += [AUDIT] if audit else []
-        done += [ADJUSTED] if scores["p_value"].notna().sum() > 1 else []
-        done += [RANKING] if len(models) > 1 else []
-        write_bibtex(bibtex, names, (asked.name for asked in query_sets), done)
-    if scores["score"].isna().all():
+        done += [ADJUSTED] if tidy["p_value"].notna().sum() > 1 else []
+        done += [RANKING] if len(ranking) > 1 else []
+        write_bibtex(bibtex, names, tidy["queries"].unique(), done)
+    if scored["score"].isna().all():
         print(
             "no query could be answered. Where too many words are lost, take a larger part of the "
             "model, or allow more with --lost-vocabulary-threshold.",
@@ -274,51 +225,39 @@ def measure(
     end(failures)
 
 
-def _is_of_texts(metric: str) -> bool:
-    return bool(get_metric(metric).encodes_texts)
+def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResults:
+    """Run a study of which nothing is kept."""
+    from wefe.study import Study
+
+    try:
+        study = Study({"name": "measure", **declared})
+    except ValueError as error:
+        # Options stand for the keys of a study file.
+        place = r"(?m)^study: (?:\[+\w+\]+(?: number \d+)?, )?key '(?:params\.)?"
+        raise ValueError(re.sub(place + "([^']+)'", r"\1", str(error))) from error
+    # Only figures show words.
+    without = () if with_words else ("words",)
+    return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
 
 
-def _check_fit(
-    names: list[str], model: list[str], encoder: list[str], contexts: Path | None, compare: bool
-) -> None:
-    """Refuse options that do not go together."""
-    n = len(model) + len(encoder)
-    if compare and n != 2:
-        raise ValueError(f"--compare is for two models; --model and --encoder name {n}.")
-    if contexts is not None and "ceat" not in names:
-        raise ValueError("--contexts is for --metric ceat, which is not asked for.")
+def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
+    """Return the side of the tests, for a metric that has a p-value by default."""
+    asked = as_metric(metric).report_params({}, 0, p_value_test)
+    return {name: side for name, side in asked.items() if name == "p_value_test_type"}
+
+
+def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path | None) -> None:
+    """Refuse metrics that cannot be asked of these models."""
     if contexts is None and "ceat" in names:
         raise ValueError(
             "ceat finds the words in sentences: --contexts FILE, one sentence per line."
         )
-    of_texts = [name for name in names if _is_of_texts(name)]
+    of_texts = [name for name in names if get_metric(name).encodes_texts]
     if of_texts and model:
         raise ValueError(
             f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
             "its own."
         )
-
-
-def _totals(scores: pd.DataFrame, missing: Missing) -> pd.DataFrame:
-    """Return one number per model, metric and query set; NaN for models that are left out."""
-    parts = []
-    for _, part in scores.groupby(["query_set", "metric"], sort=False):
-        # A query that nobody can answer is no reason to leave out all models.
-        answered = part["score"].notna().groupby(part["query_name"]).transform("any")
-        lacking = part["model_name"][answered & part["score"].isna()]
-        without = set(lacking) if missing is Missing.models else set()
-        parts.append(aggregated(part, AGGREGATION, without)[0])
-    return pd.concat(parts, ignore_index=True)
-
-
-def _failed(scores: pd.DataFrame, failures: Mapping[str, str]) -> list[pd.DataFrame]:
-    """Return rows for the models that could not be opened: each says why."""
-    first = scores[scores["model_name"] == scores["model_name"].iloc[0]]
-    asked = first[["query_set", "metric", "query_name", "n_queries", "no_bias_value"]]
-    return [
-        asked.assign(model_name=name, nan_reason=f"not opened: {reason}")
-        for name, reason in failures.items()
-    ]
 
 
 def _tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -351,8 +290,9 @@ def _tables_of_models(
     yield "Ranks (1: least bias measured)", _by_model(tidy, totals, ranks)
 
 
-def _print_notes(tidy: pd.DataFrame, n_bootstrap: int, confidence: float, compared: bool) -> None:
+def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: bool) -> None:
     """Say how the numbers of the tables were made."""
+    confidence = intervals["confidence"]
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
         print(
@@ -373,7 +313,7 @@ def _print_notes(tidy: pd.DataFrame, n_bootstrap: int, confidence: float, compar
     if tidy["score_lower"].notna().any():
         print(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
-            f"({n_bootstrap} resamples)."
+            f"({intervals['n_bootstrap']} resamples)."
         )
         for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
             print(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
@@ -409,37 +349,29 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
         say(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
 
 
-def _compared(
-    name: str,
-    queries: Sequence[Query],
-    models: Sequence[WordEmbeddingModel],
-    params: Mapping[str, Any],
-    n_bootstrap: int,
-    confidence: float,
-) -> dict[str, Any]:
-    """Return a row that says whether one of two models has less bias."""
-    from wefe.comparison import compare_models
-
-    one, other = models
-    try:
-        found = compare_models(
-            name, queries, one, other, n_bootstrap, confidence, metric_params=params
-        )
-    except ValueError as error:
-        return {"nan_reason": str(error)}
-    if found.n_queries < 2:
-        return {"n_queries": found.n_queries, "nan_reason": "a comparison needs two queries"}
-    # Told from the side of the model with less bias.
-    ahead, sign = (one, 1) if found.difference >= 0 else (other, -1)
-    lower, upper = sorted((sign * found.lower, sign * found.upper))
-    return {
-        "less_bias": ahead.name if found.difference else None,
-        "difference": sign * found.difference,
-        "difference_lower": lower,
-        "difference_upper": upper,
-        "p_value": found.p_value,
-        "n_queries": found.n_queries,
-    }
+def _comparison(results: StudyResults) -> pd.DataFrame:
+    """Return rows that say whether one of two models has less bias, told from its side."""
+    one, other = (model.label for model in results.plan.models)
+    found = results.compare_models(one, other)
+    sign = np.where(found["difference"] < 0, -1, 1)
+    bounds = np.sort(found[["lower", "upper"]].to_numpy() * sign[:, None], axis=1)
+    ahead = pd.Series(np.where(sign > 0, one, other), dtype=object)
+    table = pd.DataFrame(
+        {
+            "metric": found["metric"],
+            "queries": found["query_set"],
+            "less_bias": ahead.where(found["difference"] != 0, None),
+            "difference": found["difference"].abs(),
+            "difference_lower": bounds[:, 0],
+            "difference_upper": bounds[:, 1],
+            "p_value": found["p_value"],
+            "n_queries": found["n_queries"],
+        }
+    ).reindex(range(max(1, len(found))))
+    is_too_few = ~(table["n_queries"] > 1)
+    table.loc[is_too_few, "less_bias":"p_value"] = None
+    table["nan_reason"] = is_too_few.map({True: "a comparison needs two queries", False: None})
+    return table
 
 
 def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -450,73 +382,22 @@ def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return title, shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")
 
 
-def _of_words(
-    query_sets: Sequence[OpenedQueries],
-    models: Sequence[WordEmbeddingModel],
-    names: Sequence[str],
-    lookup: Mapping[str, Any],
-    own_params: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return what figures show of single words, by query and model."""
-    from wefe.audit import audit_query
-    from wefe.embeddings import UnanswerableError
-    from wefe.metrics import RNSB
-    from wefe.metrics._base import result_of
-
-    sentiment: dict[str, dict[str, Any]] = {}
-    biases: dict[str, dict[str, Any]] = {}
-    params = {"holdout": False, **lookup, **own_params.get("rnsb", {})}
-    for asked in query_sets:
-        for query, model in itertools.product(asked.queries, models):
-            title = f"{asked.name} {query.query_name}"
-            if "rnsb" in names and RNSB().accepts(query):
-                with contextlib.suppress(UnanswerableError):
-                    result = result_of(RNSB(), query, model, **params)
-                    sentiment.setdefault(title, {})[model.name] = result
-            # Which has no two attribute sets, or lacks words.
-            with contextlib.suppress(UnanswerableError, ValueError):
-                audit = audit_query(query, model, calculate_p_value=False, **lookup)
-                named = zip(audit.targets, audit.biases, strict=True)
-                biases.setdefault(title, {})[model.name] = {use.name: each for use, each in named}
-    return {"negative_sentiment": sentiment, "biases": biases}
-
-
-def _words_of_sc_weat(
-    scores: pd.DataFrame,
-    queries: Sequence[Query],
-    models: Sequence[WordEmbeddingModel],
-    params: Mapping[str, Any],
-) -> pd.DataFrame:
-    """Return what SC-WEAT says of every word of the queries of a table of scores."""
-    import pandas as pd
-
-    from wefe.metrics import SCWEAT
-    from wefe.metrics._base import result_of
-    from wefe.query import unique_queries
-
-    rows = []
-    asked = unique_queries([part for query in queries for part in SCWEAT().subqueries(query)])
-    names = scores["query_name"].unique()
-    for model_name, model in zip(scores["model_name"].unique(), models, strict=True):
-        # Queries that have no subquery come after these.
-        for query_name, query in zip(names, asked, strict=False):
-            # What there is to be logged was logged when the scores were computed.
-            result = result_of(SCWEAT(), query, model, **params)
-            tests = getattr(result, "details", {}).get("permutation_tests", {})
-            for word, effect_size in result["effect_sizes"].items():
-                test = tests.get(word)
-                rows.append(
-                    {
-                        "model_name": model_name,
-                        "query_name": query_name,
-                        "word": word,
-                        "effect_size": effect_size,
-                        "p_value": None if test is None else test.p_value,
-                        "p_value_method": None if test is None else test.method,
-                        "queries": scores["query_set"].iloc[0],
-                    }
-                )
-    return pd.DataFrame(rows)
+def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
+    """Return what SC-WEAT says of every word."""
+    columns = ["effect_size", "p_value", "p_value_method"]
+    return pd.DataFrame(
+        [
+            {
+                "model_name": task.model,
+                "query_name": task.place["query"],
+                "word": word,
+                **dict(zip(columns, values, strict=True)),
+                "queries": task.place["query_set"],
+            }
+            for task, outcome in results.of_kind("score")
+            for word, values in ((outcome.value or {}).get("words") or {}).items()
+        ]
+    )
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
@@ -531,18 +412,3 @@ def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataF
     table = table.reindex(index=list(dict.fromkeys(labels)), columns=shown["model_name"].unique())
     table = table.T if len(table.columns) > max(len(table), _MOST_ABREAST) else table
     return table.rename_axis(index="", columns=None).reset_index()
-
-
-def _find_contexts(queries: Sequence[Query], path: Path) -> FoundContexts:
-    from wefe.contextual import find_contexts
-
-    if not path.is_file():
-        raise FileNotFoundError(f"--contexts {path}: there is no such file.")
-    try:
-        with path.open(encoding="utf-8") as lines:
-            contexts = find_contexts(queries, (line.strip() for line in lines))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"--contexts {path} is no text in UTF-8: {error}.") from error
-    if not any(contexts.values()):
-        raise ValueError(f"--contexts {path}: none of the words of the queries is in it.")
-    return contexts

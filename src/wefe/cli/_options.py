@@ -1,19 +1,78 @@
-"""Options that several commands share: each has one name, one type and one help text."""
+"""Options: those that commands share, and how typer learns what a command takes.
+
+Parameters
+----------
+model : FILE
+    A file of vectors in any format (GloVe or word2vec, packed or not, fastText, gensim,
+    safetensors, npy, parquet, CSV), a folder with a tokenizer, 'org/name' on Hugging Face, a name
+    of gensim-data, or 'demo' for the packaged vectors. NAME=FILE gives it a name. Repeat for
+    several.
+encoder : FOLDER
+    A contextual or sentence encoder, beside models or in their place: a folder that transformers or
+    sentence-transformers saved, or 'org/name' on Hugging Face (needs the extra 'transformers').
+    NAME=FOLDER gives it a name. Repeat for several.
+layer : N
+    Layer of encoders: 0 is the output of the embedding layer, -1 the last.
+pooling
+    How the vectors of an encoder's tokens become one: the mean over the word's own, its first, the
+    token that stands for the text (cls), or the mean over the sentence. auto: what a sentence
+    encoder itself does, mean for others.
+template : SENTENCE
+    A sentence with a gap in which encoders see the words, 'This is {}.'; the mean over several. By
+    default words stand alone. (seat has its own.)
+queries : NAME
+    A published query set ('wefe datasets' lists them) or a JSON file of queries, as Query.dict()
+    writes them: target sets are the social groups, attribute sets the concepts. Repeat for several.
+metric : NAME
+    One of METRICS. weat-es is the effect size of weat. Repeat for several.
+param : METRIC.NAME=VALUE
+    A parameter of a metric, the value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat for
+    several.
+p_value_test
+    Which splits count in permutation tests: two-sided asks whether there is a bias, right-sided
+    whether the first targets lean to the first attributes.
+lowercase
+    Look up the lower-case form of words that are not found as they are.
+vocab_prefix : PREFIX
+    Put before each word, '/c/en/' for ConceptNet.
+offline
+    Only words and queries that ship with the package; no download.
+trust_pickle
+    Open gensim's own files, which can run any code their author put there.
+n_jobs : N
+    Worker processes; -1 is one for each core. The result is the same.
+study : STUDY
+    The study file, or the results file that it was run into.
+results : FILE
+    The results file. Default: beside the study file, ending in .db.
+name : NAME
+    Name of the study, where a results file holds several.
+figures : FOLDER
+    Write figures into this folder as well, as PNG, SVG and PDF (needs wefe[figures]).
+export : FOLDER
+    Write every table into this folder as well.
+export_format
+    How these are written.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 from wefe._checks import check_choice
 from wefe.metrics._registry import get_metric, metric_names
+
+Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
+Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
 
 # Groups of the help, by the names of options; what is in none comes last.
 _GROUPS = {
@@ -25,155 +84,48 @@ _GROUPS = {
     "own_words missing",
     "Output": "format out audit compare bibtex report export export_format figures",
 }
-# What the help shows for a type of Python.
-_VALUES = {"int": "N", "integer": "N", "float": "X", "path": "FILE", "str": "NAME", "text": "NAME"}
-_TYPE = re.compile(r"<?\b(int|integer|float|path|str|text)( range)?\b>?$", re.IGNORECASE)
+# In a docstring: "neighbors, -k : N >= 1", and below it the help.
+_PARAMETER = re.compile(
+    r"^(\w+)(?:, (-\w))?(?: : (.+?)(?: >= (\d+))?)?\n((?:    .+(?:\n|$))+)", re.MULTILINE
+)
 
 
-class Side(StrEnum):
-    """Which splits count in permutation tests."""
+def command(function: _Function) -> _Function:
+    """Have typer take the options of a function from its docstring and from that of this module.
 
-    two = "two-sided"
-    right = "right-sided"
-    left = "left-sided"
-
-
-class Subwords(StrEnum):
-    """The vector of a word that the vocabulary lacks."""
-
-    mean = "mean"
-    first = "first"
-    refuse = "refuse"
-
-
-class Pooling(StrEnum):
-    """How the vectors of an encoder's tokens become one."""
-
-    auto = "auto"
-    mean = "mean"
-    first = "first"
-    cls = "cls"
-    sentence = "sentence"
+    Positional parameters become arguments, the others options.
+    """
+    texts = _SHARED | _described(function.__doc__)
+    hints = get_type_hints(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        short, metavar, least, text = texts.get(name, ("",) * 4)
+        how: dict[str, Any] = {"metavar": metavar or None, "help": " ".join(text.split())}
+        how["min"] = int(least) if least else None
+        flag = f"--{name.strip('_').replace('_', '-')}"
+        # What is on needs a way to be off.
+        flag += flag.replace("--", "/--no-", 1) if parameter.default is True else ""
+        is_option = parameter.kind is parameter.KEYWORD_ONLY
+        info = (
+            typer.Option(*filter(None, [short, flag]), **how)
+            if is_option
+            else typer.Argument(**how)
+        )
+        function.__annotations__[name] = Annotated[hints[name], info]
+    return function
 
 
-Models: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--model",
-        metavar="FILE",
-        help="A file of vectors in any format (GloVe or word2vec, packed or not, fastText, gensim, "
-        "safetensors, npy, parquet, CSV), a folder with a tokenizer, 'org/name' on Hugging Face, a "
-        "name of gensim-data, or 'demo' for the packaged vectors. NAME=FILE gives it a name. "
-        "Repeat for several.",
-    ),
-]
-Encoders: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--encoder",
-        metavar="FOLDER",
-        help="A contextual or sentence encoder, beside models or in their place: a folder that "
-        "transformers or sentence-transformers saved, or 'org/name' on Hugging Face (needs the "
-        "extra 'transformers'). NAME=FOLDER gives it a name. Repeat for several.",
-    ),
-]
-Layer: TypeAlias = Annotated[
-    int,
-    typer.Option(help="Layer of encoders: 0 is the output of the embedding layer, -1 the last."),
-]
-PoolingOption: TypeAlias = Annotated[
-    Pooling,
-    typer.Option(
-        help="How the vectors of an encoder's tokens become one: the mean over the word's own, its "
-        "first, the token that stands for the text (cls), or the mean over the sentence. auto: "
-        "what a sentence encoder itself does, mean for others."
-    ),
-]
-Templates: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--template",
-        metavar="SENTENCE",
-        help="A sentence with a gap in which encoders see the words, 'This is {}.'; the mean over "
-        "several. By default words stand alone. (seat has its own.)",
-    ),
-]
-Queries: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--queries",
-        metavar="NAME",
-        help="A published query set ('wefe datasets' lists them) or a JSON file of queries, as "
-        "Query.dict() writes them: target sets are the social groups, attribute sets the "
-        "concepts. Repeat for several.",
-    ),
-]
-Metrics: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--metric",
-        metavar="NAME",
-        help=f"One of {', '.join(metric_names())}. weat-es is the effect size of weat. Repeat for "
-        "several.",
-    ),
-]
-Params: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--param",
-        metavar="METRIC.NAME=VALUE",
-        help="A parameter of a metric, the value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. "
-        "Repeat for several.",
-    ),
-]
-SideOption: TypeAlias = Annotated[
-    Side,
-    typer.Option(
-        help="Which splits count in permutation tests: two-sided asks whether there is a bias, "
-        "right-sided whether the first targets lean to the first attributes."
-    ),
-]
-Lowercase: TypeAlias = Annotated[
-    bool, typer.Option(help="Look up the lower-case form of words that are not found as they are.")
-]
-VocabPrefix: TypeAlias = Annotated[
-    str, typer.Option(metavar="PREFIX", help="Put before each word, '/c/en/' for ConceptNet.")
-]
-Offline: TypeAlias = Annotated[
-    bool, typer.Option(help="Only words and queries that ship with the package; no download.")
-]
-TrustPickle: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--trust-pickle",
-        help="Open gensim's own files, which can run any code their author put there.",
-    ),
-]
-NJobs: TypeAlias = Annotated[
-    int, typer.Option(help="Worker processes; -1 is one for each core. The result is the same.")
-]
-StudyOrResults: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="STUDY", help="The study file, or the results file that it was run into."
-    ),
-]
-Results: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(help="The results file. Default: beside the study file, ending in .db."),
-]
-StudyName: TypeAlias = Annotated[
-    str | None, typer.Option(help="Name of the study, where a results file holds several.")
-]
+def prose(function: Callable[..., None]) -> str:
+    """Return the docstring without its parameters."""
+    return (inspect.getdoc(function) or "").partition("\n\nParameters\n")[0]
 
 
-Figures: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Write figures into this folder as well, as PNG, SVG and PDF (needs wefe[figures]).",
-    ),
-]
+def _described(doc: str | None) -> dict[str, Sequence[str]]:
+    """Return the parameters of a docstring: short flag, what to write, least value, help."""
+    section = inspect.cleandoc(doc or "").partition("\nParameters\n----------\n")[2]
+    return {name: rest for name, *rest in _PARAMETER.findall(section)}
+
+
+_SHARED = _described((__doc__ or "").replace("METRICS", ", ".join(metric_names())))
 
 
 class Command(TyperCommand):
@@ -188,13 +140,14 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options: those of each group under its title."""
         titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
-        found = []
+        found: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in ("Arguments", *_GROUPS, "Options")
+        }
         for param in self.get_params(ctx):
             is_option = param.param_type_name == "option"
             title = titles.get(str(param.name), "Options") if is_option else "Arguments"
-            found.append((title, help_record(param, ctx)))
-        for title in ("Arguments", *_GROUPS, "Options"):
-            records = [record for of, record in found if of == title and record]
+            found[title] += [record for record in [help_record(param, ctx)] if record]
+        for title, records in found.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -202,12 +155,32 @@ class Command(TyperCommand):
 
 def help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
     """Return an option as it is written, and its help; no types of Python."""
-    record = param.get_help_record(ctx)
-    if record is None:
-        return None
+    written, text = param.get_help_record(ctx) or ("", "")
     if param.param_type_name == "argument":
-        return record[0].partition(" <")[0], record[1]
-    return _TYPE.sub(lambda found: _VALUES[found[1].lower()], record[0]), record[1]
+        written = written.partition(" <")[0]
+    return (written, text) if written else None
+
+
+def check_used(
+    function: Callable[..., None],
+    given: Mapping[str, Any],
+    uses: Mapping[str, tuple[object, str]],
+) -> None:
+    """Refuse options that would change nothing: `uses` says which need what, and if it is there."""
+    defaults = inspect.signature(function).parameters
+    for names, (is_there, what) in uses.items():
+        for name in names.split():
+            if not is_there and given[name] != defaults[name].default:
+                flag = name.strip("_").replace("_", "-")
+                raise ValueError(f"--{flag} is for {what}.")
+
+
+def json_or_text(value: str) -> Any:
+    """Return a value that is given in JSON; a text needs no quotes."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -215,8 +188,8 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
     params: dict[str, dict[str, Any]] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        metric, dot, name = key.partition(".")
-        if not equals or not dot or not name:
+        metric, _, name = key.partition(".")
+        if not equals or not name:
             raise ValueError(
                 f"--param {text!r} must read METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
             )
@@ -227,12 +200,7 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
             )
         if name == "return_effect_size":
             raise ValueError(f"--param {text!r}: choose --metric weat or --metric weat-es instead.")
-        try:
-            params.setdefault(metric.lower(), {})[name] = json.loads(value)
-        except ValueError as error:
-            raise ValueError(
-                f"--param {text!r}: {value!r} is no JSON; write texts in double quotes."
-            ) from error
+        params.setdefault(metric.lower(), {})[name] = json_or_text(value)
     return params
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 from wefe._visible import as_csv, visible
 
+logger = logging.getLogger(__name__)
+
+_LONGEST_REASON = 120
+_HINT = "--format csv has every reason. A larger part of a model has more words."
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
 # A longer text is cut to this if a table would not fit.
@@ -21,14 +26,7 @@ _GAP = 2
 _UNLIMITED = 100_000
 
 
-class Format(StrEnum):
-    """How results are printed."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
+Format: TypeAlias = Literal["table", "csv", "json", "markdown", "latex"]
 
 
 def write(
@@ -37,15 +35,15 @@ def write(
     data: Mapping[str, pd.DataFrame],
 ) -> None:
     """Print tables: `shown` for people, with a title each; `data` for programs, CSV the first."""
-    if format is Format.csv:
+    if format == "csv":
         print(as_csv(next(iter(data.values()))), end="")
-    elif format is Format.json:
+    elif format == "json":
         print(as_json(data))
     else:
         write_one = {
-            Format.table: lambda title, frame: f"{visible(title)}\n{as_text(frame)}\n",
-            Format.markdown: as_markdown,
-            Format.latex: as_latex,
+            "table": lambda title, frame: f"{visible(title)}\n{as_text(frame)}\n",
+            "markdown": as_markdown,
+            "latex": as_latex,
         }[format]
         for title, frame in shown:
             print(write_one(title, frame))
@@ -108,10 +106,7 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     """Return named tables as one JSON object of lists of records; NaN becomes null."""
     # pandas' own JSON writer keeps 15 decimals, which leaves little of a small p-value.
     records = {
-        name: [
-            {key: None if pd.isna(value) else value for key, value in record.items()}
-            for record in table.astype(object).to_dict("records")
-        ]
+        name: table.astype(object).where(table.notna(), None).to_dict("records")
         for name, table in tables.items()
     }
     return json.dumps(records, indent=2, ensure_ascii=False, default=int)
@@ -122,6 +117,18 @@ def say(text: str, style: str) -> None:
     from rich.text import Text
 
     print(_rendered(Text(visible(text, "\n"), style)).rstrip("\n"))
+
+
+def say_undefined(scores: pd.DataFrame) -> None:
+    """Log what is undefined, in a line for each model."""
+    undefined = scores[scores["score"].isna()]
+    for model, own in undefined.groupby("model_name", sort=False):
+        names = own["query_name"].unique()
+        what = f"{names[0]} is" if len(names) == 1 else f"{len(names)} queries are"
+        why = textwrap.shorten(str(own["nan_reason"].iloc[0]), _LONGEST_REASON, placeholder=" ...")
+        logger.warning("%s: %s NaN, as %s", model, what, why)
+    if len(undefined):
+        print(_HINT, file=sys.stderr)
 
 
 def _rendered(what: Any) -> str:

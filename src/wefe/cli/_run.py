@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import pandas as pd
 import typer
 
 from wefe._visible import visible
@@ -16,8 +16,6 @@ from wefe.cli import _options as opt
 from wefe.cli._output import as_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from wefe.study import Study, StudyResults
 
 # As shells report a program that Ctrl-C ended.
@@ -28,50 +26,31 @@ _MOST_WORDS = 5
 _LONGEST_REASON = 160
 
 
-class Template(StrEnum):
-    """The study files that ship with the package."""
-
-    demo = "demo"
-    case_study = "case_study"
+Tables: TypeAlias = Literal["csv", "json", "parquet"]
 
 
-class Engine(StrEnum):
-    """Where tasks are run."""
-
-    local = "local"
-    dask = "dask"
-
-
-class Tables(StrEnum):
-    """How tables are written."""
-
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
-
-
-Export: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Write every table into this folder as well.")
-]
-ExportFormat: TypeAlias = Annotated[Tables, typer.Option(help="How these are written.")]
-
-
+@opt.command
 def init(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The study file to write.")] = Path(
-        "study.toml"
-    ),
-    template: Annotated[
-        Template,
-        typer.Option(
-            help="demo explains every section and runs offline. case_study is that of the WEFE "
-            "paper (25 queries, four metrics), in which the models are to be filled in."
-        ),
-    ] = Template.demo,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    path: Path = Path("study.toml"),
+    *,
+    template: Literal["demo", "case_study"] = "demo",
+    force: bool = False,
 ) -> None:
-    """Write a study file with comments, to be changed and run.
+    """Create a study file from a template.
+
+    It has comments, and is to be changed and run.
 
     Example: wefe init && wefe run study.toml && wefe report study.toml
+
+    Parameters
+    ----------
+    path : FILE
+        The study file to write.
+    template
+        demo explains every section and runs offline. case_study is that of the WEFE paper (25
+        queries, four metrics), in which the models are to be filled in.
+    force
+        Replace a file that is there.
     """
     from wefe._files import atomic_file
     from wefe.study import study_file
@@ -79,41 +58,25 @@ def init(
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; name another file, or --force to replace it.")
     with atomic_file(path) as file:
-        file.write(study_file(template.value).encode())
+        file.write(study_file(template).encode())
     print(f"{path}: change it as you like, then: wefe run {path}")
 
 
+@opt.command
 def run(
-    study: Annotated[
-        Path, typer.Argument(metavar="STUDY", help="The study file (TOML); 'wefe init' writes one.")
-    ],
-    results: opt.Results = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write the report as well: FILE.html, or FILE.md for pull requests."),
-    ] = None,
-    figures: opt.Figures = None,
-    export: Export = None,
-    export_format: ExportFormat = Tables.csv,
-    n_jobs: opt.NJobs = 1,
-    engine: Annotated[
-        Engine, typer.Option(help="local, or dask: on a cluster (needs the extra 'dask').")
-    ] = Engine.local,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address of the Dask scheduler, tcp://host:8786. Default: a local one.",
-        ),
-    ] = None,
-    reopen: Annotated[
-        bool,
-        typer.Option(
-            "--reopen", help="Open every model, also where no file has changed by size and time."
-        ),
-    ] = False,
+    study: Path,
+    *,
+    results: Path | None = None,
+    report: Path | None = None,
+    figures: Path | None = None,
+    export: Path | None = None,
+    export_format: Tables = "csv",
+    n_jobs: int = 1,
+    engine: Literal["local", "dask"] = "local",
+    scheduler: str | None = None,
+    reopen: bool = False,
 ) -> None:
-    """Run a study: what is missing is computed, what is there is kept.
+    """Run a study: compute what is missing, keep what is there.
 
     Results go into one file, each as soon as it is there: after Ctrl-C, a kill or a crash the same
     command goes on. What has changed since (a model file, a query, a parameter) is computed anew.
@@ -124,23 +87,33 @@ def run(
     Example: wefe run study.toml --n-jobs 2 --report report.html
 
     Example: wefe run study.toml --engine dask --scheduler tcp://cluster:8786
+
+    Parameters
+    ----------
+    study : STUDY
+        The study file (TOML); 'wefe init' writes one.
+    report : FILE
+        Write the report as well: FILE.html, or FILE.md for pull requests.
+    engine
+        local, or dask: on a cluster (needs the extra 'dask').
+    scheduler : ADDRESS
+        Address of the Dask scheduler, tcp://host:8786. Default: a local one.
+    reopen
+        Open every model, also where no file has changed by size and time.
     """
     from wefe.study import Study
 
-    if scheduler is not None and engine is not Engine.dask:
-        raise ValueError("--scheduler is for --engine dask.")
-    if n_jobs != 1 and engine is Engine.dask:
-        raise ValueError(
-            "--n-jobs is for --engine local; how many work for Dask is its own matter."
-        )
+    on_dask = engine == "dask"
+    uses = {"scheduler": (on_dask, "--engine dask"), "n_jobs": (not on_dask, "--engine local")}
+    opt.check_used(run, locals(), uses)
     declared = Study.from_file(study)
     where = declared.results_path if results is None else results
     _check_outputs(report, export, export_format, figures)
     try:
         found = declared.run(
             results,
-            n_jobs=n_jobs if engine is Engine.local else None,
-            engine=engine.value,
+            n_jobs=None if on_dask else n_jobs,
+            engine=engine,
             scheduler=scheduler,
             reopen=reopen,
         )
@@ -157,46 +130,47 @@ def run(
         raise typer.Exit(1)
 
 
+@opt.command
 def report(
-    study: opt.StudyOrResults,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The file to write: .html, or .md for pull requests. Default: the study's name "
-            "with .html."
-        ),
-    ] = None,
-    results: opt.Results = None,
-    name: opt.StudyName = None,
-    figures: opt.Figures = None,
-    export: Export = None,
-    export_format: ExportFormat = Tables.csv,
+    study: Path,
+    *,
+    out: Path | None = None,
+    results: Path | None = None,
+    name: str | None = None,
+    figures: Path | None = None,
+    export: Path | None = None,
+    export_format: Tables = "csv",
 ) -> None:
-    """Write the report of a study: one file that opens in any browser, without a network.
+    """Write the report of a study.
 
-    Nothing is computed: what is missing is named.
+    It is one file that opens in any browser, without a network. Nothing is computed: what is
+    missing is named.
 
     Example: wefe report study.toml --out report.html
 
     Example: wefe report results.db --out summary.md
+
+    Parameters
+    ----------
+    out : FILE
+        The file to write: .html, or .md for pull requests. Default: the study's name with
+        .html.
     """
     out = study.with_suffix(".html") if out is None else out
     _check_outputs(out, export, export_format, figures)
     write_outputs(open_results(study, results, name), out, export, export_format, figures)
 
 
+@opt.command
 def verify(
-    study: opt.StudyOrResults,
-    results: opt.Results = None,
-    name: opt.StudyName = None,
-    n: Annotated[int, typer.Option("-n", help="How many results are computed again.")] = 20,
-    tolerance: Annotated[
-        float, typer.Option(help="Largest difference that counts as none.")
-    ] = 1e-9,
-    random_state: Annotated[
-        int | None, typer.Option(help="Seed of the draw. Default: others each time.")
-    ] = None,
-    n_jobs: opt.NJobs = 1,
+    study: Path,
+    *,
+    results: Path | None = None,
+    name: str | None = None,
+    n: int = 20,
+    tolerance: float = 1e-09,
+    random_state: int | None = None,
+    n_jobs: int = 1,
 ) -> None:
     """Compute a random sample of results again, and compare.
 
@@ -204,6 +178,15 @@ def verify(
     1 if not.
 
     Example: wefe verify results.db -n 50
+
+    Parameters
+    ----------
+    n, -n : N
+        How many results are computed again.
+    tolerance : X
+        Largest difference that counts as none.
+    random_state : N
+        Seed of the draw. Default: others each time.
     """
     from wefe.study import Study
     from wefe.study import verify as compute_again
@@ -223,25 +206,28 @@ def verify(
         raise typer.Exit(1)
 
 
-def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
-    """Return the results of a study file, or those in a results file; nothing is computed."""
+def open_source(path: Path, results: Path | None, name: str | None) -> Study | StudyResults:
+    """Return the study of a study file, or the results in a results file."""
     from wefe.study import Study, StudyResults
 
-    if path.suffix == ".toml":
-        if name is not None:
-            raise ValueError(
-                f"{path} declares one study; a name is for a results file that holds several."
-            )
-        study = Study.from_file(path)
-        where = study.results_path if results is None else results
-        if not where.is_file():
-            raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
-        return study.results(where)
-    if results is not None:
-        raise ValueError(
-            f"--results is for a study file (.toml), and {path} is none. Name one results file."
-        )
-    return StudyResults.from_file(path, name)
+    is_study = path.suffix == ".toml"
+    given, option, what = (name, "name", "results") if is_study else (results, "results", "study")
+    if given is not None:
+        raise ValueError(f"--{option} is for a {what} file, and {path} is none.")
+    return Study.from_file(path) if is_study else StudyResults.from_file(path, name)
+
+
+def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
+    """Return the results of a study file, or those in a results file; nothing is computed."""
+    from wefe.study import StudyResults
+
+    source = open_source(path, results, name)
+    if isinstance(source, StudyResults):
+        return source
+    where = source.results_path if results is None else results
+    if not where.is_file():
+        raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
+    return source.results(where)
 
 
 def _check_outputs(
@@ -261,7 +247,7 @@ def _check_outputs(
         check_writable(report)
     if export is not None and export.exists() and not export.is_dir():
         raise NotADirectoryError(f"{export}: is a file; tables go into a folder.")
-    if export is not None and format is Tables.parquet:
+    if export is not None and format == "parquet":
         from wefe.study._export import check_pyarrow
 
         check_pyarrow()
@@ -275,21 +261,16 @@ def write_outputs(
     figures: Path | None = None,
 ) -> None:
     """Write report, tables and figures, and say so."""
-    from wefe._files import atomic_file
+    from wefe.report import write_figures, write_html, write_markdown
 
     if report is not None:
-        if report.suffix == ".md":
-            with atomic_file(report) as file:
-                file.write(results.to_markdown().encode())
-        else:
-            results.to_html(report)
+        write_report = write_markdown if report.suffix == ".md" else write_html
+        write_report(results, report)
         print(f"report: {report}")
     if export is not None:
-        names = results.export(export, format.value)
+        names = results.export(export, format)
         print(f"{len(names)} tables: {export}")
     if figures is not None:
-        from wefe.report import write_figures
-
         print(f"{len(write_figures(results, figures))} figures: {figures}")
 
 
@@ -297,57 +278,53 @@ def print_results(results: StudyResults) -> None:
     """Print the ranks, and what could not be computed."""
     tidy = results.to_frame()
     # What failed is listed below.
-    nan = tidy[tidy["score"].isna() & (tidy["status"] == "done")]
+    done = tidy[tidy["status"] == "done"]
+    nan = done[done["score"].isna()]
     ranking = results.rankings()
     if not ranking.empty:
-        shown = ranking.astype("Int64") if (ranking.dropna() % 1 == 0).all(axis=None) else ranking
-        name = visible(results.plan.name)
-        print(f"{name}: ranks over all query sets (1: least bias measured)")
-        print(as_text(shown, index=True))
-        blank = [str(column) for column in ranking if ranking[column].isna().all()]
-        _print_blank(results, tidy, nan[nan["metric"].isin(blank)])
+        is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
+        _tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
+        print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
+        blank = ranking.columns[ranking.isna().all()]
+        _print_blank(results, done[done["metric"].isin(blank)])
     if len(nan):
-        are = "is" if len(nan) == 1 else "are"
         print(
-            f"\n{_count(len(nan), 'score')} {are} NaN; the report and the tables have all reasons. "
-            "The most frequent:"
+            f"\nNaN: {_count(len(nan), 'score')}; the report and the tables have all reasons. The "
+            "most frequent:"
         )
         for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
-            print(f"- {n:,}: {visible(textwrap.shorten(str(reason), _LONGEST_REASON))}")
+            _tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
     for part in results.plan.query_sets:
         if part.left_out:
             names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
-            n = len(part.left_out)
-            were = "query was" if n == 1 else "queries were"
-            print(visible(f"{part.name}: {n} {were} not asked: {names}"))
+            _tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
         for model, reason, n_tasks in failures.itertuples(index=False):
-            print(visible(f"- {model} ({_count(n_tasks, 'task')}): {reason}"))
+            _tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
 
 
-def _print_blank(results: StudyResults, tidy: pd.DataFrame, nan: pd.DataFrame) -> None:
+def _tell(text: str) -> None:
+    print(visible(text))
+
+
+def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
     """Say which models lack words, where no model has a rank."""
+    nan = asked[asked["score"].isna()]
     if nan.empty:
         return
     print("Blank: there is no query that every model answers.")
-    asked = tidy[tidy["metric"].isin(nan["metric"]) & (tidy["status"] == "done")]
-    lacking = list(dict.fromkeys(nan["model_name"]))
-    for model in lacking:
-        own = nan[nan["model_name"] == model]
-        n_asked = int((asked["model_name"] == model).sum())
-        why = visible(_what_lacks(results, own))
-        print(f"- {visible(model)}: {len(own):,} of {_count(n_asked, 'score')} are NaN; {why}")
-    others = [name for name in dict.fromkeys(asked["model_name"]) if name not in lacking]
-    if others:
-        out = "that model" if len(lacking) == 1 else "these models"
-        print(f'Leave {out} out, or let [aggregation] missing = "models" do so.')
-    else:
-        print(
-            "Are its words written in another way? vocab_prefix of [[models]] and preprocessors of "
-            "[lookup] say how they are looked up."
-        )
+    n_asked = asked["model_name"].value_counts()
+    for model, own in nan.groupby("model_name", sort=False):
+        n = _count(n_asked[model], "score")
+        _tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
+    print(
+        'Leave such a model out, or let [aggregation] missing = "models" do so.'
+        if nan["model_name"].nunique() < len(n_asked)
+        else "Are its words written in another way? vocab_prefix of [[models]] and preprocessors "
+        "of [lookup] say how they are looked up."
+    )
 
 
 def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
@@ -372,11 +349,11 @@ def _computed(results: StudyResults) -> str:
         for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
         if outcome.finished is not None and outcome.finished >= results.run["started"]
     }
-    kinds = list(new.values())
+    kinds = pd.Series(new).value_counts(sort=False)
     # Of another run, in the same second or at the same time, as well.
-    if not kinds or len(kinds) != n_computed:
+    if not n_computed or len(new) != n_computed:
         return f"{n_computed:,} computed"
-    parts = ", ".join(f"{visible(kind)} {kinds.count(kind):,}" for kind in dict.fromkeys(kinds))
+    parts = ", ".join(f"{visible(str(kind))} {n:,}" for kind, n in kinds.items())
     return f"{n_computed:,} computed ({parts})"
 
 

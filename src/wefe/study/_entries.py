@@ -298,11 +298,10 @@ class QuerySetEntry(Part):
     @field_validator("set")
     @classmethod
     def _is_published(cls, value: str | None) -> str | None:
-        from wefe.datasets import list_query_sets
+        from wefe.datasets._queries import QUERY_SETS
 
         if value is not None:
-            known = [entry["name"] for entry in list_query_sets()]
-            check_name(value, known, "no published query set")
+            check_name(value, list(QUERY_SETS), "no published query set")
         return value
 
     @model_validator(mode="after")

@@ -244,19 +244,8 @@ def check(
     if max_increase is None and (not max_bias or baseline is not None):
         max_increase = declared["max_increase"]
         max_bias = max_bias or declared["max"]
-    if not max_bias and max_increase is None:
-        raise ValueError(
-            "there is no limit to check; give one, for example max_bias={'weat-es': 0.5}, or "
-            "[limits] in the study file."
-        )
-    if (max_increase is None) != (baseline is None):
-        raise ValueError(
-            "max_increase needs a baseline to compare with."
-            if baseline is None
-            else "a baseline is compared with only if max_increase is given, for example '10%'."
-        )
     limits = limits_by_label(max_bias or {}, results.plan)
-    increase = None if max_increase is None else parse_limit(max_increase)
+    increase = checked_increase(max_increase, limits, baseline)
     now = _with_baseline(results, baseline)
     rows = [
         {**place, **row}
@@ -270,6 +259,30 @@ def check(
     numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
     table = table.astype({**numbers, "n_scores": int, "passed": bool})
     return GateReport(table, tuple(_notes(results, baseline, limits, now)))
+
+
+def checked_increase(
+    max_increase: str | float | None, limits: Mapping[str, float], baseline: object
+) -> tuple[float, bool] | None:
+    """Return the largest increase, and whether it is a share of the baseline.
+
+    Raises
+    ------
+    ValueError
+        If there is no limit at all, or an increase without a baseline, or a baseline without one.
+    """
+    if not limits and max_increase is None:
+        raise ValueError(
+            "there is no limit to check: give one of a metric (max_bias={'weat-es': 0.5}, --max "
+            "weat-es=0.5), of the increase, or [limits] in the study file."
+        )
+    if (max_increase is None) != (baseline is None):
+        raise ValueError(
+            "max_increase needs a baseline to compare with."
+            if baseline is None
+            else "a baseline is compared with only if max_increase is given, for example '10%'."
+        )
+    return None if max_increase is None else parse_limit(max_increase)
 
 
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
@@ -301,9 +314,9 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
             if str(name).casefold() in (metric.label.casefold(), metric.metric.casefold())
         ]
         if not labels:
+            known = ", ".join(map(repr, dict.fromkeys(names)))
             raise ValueError(
-                f"the study has no metric {name!r}; it has {', '.join(map(repr, dict.fromkeys(names)))}."
-                f"{nearest(name, names)}"
+                f"the study has no metric {name!r}; it has {known}.{nearest(name, names)}"
             )
         for label in labels:
             limits[label] = min(float(most), limits.get(label, math.inf))

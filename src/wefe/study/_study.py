@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -248,9 +248,18 @@ class Study:
             _keep_study(store, planned, run)
             return StudyResults._from_store(store, planned.plan.name)
 
-    def _again(self, only: set[int], n_jobs: int | None, progress: bool) -> StudyResults:
-        """Compute some tasks, by their positions, and keep nothing."""
+    def _again(
+        self,
+        only: set[int] | None,
+        n_jobs: int | None,
+        progress: bool,
+        without: Collection[str] = (),
+    ) -> StudyResults:
+        """Compute some tasks, by their positions or without some kinds, and keep nothing."""
         planned = self._make_plan()
+        if only is None:
+            tasks = enumerate(planned.plan.tasks)
+            only = {at for at, task in tasks if task.kind not in without}
         with Store(":memory:") as store:
             n_processes = _n_processes(n_jobs)
             _compute(planned, store, n_processes, "local", None, progress=progress, only=only)
