@@ -162,6 +162,8 @@ class FileArray:
         rows = np.asarray(rows, dtype=np.intp)
         if rows.size == 0:
             return np.empty((0, *self.shape[1:]), dtype=self.dtype)
+        if 0 <= rows[0] <= rows[-1] < len(self) and (np.diff(rows) == 1).all():
+            return self[int(rows[0]) : int(rows[-1]) + 1]
         # Rows that lie close together are read in one go, with what lies between them.
         unique, place = np.unique(rows, return_inverse=True)
         if unique[0] < 0 or unique[-1] >= len(self):

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_sequence, found
-from wefe.models._file_array import FileArray
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray, Held
 
 logger = logging.getLogger(__name__)
@@ -448,8 +447,8 @@ class StoredVectors(VectorTable):
         return self._all
 
     def load(self) -> None:
-        """Make all vectors in memory."""
-        self.vectors  # noqa: B018 - made when they are asked for
+        """Make all vectors, and the index of their words, in memory."""
+        self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
     def copy_vectors(self) -> FloatArray | None:
         """Return a copy of all vectors; None unless they were made."""
@@ -476,36 +475,40 @@ class StoredVectors(VectorTable):
         return self.stored_nbytes if self._all is None else self._all.nbytes
 
 
-class FileVectors(StoredVectors):
-    """Vectors in a file as rows of floating-point numbers, which are read when they are used.
+class RowVectors(StoredVectors):
+    """Vectors that are rows of an array in a file, or in memory, and are made when they are used.
 
     Parameters
     ----------
     key_to_index : mapping from str to int
-        The row of each word.
-    array : FileArray
-        The vectors, of shape (n_words, dim).
+        The place of each word.
+    array : FileArray or ndarray
+        The rows, of shape (n_rows, dim).
+    scale : ndarray of shape (n_rows,), optional
+        What a row of int8 is multiplied by.
+    places : ndarray of shape (n_words,), optional
+        The row of each word, where several words have one, as in spaCy's pruned vectors.
     """
 
-    def __init__(self, key_to_index: Mapping[str, int], array: FileArray) -> None:
-        self.key_to_index, self._array = key_to_index, array
-        self.vector_size = array.shape[1]
+    def __init__(
+        self, key_to_index: Mapping[str, int], array: Any, scale: Any = None, places: Any = None
+    ) -> None:
+        self.key_to_index, self.vector_size = key_to_index, int(array.shape[1])
+        self._array, self._scale, self._places = array, scale, places
+        self.stored_held = "memory" if isinstance(array, np.ndarray) else "mapped"
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers in the file."""
-        return self._array.dtype
+        """Type of the numbers that `rows` returns."""
+        return self._array.dtype if self._scale is None else np.dtype(np.float32)
 
-    def rows(self, rows: RowsLike) -> FloatArray:
-        """Read the vectors of some rows."""
-        return (self._array if self._all is None else self._all)[rows]
-
-    def _make(self, rows: RowsLike) -> FloatArray:
-        return self._array[rows]
-
-    def load(self) -> None:
-        """Read words and vectors into memory."""
-        self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        rows = rows if self._places is None else self._places[rows]
+        vectors: FloatArray = self._array[rows]
+        if self._scale is not None:
+            vectors = vectors.astype(np.float32)
+            vectors *= self._scale[rows][:, None]
+        return vectors
 
     def portable(self) -> Any:
         """Return a table in memory: another file may have taken the place of this one."""
@@ -513,8 +516,9 @@ class FileVectors(StoredVectors):
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of the vectors in the file."""
-        return self._array.nbytes
+        """Bytes of the rows, and of what belongs to them."""
+        parts = (self._array, self._scale, self._places)
+        return sum(int(part.nbytes) for part in parts if part is not None)
 
 
 class ForeignVectors(VectorTable):

@@ -542,7 +542,7 @@ def test_no_number_of_int8_is_off_by_more_than_half_a_step(shared_path, numbers,
     model = load(shared_path)
     check_close(model.vectors, vectors, "int8")
     stored = model.wv
-    assert np.abs(stored._numbers[:].astype(int)).max() <= 127
+    assert np.abs(stored._array[:].astype(int)).max() <= 127
     bound = stored._scale.astype(np.float64)[:, None] / 2 * (1 + 1e-5)
     off = np.abs(model.vectors.astype(np.float64) - vectors)
     assert (off <= bound + 2.0**-149).all()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, FileVectors, VectorTable, check_vectors
+from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, check_vectors
 from wefe.models.formats._numpy import open_array
 from wefe.models.formats._source import Reading, TableSource, import_library
 
@@ -157,7 +157,7 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
         vectors = vectors[list(index.values())]
         index = dict(zip(index, range(len(index)), strict=True))
     if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
-        return FileVectors(index, vectors), counts
+        return RowVectors(index, vectors), counts
     return ArrayVectors.unchecked(index, check_vectors(vectors[:])), counts
 
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._tables import FileVectors, StoredVectors, chunks
+from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._safetensors import Tensor, read_header
 from wefe.models.formats._source import Reading, TableSource, VectorSource
@@ -161,35 +161,6 @@ class _Values(ValuesView[int]):
         return iter(range(len(self._mapping)))
 
 
-class QuantizedVectors(StoredVectors):
-    """Vectors kept as int8 numbers with one scale per word.
-
-    Parameters
-    ----------
-    key_to_index : mapping from str to int
-        The row of each word.
-    numbers : FileArray of shape (n_words, dim), int8
-        The rounded numbers, from -127 to 127.
-    scale : ndarray of shape (n_words,), float32
-        What a row is multiplied by.
-    """
-
-    def __init__(self, key_to_index: Mapping[str, int], numbers: Any, scale: Any) -> None:
-        self.key_to_index = key_to_index
-        self.vector_size = int(numbers.shape[1])
-        self._numbers, self._scale = numbers, scale
-
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        vectors: FloatArray = self._numbers[rows].astype(np.float32)
-        vectors *= self._scale[rows][:, None]
-        return vectors
-
-    @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the rounded numbers and their scales."""
-        return int(self._numbers.nbytes + self._scale.nbytes)
-
-
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
     """Open a native file, or the table of a model with a tokenizer; no vector is read."""
     tensors, metadata = read_header(path)
@@ -223,11 +194,8 @@ def _open_native(
         raise ValueError(
             f"{path}: the vocabulary has {len(index)} different words for {len(numbers)} vectors."
         )
-    table: StoredVectors
-    if numbers.dtype == np.int8:
-        table = QuantizedVectors(index, numbers, arrays["scale"][:])
-    else:
-        table = FileVectors(index, numbers)
+    scale = arrays["scale"][:] if numbers.dtype == np.int8 else None
+    table = RowVectors(index, numbers, scale)
     return TableSource(table, str(path), metadata.get("name") or path.stem)
 
 

@@ -58,7 +58,7 @@ def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float
     regular : ndarray of shape (n_rows,), bool
         The lines that could be read in this way; the values of the others mean nothing.
 
-    None is returned instead if some line has another number of blanks.
+    None is returned instead if some line has other blanks.
 
     Examples
     --------
@@ -73,47 +73,49 @@ def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float
     if odd or n_blanks not in (dim + 1, dim + 2):
         return None
     ends = blanks.reshape(n_rows, n_blanks)
-    last = raw[ends[:, -1]]
-    if not (last == _NEWLINE).all() or not (raw[ends[:, :dim]] == _SPACE).all():
+    if (raw[ends[:, -1]] != _NEWLINE).any() or (raw[ends[:, :dim]] != _SPACE).any():
         return None
-    if n_blanks == dim + 2:
-        # The blank before the line end; between the numbers it would make an empty one.
-        before = raw[ends[:, -2]]
-        if not ((before == _SPACE) | (before == _RETURN)).all():
-            return None
-        if not (ends[:, -1] - ends[:, -2] == 1).all():
-            return None
-        ends = ends[:, :-1]
+    # A blank may stand right before the line end; between the numbers it would make an empty one.
+    before, gaps = raw[ends[:, dim]], ends[:, -1] - ends[:, dim]
+    if ((before != _SPACE) & (before != _RETURN) & (gaps > 0)).any() or (gaps > 1).any():
+        return None
+    starts, ends = ends[:, :dim] + 1, ends[:, 1 : dim + 1]
     points: Any = np.flatnonzero(raw == _POINT)
-    starts = ends[:, :-1] + 1
-    ends = ends[:, 1:]
-    if len(points) == n_rows * dim:
-        points = points.reshape(n_rows, dim)
-        regular = np.ones(n_rows, dtype=bool)
-    else:
-        points, regular = _points_of_regular_rows(points, ends, starts, dim)
+    regular = np.ones(n_rows, dtype=bool)
+    vectors = np.empty((n_rows, dim), dtype=np.float32)
+    if len(points) != n_rows * dim:
+        # Rows with as many points as numbers.
+        row = np.searchsorted(ends[:, -1], points)
+        regular = np.bincount(row, minlength=n_rows) == dim
+        points, starts, ends = points[regular[row]], starts[regular], ends[regular]
+    if len(points):
+        values, plain = _decimals(raw, starts, points.reshape(-1, dim), ends)
+        vectors[regular] = values
+        regular[regular] = plain
+    return vectors, regular
+
+
+def _decimals(raw: npt.NDArray[np.uint8], starts: Any, points: Any, ends: Any) -> tuple[Any, Any]:
+    """Return rows of numbers, and which rows are nothing but digits with a point between."""
     n_fraction = ends - points
     n_fraction -= 1
     n_whole = points - starts
     negative = raw[starts] == _MINUS
     n_whole -= negative
-    least_fraction, most_fraction = int(n_fraction.min()), int(n_fraction.max())
-    least_whole, most_whole = int(n_whole.min()), int(n_whole.max())
-    if least_fraction < 0 or least_whole < 1 or most_whole + most_fraction > _MAX_DIGITS:
-        plain = (n_fraction >= 0) & (n_whole >= 1) & (n_whole + n_fraction <= _MAX_DIGITS)
-        regular &= plain.all(axis=1)
-        # Nothing is read from the others, but what is loaded for them must exist.
-        n_fraction[~plain], n_whole[~plain] = 0, 1
-        points[~plain] = starts[~plain]
-        most_fraction, most_whole = int(n_fraction.max()), int(n_whole.max())
-    value, wrong = _last_digits(raw, ends, np.minimum(n_fraction, 8))
-    if most_fraction > 8:
-        more, wrong_too = _last_digits(raw, ends - 8, np.maximum(n_fraction - 8, 0))
+    wrong = (n_fraction < 0) | (n_whole < 1) | (n_whole + n_fraction > _MAX_DIGITS)
+    if wrong.any():
+        # Nothing is read from these, but what is loaded for them must exist.
+        n_fraction[wrong], n_whole[wrong] = 0, 1
+        points[wrong] = starts[wrong]
+    value, no_digits = _last_digits(raw, ends, np.minimum(n_fraction, 8))
+    wrong |= no_digits
+    if n_fraction.max() > 8:
+        more, no_digits = _last_digits(raw, ends - 8, np.maximum(n_fraction - 8, 0))
         more *= 1e8
         value += more
-        wrong |= wrong_too
+        wrong |= no_digits
     scale = _TENS.take(n_fraction)
-    for place in range(1, most_whole + 1):
+    for place in range(1, n_whole.max() + 1):
         digit = raw[points - place]
         digit -= np.uint8(_ZERO)
         no_digit = digit > 9
@@ -127,26 +129,7 @@ def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float
         value += step
     value /= scale
     np.negative(value, out=value, where=negative)
-    if wrong.any():
-        regular &= ~wrong.any(axis=1)
-    return value.astype(np.float32), regular
-
-
-def _points_of_regular_rows(
-    points: npt.NDArray[np.intp], ends: Any, starts: Any, dim: int
-) -> tuple[Any, Any]:
-    """Return the decimal points of the rows that have as many as numbers, and which rows those are.
-
-    The other rows get points that lie at the start of their numbers.
-    """
-    bounds = np.searchsorted(points, np.append(starts[:, 0], ends[-1, -1]))
-    # A row's points end where the next row starts.
-    regular = np.diff(bounds) == dim
-    chosen = starts.copy()
-    if regular.any():
-        rows = np.flatnonzero(regular)
-        chosen[rows] = points[bounds[rows][:, None] + np.arange(dim)]
-    return chosen, regular
+    return value, ~wrong.any(axis=1)
 
 
 def _last_digits(raw: npt.NDArray[np.uint8], ends: Any, n_digits: Any) -> tuple[Any, Any]:

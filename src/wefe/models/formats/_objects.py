@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe.models._flair import flair_to_gensim
-from wefe.models._tables import ArrayVectors, StoredVectors, is_table
-from wefe.models._types import FloatArray, Held
+from wefe.models._tables import ArrayVectors, RowVectors, is_table
 from wefe.models.formats._frame import open_dict, open_frame
 from wefe.models.formats._gensim import class_names, gensim_source, gensim_table
 from wefe.models.formats._source import Reading, TableSource, VectorSource
@@ -68,33 +66,6 @@ def open_object(source: Any, reading: Reading) -> VectorSource | None:
     return TableSource(source, label, name) if is_table(source) else None
 
 
-class SharedVectors(StoredVectors):
-    """A table in which several words may have one row, as in spaCy's pruned vectors.
-
-    Parameters
-    ----------
-    rows : dict of str to int
-        The row of each word.
-    data : ndarray of shape (n_rows, dim)
-        The rows. Kept as they are.
-    """
-
-    stored_held: Held = "memory"
-
-    def __init__(self, rows: Mapping[str, int], data: FloatArray) -> None:
-        self.key_to_index = dict(zip(rows, range(len(rows)), strict=True))
-        self.vector_size = int(data.shape[1])
-        self._rows, self._data = np.array(list(rows.values()), dtype=np.intp), data
-
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        return self._data[self._rows[rows]].astype(np.float32, copy=False)
-
-    @property
-    def stored_nbytes(self) -> int:
-        """Bytes of the rows."""
-        return int(self._data.nbytes + self._rows.nbytes)
-
-
 def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     """Take the vectors of a spaCy pipeline, vocabulary or table."""
     vocabulary = getattr(source, "vocab", source)
@@ -119,7 +90,8 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     data = vectors.data
     # On a GPU it is an array of cupy.
     data = np.asarray(data.get() if hasattr(data, "get") else data)
-    table: Any = SharedVectors(known, data)
+    places = np.array(list(known.values()), dtype=np.intp)
+    table: Any = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
     if list(known.values()) == list(range(len(data))):
         table = ArrayVectors(list(known), data)
     opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))

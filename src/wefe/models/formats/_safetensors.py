@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -17,35 +16,14 @@ from wefe.models._file_array import FileArray, OpenFile
 
 # As the format's own library limits it: a header beyond that is damage or an attack.
 MAX_HEADER_BYTES = 100_000_000
+# numpy 1 has no more dimensions, and no array of more bytes.
+_MAX_DIMENSIONS, _MAX_BYTES = 32, 2**60
 
-# numpy 1 has no more dimensions.
-_MAX_DIMENSIONS = 32
-
-# What numpy calls each type; of those it lacks, the integer of the same width.
-_DTYPES = {
-    "BOOL": "|b1",
-    "U8": "|u1",
-    "I8": "|i1",
-    "F8_E4M3": "|u1",
-    "F8_E5M2": "|u1",
-    "F8_E8M0": "|u1",
-    "F8_E4M3FNUZ": "|u1",
-    "F8_E5M2FNUZ": "|u1",
-    "U16": "<u2",
-    "I16": "<i2",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "U32": "<u4",
-    "I32": "<i4",
-    "F32": "<f4",
-    "U64": "<u8",
-    "I64": "<i8",
-    "F64": "<f8",
-    "C64": "<c8",
-}
-# Narrower than a byte: not to be read, but files that hold some are not damaged.
-_BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6} | {
-    name: 8 * np.dtype(dtype).itemsize for name, dtype in _DTYPES.items()
+# What numpy calls the types that are read; bfloat16, which it lacks, comes as raw integers.
+_DTYPES = {"BF16": "<u2"} | {
+    f"{kind}{8 * size}": f"<{kind.lower()}{size}"
+    for kind, sizes in {"F": (2, 4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}.items()
+    for size in sizes
 }
 
 
@@ -78,11 +56,11 @@ class Tensor:
 
     @property
     def array(self) -> FileArray:
-        """The numbers; types that numpy lacks come as integers of the same width."""
+        """The numbers; bfloat16 comes as integers of the same width."""
         if self.dtype not in _DTYPES:
             raise ValueError(
-                f"{self.file.path}: tensor {self.name!r} has the type {self.dtype}, whose numbers "
-                "are narrower than a byte; they cannot be read."
+                f"{self.file.path}: tensor {self.name!r} has the type {self.dtype}; expected one "
+                f"of {', '.join(_DTYPES)}."
             )
         return FileArray(self.file, self.offset, self.shape, _DTYPES[self.dtype])
 
@@ -90,8 +68,8 @@ class Tensor:
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read what a safetensors file holds: its tensors, and the texts of its metadata.
 
-    The header may come from anywhere. After this, the tensors lie within the file, do not overlap
-    and have the size that their shape and type say.
+    The header may come from anywhere. After this, the tensors lie within the file and
+    have the size that their shape and type say.
 
     Raises
     ------
@@ -111,7 +89,6 @@ def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
         if not all(isinstance(value, str) for value in metadata.values()):
             raise ValueError(f"expected strings in '__metadata__'; found {reprlib.repr(metadata)}")
         tensors = {name: _tensor(file, name, entry, 8 + length) for name, entry in header.items()}
-        _check_overlap(tensors)
     # Deep nesting exhausts the parser; entries of another kind raise whatever they do.
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(
@@ -136,23 +113,19 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tensor(file: OpenFile, name: str, entry: Any, start: int) -> Tensor:
     """Check one entry of the header; its offsets count from `start`."""
-    what = f"tensor {name[:60]!r}: {reprlib.repr(entry)}"
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-    sizes = [*shape, begin, end]
-    if not all(type(size) is int and size >= 0 for size in sizes) or len(shape) > _MAX_DIMENSIONS:
-        raise ValueError(f"{what}; expected sizes of at least 0")
-    bits = _BITS[dtype]
+    n_bytes = end - begin
+    itemsize = np.dtype(_DTYPES.get(dtype, "V0")).itemsize
     # Where a 0 makes a tensor empty, numpy still multiplies the other lengths.
-    if bits * math.prod(max(length, 1) for length in shape) >= 2**63:
-        raise ValueError(f"{what}; it is larger than any file")
-    if bits * math.prod(shape) != 8 * (end - begin) or not begin <= end <= file.size - start:
-        raise ValueError(f"{what}; expected data_offsets within the file that fit the shape")
-    return Tensor(file, name, dtype, tuple(shape), start + begin, end - begin)
-
-
-def _check_overlap(tensors: dict[str, Tensor]) -> None:
-    """Refuse tensors that share bytes; gaps are harmless, and some writers leave them."""
-    ordered = sorted((t for t in tensors.values() if t.nbytes), key=lambda t: t.offset)
-    for one, other in itertools.pairwise(ordered):
-        if other.offset < one.offset + one.nbytes:
-            raise ValueError(f"tensors {one.name[:60]!r} and {other.name[:60]!r} overlap")
+    if not (
+        all(type(size) is int and size >= 0 for size in [*shape, begin, n_bytes])
+        and len(shape) <= _MAX_DIMENSIONS
+        and math.prod(max(length, 1) for length in shape) * itemsize < _MAX_BYTES
+        and (dtype not in _DTYPES or math.prod(shape) * itemsize == n_bytes)
+        and end <= file.size - start
+    ):
+        raise ValueError(
+            f"tensor {name[:60]!r}: {reprlib.repr(entry)}; expected data_offsets within the file "
+            "that fit a shape of lengths of at least 0"
+        )
+    return Tensor(file, name, dtype, tuple(shape), start + begin, n_bytes)

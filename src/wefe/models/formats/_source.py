@@ -14,7 +14,7 @@ import numpy as np
 
 from wefe._checks import found
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, FileVectors, VectorTable, as_table
+from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, as_table
 from wefe.models._types import Block, FloatArray, Subwords
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ def table_source(
         logger.warning("%s has %d words twice; the first vector of each is kept", label, n_more)
         words, vectors = list(first), vectors[list(first.values())]
     if isinstance(vectors, FileArray):
-        return TableSource(FileVectors(first, vectors), label, name, counts)
+        return TableSource(RowVectors(first, vectors), label, name, counts)
     try:
         return TableSource(ArrayVectors(words, vectors), label, name, counts)
     except (TypeError, ValueError) as error:
