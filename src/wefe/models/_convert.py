@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from wefe._checks import check_choice, found
-from wefe.models._load import (
-    VocabularyCut,
-    check_cut,
-    check_reading,
-    collect,
-    finite,
-    load,
-    log_skipped,
-    open_vectors,
-)
-from wefe.models._types import Lowercase, Subwords
+from wefe.models._load import VocabularyCut, collect, finite, load, log_skipped, open_cut
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, write_native
-from wefe.models.formats._source import TableSource, Vocabulary
+from wefe.models.formats._source import TableSource
 
 logger = logging.getLogger(__name__)
 
@@ -33,19 +22,8 @@ def convert(
     dtype: StoredDtype = "float32",
     *,
     name: str | None = None,
-    limit: int | None = None,
-    lowercase: Lowercase | None = None,
-    keep: Callable[[str], bool] | None = None,
-    min_count: int | None = None,
-    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
-    subwords: Subwords | None = None,
-    vocabulary: Vocabulary | None = None,
-    on_error: Literal["raise", "skip"] = "raise",
-    trust_pickle: bool = False,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    n_jobs: int | None = None,
     progress: bool = True,
+    **options: Any,
 ) -> WordEmbeddingModel:
     """Write an embedding in the native format, and open the result.
 
@@ -65,34 +43,13 @@ def convert(
         and rounded, so that no number is off by more than half of that scale.
     name : str, optional
         The name that the model gets; by default that of the source.
-    limit : int, optional
-        Only the first rows of the source; files are sorted by frequency as a rule.
-    lowercase : {'first', 'mean'}, optional
-        Lower the case of all words. Of several that become the same, the first (most frequent) is
-        kept, or their mean.
-    keep : callable, optional
-        Takes a word and tells whether to keep it.
-    min_count : int, optional
-        Drop words that occurred less often, as the source or `counts` say.
-    counts : mapping from str to int, or path, optional
-        How often each word occurred.
-    subwords : {'mean', 'first', 'refuse'}, optional
-        As in :func:`load`. Vectors that are made of subwords are not written in any case; a source
-        that makes some says so in the log, unless they are refused.
-    vocabulary : sequence of str or path, optional
-        The words of a .npy or .npz matrix, if they do not lie beside it.
-    on_error : {'raise', 'skip'}, default='raise'
-        Whether a damaged line or word is an error, or left out, counted and logged.
-    trust_pickle : bool, default=False
-        Unpickle files of gensim and numpy, which can run any code.
-    revision : str, optional
-        Of a repository of Hugging Face: branch, tag or commit.
-    token : str or bool, optional
-        Passed to huggingface_hub, for repositories that are not public.
-    n_jobs : int, optional
-        Threads that parse text; by default as many as there are cores.
     progress : bool, default=True
         Whether long work shows a progress bar on a terminal.
+    **options
+        Which words to keep, and how to read, as in :func:`load`: `limit`, `lowercase`, `keep`,
+        `min_count`, `counts`, `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`,
+        `token` and `n_jobs`. With ``subwords='refuse'`` nothing is said of vectors that are made
+        of subwords, which are never written.
 
     Returns
     -------
@@ -132,9 +89,7 @@ def convert(
             f"path must end with '.safetensors'; got {found(str(path))}. To write another format, "
             "load the model and call its save()."
         )
-    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
-    opened = open_vectors(source, reading, revision, token)
-    cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
+    opened, cut, reading = open_cut(source, progress=progress, **options)
     if cut.lowercase == "mean":
         table = collect(opened, cut, reading.lenient)
         opened, cut = TableSource(table, opened.label, opened.name), VocabularyCut()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,12 +80,13 @@ def load(
           'n_words dim'; words may contain spaces) and word2vec binary; also packed with gzip,
           bzip2, xz, zstd (``wefe[zstd]``) or zip. A file in a zip archive that holds several is
           named as if the archive were a folder: 'glove.6B.zip/glove.6B.50d.txt'.
+        - CSV and TSV, with a first line of names or without, packed or not.
         - The native format, as :func:`convert` writes it: opens in milliseconds.
         - safetensors with a tokenizer.json beside it, or a folder with both: model2vec and
           StaticEmbedding, or the input embeddings of a language model (``wefe[hub]``).
         - fastText .bin and gensim's plain KeyedVectors. Other files of gensim are pickles and
           need `trust_pickle` (``wefe[gensim]``).
-        - .npy and .npz with a vocabulary, parquet (``wefe[parquet]``), CSV and TSV.
+        - .npy and .npz with a vocabulary, and parquet (``wefe[parquet]``).
 
         Or an object: gensim vectors or a model that holds some, a spaCy pipeline, vocabulary or
         vectors, flair's classic embeddings, a pandas DataFrame, a dict, a pair (words, array).
@@ -174,16 +176,17 @@ def load(
     """
     if hold is not None:
         check_choice("hold", hold, ("selected", "mapped", "memory"))
-    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
     if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
         vocab_prefix = source.vocab_prefix
-    opened = open_vectors(source, reading, revision, token)
+    opened, cut, reading = open_cut(
+        *(source, limit, lowercase, keep, min_count, counts, subwords, vocabulary, on_error),
+        *(trust_pickle, revision, token, n_jobs, progress),
+    )
     if subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
             f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave "
             "subwords out: words that it lacks count as lost."
         )
-    cut = check_cut(opened, limit, lowercase, keep, min_count, counts)
     requested = None if words is None else words_of(words, vocab_prefix)
     if hold == "selected" and requested is None:
         raise ValueError("hold='selected' needs the words that are to be read: words=[...].")
@@ -290,79 +293,69 @@ class VocabularyCut:
         Only the first rows of the source (files are sorted by frequency as a rule).
     keep : callable or None
         Takes a word and tells whether to keep it.
-    min_count : int
-        Words that occurred less often in the training text are dropped.
-    counts : mapping from str to int, or None
-        How often each word occurred; a word that is missing here occurred 0 times.
     lowercase : {'first', 'mean'} or None
         Lower the case of all words, and what the vector of those is that become the same.
     """
 
     limit: int | None = None
     keep: Callable[[str], bool] | None = None
-    min_count: int = 0
-    counts: Mapping[str, int] | None = None
     lowercase: Lowercase | None = None
-
-    @property
-    def keeps_all(self) -> bool:
-        """Whether the vocabulary stays as it is."""
-        return self == VocabularyCut(counts=self.counts)
 
     def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Drop words and lower their case, block by block; repetitions stay."""
-        if self.keeps_all:
-            yield from blocks
-            return
         left = self.limit
         for words, vectors in blocks:
             if left is not None:
                 words, vectors = words[:left], vectors[:left]
                 left -= len(words)
-            rows = [row for row, word in enumerate(words) if self._keeps(word)]
-            if len(rows) < len(words):
+            if self.keep is not None:
+                rows = [row for row, word in enumerate(words) if self.keep(word)]
                 words, vectors = [words[row] for row in rows], vectors[rows]
-            if self.lowercase is not None:
-                words = [word.lower() for word in words]
-            yield words, vectors
+            yield [word.lower() for word in words] if self.lowercase else words, vectors
             if left == 0:
                 return
 
-    def _keeps(self, word: str) -> bool:
-        if self.min_count and (self.counts or {}).get(word, 0) < self.min_count:
-            return False
-        return self.keep is None or bool(self.keep(word))
 
-
-def check_cut(
-    opened: VectorSource,
-    limit: int | None,
-    lowercase: Lowercase | None,
-    keep: Callable[[str], bool] | None,
-    min_count: int | None,
-    counts: Mapping[str, int] | str | os.PathLike[str] | None,
-) -> VocabularyCut:
-    """Return which words to keep, once every option is checked."""
+def open_cut(
+    source: Any,
+    limit: int | None = None,
+    lowercase: Lowercase | None = None,
+    keep: Callable[[str], bool] | None = None,
+    min_count: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    subwords: Subwords | None = None,
+    vocabulary: Vocabulary | None = None,
+    on_error: str = "raise",
+    trust_pickle: bool = False,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> tuple[VectorSource, VocabularyCut, Reading]:
+    """Open a source; return also which words to keep and how to read, once both are checked."""
+    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
+    opened = open_vectors(source, reading, revision, token)
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
     if keep is not None and not callable(keep):
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
-    if isinstance(counts, str | os.PathLike):
-        counts = _read_counts(Path(counts))
-    if counts is None and min_count is not None and opened.counts is not None:
-        counts = opened.counts()
-    if min_count is not None and counts is None:
-        raise ValueError(
-            f"min_count needs to know how often each word occurred, and {opened.label} does not "
-            "say; give counts, a mapping or a file with a word and its count per line."
-        )
-    return VocabularyCut(
-        limit=None if limit is None else check_positive_int("limit", limit),
-        keep=keep,
-        min_count=0 if min_count is None else check_positive_int("min_count", min_count),
-        counts=counts,
-        lowercase=lowercase,
-    )
+    if limit is not None:
+        check_positive_int("limit", limit)
+    known = _read_counts(Path(counts)) if isinstance(counts, str | os.PathLike) else counts
+    if min_count is not None:
+        least = check_positive_int("min_count", min_count)
+        if known is None and opened.counts is None:
+            raise ValueError(
+                f"min_count needs to know how often each word occurred, and {opened.label} does "
+                "not say; give counts, a mapping or a file with a word and its count per line."
+            )
+        numbers = opened.counts() if known is None and opened.counts else known or {}
+        keep = partial(_keeps, {word for word, n in numbers.items() if n >= least}, keep)
+    return opened, VocabularyCut(limit, keep, lowercase), reading
+
+
+def _keeps(frequent: Set[str], keep: Callable[[str], bool] | None, word: str) -> bool:
+    return word in frequent and (keep is None or keep(word))
 
 
 def _read_counts(path: Path) -> dict[str, int]:
@@ -389,9 +382,10 @@ def _take(
     lenient: bool,
 ) -> VectorTable:
     """Return the table of vectors for a model."""
-    table = opened.table if cut.keeps_all else None
+    keeps_all = cut == VocabularyCut()
+    table = opened.table if keeps_all else None
     if hold == "mapped" and (table is None or table.held != "mapped"):
-        why = "as it is" if cut.keeps_all else "with another vocabulary"
+        why = "as it is" if keeps_all else "with another vocabulary"
         raise ValueError(
             f"{opened.label} cannot be mapped {why}; convert it once, then the result can be "
             "mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
@@ -405,7 +399,7 @@ def _take(
     if requested is None or hold == "memory":
         return collect(opened, cut, lenient)
     blocks = _only(requested, cut.apply(opened.blocks()))
-    if cut.keeps_all:
+    if keeps_all:
         selected = opened.select(requested)
         if not lenient or np.isfinite(selected[1]).all():
             blocks = iter([selected])

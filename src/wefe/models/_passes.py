@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_word_set
-from wefe.models._search import complete, no_direction, search
+from wefe.models._search import complete, no_direction, search, with_lengths
 from wefe.models._search import directions as unit_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
@@ -55,9 +55,7 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
         block = model.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
         usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
-        if usable.all():
-            yield rows, vectors
-        elif usable.any():
+        if usable.any():
             yield rows[usable], vectors[usable]
 
 
@@ -101,19 +99,11 @@ def vocabulary_cosines(
     n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
     cosines = np.empty((n_words, len(axes)), dtype=width)
     for part in chunks(n_words, max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
-        block = model.rows(part).astype(width, copy=False)
-        # Of vectors that are not finite anything may come.
+        block, lengths, undirected = with_lengths(model.rows(part), width)
         with np.errstate(all="ignore"):
-            squares = np.einsum("ij,ij->i", block, block)
             np.matmul(block, of_width, out=cosines[part])
-            cosines[part] /= np.sqrt(squares)[:, None]
-        tiny, huge = np.finfo(width).tiny * model.dim / np.finfo(width).eps, np.finfo(width).max
-        unsafe = np.flatnonzero(~((squares > tiny) & (squares < huge)))
-        if unsafe.size:
-            # Where squares vanish or overflow, they do not in float64 and after scaling.
-            units, directed = unit_vectors(block[unsafe])
-            units[~directed] = np.nan
-            cosines[part.start + unsafe] = units @ axes.T
+            cosines[part] /= lengths[:, None]
+        cosines[part.start + undirected] = np.nan
     return np.clip(cosines, -1, 1, out=cosines)
 
 
@@ -137,19 +127,20 @@ def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[R
     """
     prefix = model.vocab_prefix or ""
     n_words = len(model.vocab) if n_words is None else n_words
-    plain, lower = [], []
-    for word, row in model.vocab.items():
-        if row >= n_words or not word.startswith(prefix):
-            continue
-        bare = word[len(prefix) :]
-        if not bare or len(bare) >= _LONGEST_WORD or not _NO_WORDS.isdisjoint(bare):
-            continue
-        plain.append(row)
-        if bare == bare.lower():
-            lower.append(row)
+    bare = {
+        row: word[len(prefix) :]
+        for word, row in model.vocab.items()
+        if row < n_words and word.startswith(prefix)
+    }
+    plain = {
+        row: word
+        for row, word in bare.items()
+        if 0 < len(word) < _LONGEST_WORD and _NO_WORDS.isdisjoint(word)
+    }
+    lower = [row for row, word in plain.items() if word == word.lower()]
     # A vocabulary in upper case has no lower-case words to prefer.
     enough = len(lower) * 10 >= len(plain)
-    return np.sort(np.array(lower if enough else plain, dtype=np.intp)), enough
+    return np.sort(np.array(lower if enough else list(plain), dtype=np.intp)), enough
 
 
 def most_associated(
@@ -182,10 +173,8 @@ def most_associated(
         these products. Fewer where there are fewer words.
     """
     directions = np.atleast_2d(np.asarray(axes, dtype=np.float64))
-    allowed = np.ones(len(model.vocab), dtype=bool)
-    if rows is not None:
-        allowed[:] = False
-        allowed[rows] = True
+    allowed = np.full(len(model.vocab), rows is None)
+    allowed[[] if rows is None else rows] = True
     allowed[[model.vocab[form] for form in forms(model, ignore) if form in model.vocab]] = False
     best: list[tuple[Rows, Vectors]] = [(np.empty(0, np.intp), np.empty(0)) for _ in directions]
     for block_rows, vectors in vocabulary_blocks(model):

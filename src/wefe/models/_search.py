@@ -197,18 +197,25 @@ def read(table: Table, rows: slice | Rows) -> FloatArray:
     return table[rows] if isinstance(rows, slice) else table.take(rows, axis=0)
 
 
-def _narrow(vectors: FloatArray) -> tuple[Approximate, Approximate, Rows]:
-    """Return vectors in float32, what makes unit vectors of them, and rows without a direction."""
+def with_lengths(
+    vectors: FloatArray, dtype: npt.DTypeLike
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
+    """Return vectors in a type, what to divide by, and the rows without a direction.
+
+    Vectors whose squares vanish or overflow in that type become unit vectors.
+    """
+    bounds = np.finfo(dtype)
     with np.errstate(all="ignore"):
-        narrow = vectors.astype(np.float32, order="C", copy=False)
-        squares = np.einsum("ij,ij->i", narrow, narrow)
-        factors = 1 / np.sqrt(squares)
-    odd = np.flatnonzero(~((squares > 1e-30) & (squares < 1e30)))
+        block = vectors.astype(dtype, order="C", copy=False)
+        squares = np.einsum("ij,ij->i", block, block)
+        lengths = np.sqrt(squares)
+    tiny = bounds.tiny * block.shape[1] / bounds.eps
+    odd = np.flatnonzero(~((squares > tiny) & (squares < bounds.max)))
     if odd.size:
-        narrow, factors[odd] = narrow.copy(), 1
-        narrow[odd], directed = directions(vectors[odd])
+        block, lengths[odd] = block.copy(), 1
+        block[odd], directed = directions(vectors[odd])
         odd = odd[~directed]
-    return narrow, factors, odd
+    return block, lengths, odd
 
 
 def _scan(
@@ -222,22 +229,16 @@ def _scan(
     rows = np.full((n_queries, k), -1)
     for start in range(0, n_words, n_rows):
         stop = min(start + n_rows, n_words)
-        block, factors, undirected = _narrow(read(table, slice(start, stop)))
+        block, lengths, undirected = with_lengths(read(table, slice(start, stop)), np.float32)
         cosines = np.matmul(units, block.T, out=every[:, : stop - start])
-        cosines *= factors
+        cosines /= lengths
         cosines[:, undirected] = NONE
         here = (banned >= start) & (banned < start + len(block))
         cosines[of_query[here], banned[here] - start] = NONE
         bar = best.min(axis=1)
-        if start == 0 and k < len(block):
-            # The k-th largest of the maxima of groups, as these are quick to find.
-            size = max(1, len(block) // (4 * k))
-            n = len(block) // size
-            maxima = cosines[:, : size * n].reshape(n_queries, size, n).max(axis=1)
-            bar = np.nextafter(np.partition(maxima, n - k, axis=1)[:, n - k], NONE)
         mask = cosines > bar[:, None]
         if np.count_nonzero(mask) > 4 * best.size and k < len(block):
-            # Copies of one vector, or words that come nearer and nearer.
+            # The first block, copies of one vector, or words that come nearer and nearer.
             column = np.argpartition(cosines, -k, axis=1)[:, -k:].ravel()
             query = np.repeat(np.arange(n_queries), k)
         else:

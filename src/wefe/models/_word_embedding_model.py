@@ -104,8 +104,7 @@ class WordEmbeddingModel:
         if check_bool("use_subwords", use_subwords) and not as_table(wv).knows_subwords:
             raise TypeError(
                 "use_subwords=True needs vectors that know subwords (fastText's, or a table with "
-                "a tokenizer); got "
-                f"{type(wv).__name__}."
+                f"a tokenizer); got {type(wv).__name__}."
             )
         self.wv: Any = wv.wv if isinstance(wv, ForeignVectors) else wv
         self.name = "Unnamed model" if name is None else name
@@ -367,20 +366,18 @@ class WordEmbeddingModel:
                 "words and embeddings must have the same length; got "
                 f"{len(words)} words and {len(embeddings)} embeddings."
             )
-        dtype, shape = self.dtype, (self.dim,)
         for word, embedding in zip(words, embeddings, strict=True):
-            if not isinstance(word, str):
-                raise TypeError(f"words must be strings; got {found(word)}.")
-            if not isinstance(embedding, np.ndarray):
+            if not isinstance(word, str) or not isinstance(embedding, np.ndarray):
                 raise TypeError(
-                    f"the embedding of {word!r} must be an array; got {found(embedding)}."
+                    f"words must be strings and embeddings arrays; got {found(word)} and "
+                    f"{found(embedding)}."
                 )
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
-            if (embedding.dtype, embedding.shape) != (dtype, shape):
+            if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
                 raise ValueError(
-                    f"the embedding of {word!r} must be {dtype} of shape {shape}, as the model "
-                    f"has them; got {embedding.dtype} of shape {embedding.shape}."
+                    f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as "
+                    f"the model has them; got {embedding.dtype} of shape {embedding.shape}."
                 )
         if len(words):
             self._check_writeable()
@@ -519,11 +516,11 @@ class WordEmbeddingModel:
         n_words = len(table)
         if restrict_vocab is not None:
             n_words = min(n_words, check_positive_int("restrict_vocab", restrict_vocab))
-        words: list[str] = []
-        vectors = [
-            *self._weighted("positive", positive, 1.0, words),
-            *self._weighted("negative", negative, -1.0, words),
+        weighted = [
+            *self._weighted("positive", positive, 1.0),
+            *self._weighted("negative", negative, -1.0),
         ]
+        vectors = [vector for _, vector in weighted]
         query = np.sum(vectors, axis=0)
         # What is left of vectors that cancel each other out is rounding noise.
         if not vectors or np.linalg.norm(query) <= 1e-12 * np.linalg.norm(vectors, axis=1).sum():
@@ -531,6 +528,7 @@ class WordEmbeddingModel:
                 "positive and negative are empty, or cancel each other out: give a word or a "
                 "vector."
             )
+        words = [word for word, _ in weighted if isinstance(word, str)]
         given = [row for word in words if (row := self.vocab.get(word, n_words)) < n_words]
         topn = min(check_positive_int("topn", topn), n_words)
         rows, cosines = search(table, query[None], topn, [given], n_words=n_words)
@@ -538,17 +536,16 @@ class WordEmbeddingModel:
         return list(zip(table.words_at(near), cosines[0].tolist(), strict=False))
 
     def _weighted(
-        self, name: str, items: Any, sign: float, words: list[str]
-    ) -> Iterator[npt.NDArray[np.float64]]:
-        """Yield weighted vectors, those of words with unit length, and add the words to a list."""
+        self, name: str, items: Any, sign: float
+    ) -> Iterator[tuple[Any, npt.NDArray[np.float64]]]:
+        """Yield words or vectors with their weighted vectors, those of words of unit length."""
         if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
             items = [items]
         for position, item in enumerate(() if items is None else check_sequence(name, items)):
-            weight = sign
-            if isinstance(item, tuple) and len(item) == 2:
-                item, weight = item
-            vector = self[item] if isinstance(item, str) else item
-            what = f"{name}: element {position} ({found(item)})"
+            is_pair = isinstance(item, tuple) and len(item) == 2
+            word, weight = item if is_pair else (item, sign)
+            vector = self[word] if isinstance(word, str) else word
+            what = f"{name}: element {position} ({found(word)})"
             if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
                 raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
             if vector.shape != (self.dim,):
@@ -556,10 +553,7 @@ class WordEmbeddingModel:
             unit, directed = directions(vector[None])
             if not directed[0]:
                 raise ValueError(no_direction(what))
-            if isinstance(item, str):
-                words.append(item)
-                vector = unit[0]
-            yield weight * vector.astype(np.float64)
+            yield word, weight * (unit[0] if isinstance(word, str) else vector.astype(np.float64))
 
     def whole_table(self, purpose: str) -> VectorTable:
         """Return the table; a model that was opened for some words only is refused.
@@ -602,23 +596,14 @@ class WordEmbeddingModel:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordEmbeddingModel):
             return NotImplemented
-        return (
-            self.name == other.name
-            and self.vocab_prefix == other.vocab_prefix
-            and self.use_subwords == other.use_subwords
-            and self.vectors.shape == other.vectors.shape
-            and self.vectors.dtype == other.vectors.dtype
-            and self.vocab == other.vocab
-            and np.array_equal(self.vectors, other.vectors, equal_nan=True)
-            and (
-                not self.use_subwords
-                or self.wv is other.wv
-                or np.array_equal(
-                    getattr(self.wv, "vectors_ngrams", self.wv.vectors),
-                    getattr(other.wv, "vectors_ngrams", other.wv.vectors),
-                    equal_nan=True,
-                )
-            )
+        mine, others = (
+            (m.name, m.vocab_prefix, m.use_subwords, m.vectors.shape, m.dtype, m.vocab)
+            for m in (self, other)
+        )
+        parts = ("vectors", "vectors_ngrams") if self.use_subwords else ("vectors",)
+        return mine == others and all(
+            np.array_equal(getattr(self.wv, part, 0), getattr(other.wv, part, 0), equal_nan=True)
+            for part in parts
         )
 
     # Vectors change in place, so a model is no dictionary key.
@@ -639,9 +624,7 @@ class WordEmbeddingModel:
 def check_model(model: object) -> None:
     """Refuse anything that is not a `WordEmbeddingModel`."""
     if not isinstance(model, WordEmbeddingModel):
-        hint = (
-            f"Open it first: wefe.load({model!r})."
-            if isinstance(model, str)
-            else "Wrap the vectors first: WordEmbeddingModel(vectors, name='...')."
+        raise TypeError(
+            f"model must be a WordEmbeddingModel; got {found(model)}. Open a file first: "
+            "wefe.load(path); wrap vectors first: WordEmbeddingModel(vectors, name='...')."
         )
-        raise TypeError(f"model must be a WordEmbeddingModel; got {found(model)}. {hint}")

@@ -189,7 +189,7 @@ def read_or_refuse(content):
         assert all(isinstance(text, str) for text in metadata.values())
         for tensor in tensors.values():
             assert 8 <= tensor.offset <= tensor.offset + tensor.nbytes <= len(content)
-            if tensor.dtype in _safetensors._DTYPES:
+            if tensor.dtype in _safetensors.DTYPES:
                 array = tensor.array
                 assert not tensor.shape or array[:].shape == tensor.shape
                 assert array.nbytes == tensor.nbytes

@@ -468,20 +468,17 @@ def test_any_words_are_refused_or_come_back(tmp_path_factory, words, dim, data):
 
 @pytest.mark.parametrize("writer", [write_glove, write_word2vec, write_word2vec_binary])
 @pytest.mark.parametrize(
-    ("n_words", "dim", "message"),
+    ("n_words", "message"),
     [
-        (4, 3, "4 words were announced, and 5 came"),
-        (6, 3, "6 words were announced, and 5 came"),
-        (5, 4, "expected 2 vectors of 4 dims after word 0; found an array of shape \\(2, 3\\)"),
+        (4, "4 words were announced, and 5 came"),
+        (6, "6 words were announced, and 5 came"),
     ],
 )
-def test_blocks_that_are_not_as_announced_leave_the_old_file(
-    tmp_path, writer, n_words, dim, message
-):
+def test_blocks_that_are_not_as_announced_leave_the_old_file(tmp_path, writer, n_words, message):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     with pytest.raises(ValueError, match=message):
-        writer(path, in_blocks(WORDS, VECTORS, 2), n_words, dim)
+        writer(path, in_blocks(WORDS, VECTORS, 2), n_words, 3)
     assert path.read_bytes() == b"old"
     assert files_in(tmp_path) == ["file"]
 

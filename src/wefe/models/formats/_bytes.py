@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from wefe.models.formats._source import import_library
+
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096
 # Bytes that are read and searched at once; large enough for speed, small beside a model.
@@ -148,23 +150,14 @@ class PackedFile:
         elif self.packing == "zip":
             with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
                 yield from iter(functools.partial(file.read, 1 << 16), b"")
+        elif self.packing == "zstd":
+            library = import_library("zstandard", "zstd", self.label)
+            yield from _streams(self.path, library.ZstdDecompressor().decompressobj)
+        elif self.packing == "bzip2":
+            yield from _streams(self.path, bz2.BZ2Decompressor, 1 << 16)
         else:
-            at_most = () if self.packing == "zstd" else (1 << 16,)
-            yield from _streams(self.path, self._unpacker(), *at_most)
-
-    def _unpacker(self) -> Callable[[], Any]:
-        """Return what makes an object that unpacks one stream."""
-        if self.packing == "bzip2":
-            return bz2.BZ2Decompressor
-        if self.packing == "xz":
-            return functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
-        try:
-            import zstandard
-        except ImportError as error:
-            raise ImportError(
-                f'{self.label} is packed with zstd; pip install "wefe[zstd]" to read it.'
-            ) from error
-        return zstandard.ZstdDecompressor().decompressobj
+            start = functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+            yield from _streams(self.path, start, 1 << 16)
 
     def _choose_member(self, member: str | None) -> str:
         try:

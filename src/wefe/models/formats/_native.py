@@ -32,13 +32,13 @@ from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import Block, FloatArray
-from wefe.models.formats._safetensors import Tensor, read_header
+from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
 from wefe.models.formats._source import Reading, TableSource, VectorSource
 
 logger = logging.getLogger(__name__)
 
 StoredDtype: TypeAlias = Literal["float32", "float16", "int8"]
-_DTYPES = {"float32": ("F32", "<f4"), "float16": ("F16", "<f2"), "int8": ("I8", "|i1")}
+_DTYPES = {"float32": "<f4", "float16": "<f2", "int8": "|i1"}
 
 # The header is written last, into room left for it, as only the end of a stream tells its length.
 _HEADER_BYTES = 4096
@@ -267,7 +267,7 @@ def write_native(
     """
     stored = np.dtype(dtype).name
     with atomic_file(path) as file:
-        writer = _NativeWriter(file, dim, stored if stored in _DTYPES else "float32")
+        writer = _NativeWriter(file, dim, _DTYPES.get(stored, "<f4"))
         with progress_bar(n_words, f"writing {Path(path).name}", "word", progress) as bar:
             for words, vectors in blocks:
                 writer.add(words, vectors)
@@ -279,8 +279,7 @@ class _NativeWriter:
     """Collects the vocabulary while the vectors go to the file."""
 
     def __init__(self, file: BinaryIO, dim: int, dtype: str) -> None:
-        self._file, self._dim = file, dim
-        self._tensor_dtype, self._numpy_dtype = _DTYPES[dtype]
+        self._file, self._dim, self._dtype = file, dim, np.dtype(dtype)
         self._letters = bytearray()
         self._starts, self._hashes, self._scale = array("Q", [0]), array("Q"), array("f")
         file.seek(_HEADER_BYTES)
@@ -291,21 +290,19 @@ class _NativeWriter:
                 encoded = word.encode("utf-8")
             except UnicodeEncodeError:
                 raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
-            self._add_word(encoded)
+            self._letters += encoded + b"\n"
+            self._starts.append(len(self._letters))
+            self._hashes.append(_hash(encoded))
+        is_int8 = self._dtype == np.int8
         with np.errstate(over="ignore"):
-            packed = vectors.astype(np.float32 if self._tensor_dtype == "I8" else self._numpy_dtype)
+            packed = vectors.astype(np.float32 if is_int8 else self._dtype)
         finite = np.isfinite(packed).all(axis=1)
         if not finite.all():
-            word = words[int(np.flatnonzero(~finite)[0])]
+            word = words[int(finite.argmin())]
             raise ValueError(f"the vector of {word!r} has numbers that {packed.dtype} cannot hold.")
-        if self._tensor_dtype == "I8":
+        if is_int8:
             packed = self._quantized(vectors, np.abs(packed).max(axis=1, initial=0))
         self._file.write(packed.tobytes())
-
-    def _add_word(self, encoded: bytes) -> None:
-        self._letters += encoded + b"\n"
-        self._starts.append(len(self._letters))
-        self._hashes.append(_hash(encoded))
 
     def _quantized(
         self, vectors: FloatArray, largest: npt.NDArray[np.float32]
@@ -327,31 +324,33 @@ class _NativeWriter:
         """Write the vocabulary and the header; return the number of words."""
         if not self._hashes:
             raise ValueError("there are no words to write.")
-        order = self._without_repeated(np.argsort(self._hashes, kind="stable"))
-        n_words = len(order)
-        del self._letters[-1:]
-        hashes = np.array(self._hashes, dtype="<u8")
-        scale = [("scale", "F32", (n_words,), np.array(self._scale, dtype="<f4").tobytes())]
-        entries: list[tuple[str, str, tuple[int, ...], bytes | bytearray]] = [
-            *(scale if self._tensor_dtype == "I8" else []),
-            ("vocabulary", "U8", (len(self._letters),), self._letters),
-            (
-                "vocabulary.starts",
-                "U64",
-                (n_words + 1,),
-                np.array(self._starts, dtype="<u8").tobytes(),
-            ),
-            ("vocabulary.hashes", "U64", (n_words,), hashes[order].tobytes()),
-            ("vocabulary.rows", "U32", (n_words,), order.astype("<u4").tobytes()),
-        ]
-        offset = n_words * self._row_bytes
-        header: dict[str, Any] = {"__metadata__": metadata}
-        header["embeddings"] = _entry(self._tensor_dtype, (n_words, self._dim), 0, offset)
-        self._file.seek(_HEADER_BYTES + offset)
-        for name, dtype, shape, data in entries:
-            self._file.write(data)
-            header[name] = _entry(dtype, shape, offset, offset + len(data))
-            offset += len(data)
+        letters, starts = bytes(self._letters), np.array(self._starts, dtype="<u8")
+        hashes, scale = np.array(self._hashes, dtype="<u8"), np.array(self._scale, dtype="<f4")
+        order = np.argsort(hashes, kind="stable")
+        if repeated := self._repeated(order, hashes):
+            logger.warning("%d words came twice; the first vector of each is kept", len(repeated))
+            kept = np.delete(np.arange(len(hashes)), repeated)
+            self._move(kept)
+            letters = b"".join([letters[starts[row] : starts[row + 1]] for row in kept])
+            starts = np.append(0, np.cumsum(np.diff(starts)[kept])).astype("<u8")
+            hashes, scale = hashes[kept], scale[kept] if scale.size else scale
+            order = np.argsort(hashes, kind="stable")
+        tensors = {
+            "embeddings": np.broadcast_to(np.zeros((), self._dtype), (len(order), self._dim)),
+            **({"scale": scale} if scale.size else {}),
+            "vocabulary": np.frombuffer(letters[:-1], dtype=np.uint8),
+            "vocabulary.starts": starts,
+            "vocabulary.hashes": hashes[order],
+            "vocabulary.rows": order.astype("<u4"),
+        }
+        offset, header = 0, dict[str, Any](__metadata__=metadata)
+        for name, part in tensors.items():
+            dtype = next(key for key, code in DTYPES.items() if np.dtype(code) == part.dtype)
+            offsets = [offset, offset := offset + part.nbytes]
+            header[name] = {"dtype": dtype, "shape": part.shape, "data_offsets": offsets}
+        self._file.seek(_HEADER_BYTES + tensors.pop("embeddings").nbytes)
+        for part in tensors.values():
+            self._file.write(part.tobytes())
         self._file.truncate(_HEADER_BYTES + offset)
         # A file name that is no UTF-8 comes with halves of surrogate pairs.
         text = json.dumps(header, ensure_ascii=False).encode("utf-8", "replace")
@@ -361,45 +360,27 @@ class _NativeWriter:
         # The format allows spaces after the header.
         self._file.write((_HEADER_BYTES - 8).to_bytes(8, "little"))
         self._file.write(text.ljust(_HEADER_BYTES - 8))
-        return n_words
+        return len(order)
 
-    @property
-    def _row_bytes(self) -> int:
-        return self._dim * np.dtype(self._numpy_dtype).itemsize
-
-    def _word(self, row: int) -> bytes:
-        return bytes(self._letters[self._starts[row] : self._starts[row + 1] - 1])
-
-    def _without_repeated(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Remove the rows whose word stood in an earlier row; return the order of the hashes."""
-        ordered = np.array(self._hashes, dtype=np.uint64)[order]
-        repeated: set[int] = set()
+    def _repeated(self, order: npt.NDArray[np.intp], hashes: npt.NDArray[np.uint64]) -> list[int]:
+        """Return the rows whose word stood in an earlier row; equal hashes alone prove nothing."""
         first_of: dict[bytes, int] = {}
-        for place in np.flatnonzero(ordered[1:] == ordered[:-1]).tolist():
-            # The sort is stable, so the earlier row comes first; the hash alone proves nothing.
-            for row in order[place : place + 2].tolist():
-                if first_of.setdefault(self._word(row), row) != row:
-                    repeated.add(row)
-        if not repeated:
-            return order
-        logger.warning("%d words came twice; the first vector of each is kept", len(repeated))
-        kept = [row for row in range(len(self._hashes)) if row not in repeated]
+        equal = np.flatnonzero(np.diff(hashes[order]) == 0)
+        # The sort is stable, so the earlier row comes first.
+        rows = order[np.union1d(equal, equal + 1)].tolist()
+        words = [bytes(self._letters[self._starts[row] : self._starts[row + 1]]) for row in rows]
+        pairs = zip(words, rows, strict=True)
+        return [row for word, row in pairs if first_of.setdefault(word, row) != row]
+
+    def _move(self, kept: npt.NDArray[np.intp]) -> None:
+        """Put the rows that are kept one behind the other."""
+        n_bytes = self._dim * self._dtype.itemsize
         self._file.flush()
         # Rows only move towards the start, so a chunk never overwrites one not yet read.
         for part in chunks(len(kept), _MOVE_ROWS):
             moved = bytearray()
-            for row in kept[part]:
-                self._file.seek(_HEADER_BYTES + row * self._row_bytes)
-                moved += self._file.read(self._row_bytes)
-            self._file.seek(_HEADER_BYTES + part.start * self._row_bytes)
+            for row in kept[part].tolist():
+                self._file.seek(_HEADER_BYTES + row * n_bytes)
+                moved += self._file.read(n_bytes)
+            self._file.seek(_HEADER_BYTES + part.start * n_bytes)
             self._file.write(moved)
-        words = [self._word(row) for row in kept]
-        self._scale = array("f", (self._scale[row] for row in kept if self._scale))
-        self._letters, self._starts, self._hashes = bytearray(), array("Q", [0]), array("Q")
-        for word in words:
-            self._add_word(word)
-        return np.argsort(self._hashes, kind="stable")
-
-
-def _entry(dtype: str, shape: tuple[int, ...], start: int, end: int) -> dict[str, Any]:
-    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}

@@ -76,8 +76,6 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
 
 
 def _is_npz(path: Path) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

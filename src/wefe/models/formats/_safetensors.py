@@ -20,7 +20,7 @@ MAX_HEADER_BYTES = 100_000_000
 _MAX_DIMENSIONS, _MAX_BYTES = 32, 2**60
 
 # What numpy calls the types that are read; bfloat16, which it lacks, comes as raw integers.
-_DTYPES = {"BF16": "<u2"} | {
+DTYPES = {"BF16": "<u2"} | {
     f"{kind}{8 * size}": f"<{kind.lower()}{size}"
     for kind, sizes in {"F": (2, 4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}.items()
     for size in sizes
@@ -57,12 +57,12 @@ class Tensor:
     @property
     def array(self) -> FileArray:
         """The numbers; bfloat16 comes as integers of the same width."""
-        if self.dtype not in _DTYPES:
+        if self.dtype not in DTYPES:
             raise ValueError(
                 f"{self.file.path}: tensor {self.name!r} has the type {self.dtype}; expected one "
-                f"of {', '.join(_DTYPES)}."
+                f"of {', '.join(DTYPES)}."
             )
-        return FileArray(self.file, self.offset, self.shape, _DTYPES[self.dtype])
+        return FileArray(self.file, self.offset, self.shape, DTYPES[self.dtype])
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -115,13 +115,13 @@ def _tensor(file: OpenFile, name: str, entry: Any, start: int) -> Tensor:
     """Check one entry of the header; its offsets count from `start`."""
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     n_bytes = end - begin
-    itemsize = np.dtype(_DTYPES.get(dtype, "V0")).itemsize
+    itemsize = np.dtype(DTYPES.get(dtype, "V0")).itemsize
     # Where a 0 makes a tensor empty, numpy still multiplies the other lengths.
     if not (
         all(type(size) is int and size >= 0 for size in [*shape, begin, n_bytes])
         and len(shape) <= _MAX_DIMENSIONS
         and math.prod(max(length, 1) for length in shape) * itemsize < _MAX_BYTES
-        and (dtype not in _DTYPES or math.prod(shape) * itemsize == n_bytes)
+        and (dtype not in DTYPES or math.prod(shape) * itemsize == n_bytes)
         and end <= file.size - start
     ):
         raise ValueError(

@@ -26,10 +26,11 @@ import numpy.typing as npt
 from wefe._checks import check_choice, found, nearest
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._types import Block, FloatArray
+from wefe.models._types import Block
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, is_number
+from wefe.models.formats._source import import_library
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ def save_table(
         )
     n_words, dim, dtype = len(table), table.vector_size, table.dtype
     if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
-        for _ in _checked(table.blocks(), n_words, dim, chosen, dtype):
+        for _ in _checked(table.blocks(), n_words, chosen, dtype):
             pass
         _pickle(path, wv)
         return
@@ -139,7 +140,7 @@ def write_word2vec(
     with _opened(path, n_words, progress) as (file, update):
         if header:
             file.write(b"%d %d\n" % (n_words, dim))
-        for words, vectors in _checked(blocks, n_words, dim, "word2vec" if header else "glove"):
+        for words, vectors in _checked(blocks, n_words, "word2vec" if header else "glove"):
             for lines in text_lines(words, vectors):
                 file.write(lines)
             n_spaced += sum(" " in word for word in words)
@@ -171,7 +172,7 @@ def write_word2vec_binary(
     rounded = False
     with _opened(path, n_words, progress) as (file, update):
         file.write(b"%d %d\n" % (n_words, dim))
-        for words, vectors in _checked(blocks, n_words, dim, "word2vec-binary"):
+        for words, vectors in _checked(blocks, n_words, "word2vec-binary"):
             numbers = np.ascontiguousarray(vectors, dtype="<f4")
             rounded = rounded or not np.array_equal(numbers, vectors)
             starts = (word.encode() + b" " for word in words)
@@ -199,7 +200,7 @@ def write_gensim(
     table.index_to_key, table.next_index = [], n_words
     table.vectors = np.empty((n_words, dim), dtype=dtype)
     with progress_bar(n_words, f"collecting {Path(path).name}", "word", progress) as bar:
-        for words, block in _checked(blocks, n_words, dim, "gensim", dtype):
+        for words, block in _checked(blocks, n_words, "gensim", dtype):
             start = len(table.index_to_key)
             table.vectors[start : start + len(words)] = block
             table.index_to_key += words
@@ -209,14 +210,7 @@ def write_gensim(
 
 
 def _keyed_vectors() -> Any:
-    try:
-        from gensim.models import KeyedVectors
-    except ImportError as error:
-        raise ImportError(
-            'gensim is needed to write its own format; pip install "wefe[gensim]", or choose '
-            "another format."
-        ) from error
-    return KeyedVectors
+    return import_library("gensim.models", "gensim", "the format 'gensim'").KeyedVectors
 
 
 def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
@@ -269,84 +263,67 @@ def _opened(
 ) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
     """Open a file for writing, packed if its name says so, and a progress bar."""
     name = Path(path).name
-    with (
-        atomic_file(path) as file,
-        _packing(file, name) as packed,
-        progress_bar(n_words, f"writing {name}", "word", progress) as bar,
-    ):
-        yield packed, bar.update
-
-
-def _packing(file: BinaryIO, name: str) -> contextlib.AbstractContextManager[Any]:
-    suffix = Path(name).suffix.lower()
-    if suffix == ".gz":
-        # No name and time, so that the same model gives the same bytes.
-        return gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
-    if suffix in (".bz2", ".xz"):
-        return (bz2.BZ2File if suffix == ".bz2" else lzma.LZMAFile)(file, "wb")
-    return contextlib.nullcontext(file)
+    suffix = name[name.rfind(".") :].lower()
+    with contextlib.ExitStack() as stack:
+        file: Any = stack.enter_context(atomic_file(path))
+        if suffix == ".gz":
+            # No name and time, so that the same model gives the same bytes.
+            file = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
+        elif suffix in (".bz2", ".xz"):
+            file = (bz2.BZ2File if suffix == ".bz2" else lzma.LZMAFile)(file, "wb")
+        if suffix in _PACKED:
+            stack.enter_context(file)
+        bar = progress_bar(n_words, f"writing {name}", "word", progress)
+        yield file, stack.enter_context(bar).update
 
 
 def _checked(
     blocks: Iterable[Block],
     n_words: int,
-    dim: int,
     format: str,  # noqa: A002 - what it is
     dtype: npt.DTypeLike = np.float32,
 ) -> Iterator[Block]:
     """Hand on blocks; refuse what no file should hold, and another number of words."""
     n_done = 0
     for words, vectors in blocks:
-        if vectors.shape != (len(words), dim):
-            raise ValueError(
-                f"expected {len(words)} vectors of {dim} dims after word {n_done}; found an array "
-                f"of shape {vectors.shape}."
-            )
         _check_words(words, format, n_done == 0)
-        _check_finite(words, vectors, dtype)
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(vectors.astype(dtype, copy=False)).all(axis=1)
+        if not finite.all():
+            raise ValueError(
+                f"the vector of {words[finite.argmin()]!r} has a number that is not finite in "
+                f"{np.dtype(dtype)}; only finite numbers can be read back."
+            )
         n_done += len(words)
         yield words, vectors
     if n_done != n_words:
         raise ValueError(f"{n_words} words were announced, and {n_done} came.")
 
 
-def _check_finite(words: list[str], vectors: FloatArray, dtype: npt.DTypeLike) -> None:
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(vectors.astype(dtype, copy=False)).all(axis=1)
-    if not finite.all():
-        word = words[int(np.flatnonzero(~finite)[0])]
-        raise ValueError(
-            f"the vector of {word!r} has a number that is not finite in {np.dtype(dtype)}; only "
-            "finite numbers can be read back."
-        )
-
-
 def _check_words(words: list[str], format: str, first: bool) -> None:  # noqa: A002
     """Refuse words that a format cannot hold, or that would hide which format it is."""
-    wrong = _NOT_IN_WORDS.get(format)
+    if format not in _NOT_IN_WORDS:
+        return
     for place, word in enumerate(words):
-        if not isinstance(word, str):
-            raise TypeError(f"words must be strings; got {found(word)}.")
-        if wrong is None:
-            continue
-        match = wrong.search(word)
-        reason = ""
-        if match is not None:
-            reason = f"it contains {match.group()!r}" if match.group() else "it is empty"
-        elif len(word) * 4 > _MAX_WORD_BYTES < len(word.encode()):
-            reason = f"it has more than {_MAX_WORD_BYTES:,} bytes"
-        elif first and place < SAMPLE_LINES and format == "glove":
-            _, space, last = word.rpartition(" ")
-            if space and is_number(last):
-                reason = "it ends with a number, and the first words tell the dimensions"
-            if place == 0 and word.startswith(_MAGIC):
-                reason = "the file would start with the mark of another format"
-        elif first and place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
-            # Readers take that for text with tabs.
-            reason = "it is the first word and has a tab before a number"
-        if reason:
+        if reason := _reason(word, format, place if first else SAMPLE_LINES):
             others = "'gensim' or 'native'" if format != "glove" else "'word2vec' or 'native'"
             raise ValueError(
                 f"the word {found(word).removeprefix('str ')} cannot be written as {format}: "
                 f"{reason}. Choose another format, for example {others}."
             )
+
+
+def _reason(word: str, format: str, place: int) -> str:  # noqa: A002
+    """Say why a word cannot stand at a place of a file."""
+    if match := _NOT_IN_WORDS[format].search(word):
+        return f"it contains {match.group()!r}" if match.group() else "it is empty"
+    if len(word) * 4 > _MAX_WORD_BYTES < len(word.encode()):
+        return f"it has more than {_MAX_WORD_BYTES:,} bytes"
+    if format != "glove":
+        # Readers take that for text with tabs.
+        is_tabbed = place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word)
+        return "it is the first word and has a tab before a number" if is_tabbed else ""
+    if place < SAMPLE_LINES and " " in word and is_number(word.rpartition(" ")[2]):
+        return "it ends with a number, and the first words tell the dimensions"
+    is_marked = place == 0 and word.startswith(_MAGIC)
+    return "the file would start with the mark of another format" if is_marked else ""
