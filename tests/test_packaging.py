@@ -55,12 +55,15 @@ DATA = {
         f"datasets/data/languages/{code}.json"
         for code in ("de", "es", "fr", "it", "nl", "pt", "sv")
     ),
-    "audit/theorems.toml",
+    *(f"audit/{name}.toml" for name in ("theorems", "warnings")),
     "models/data/minilm-words.safetensors",
     *(f"explore/templates/{name}.txt.jinja" for name in ("model", "word")),
     *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),
     *(f"report/templates/{name}" for name in ("claims.jinja", "report.md.jinja", "report.css")),
-    *(f"report/templates/{name}" for name in ("report.js", "errors.js")),
+    *(
+        f"report/templates/{name}"
+        for name in ("report.js", "errors.js", "captions.jinja", "methods.toml")
+    ),
     *(f"study/files/{name}.toml" for name in ("case_study", "demo")),
     "py.typed",
 }

@@ -327,7 +327,7 @@ def test_a_pickle_is_refused_with_the_option_that_opens_it(tmp_path):
         (["--model", "x" * 300, "--queries", "weat"], "name too long"),
         (
             ["--model", "demo", "--queries", "weat", "--lost-vocabulary-threshold", "2"],
-            "--lost-vocabulary-threshold: must be at most 1",
+            "--lost-vocabulary-threshold: must be less than or equal to 1",
         ),
         (["--model", "demo", "--queries", "rnsb_religion", "--offline"], "can be asked offline"),
     ],

@@ -12,7 +12,8 @@ from wefe import Query, WordEmbeddingModel, run_queries
 from wefe.metrics import BaseMetric, get_metric, list_metrics, register
 from wefe.metrics._registry import _registry
 from wefe.silhouette import bias_silhouette, bootstrap_interval, word_influence
-from wefe.study._parts import PlacedError, check_metric_params
+from wefe.study._entries import check_metric_params
+from wefe.study._schema import PlacedError
 
 
 class Nearness(BaseMetric):

@@ -72,7 +72,7 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
 
 def test_ties_with_average_ranks_are_written_as_they_are():
     figure = plot_ranking(pd.DataFrame({"WEAT": [1.5, 1.5]}, index=["a", "b"]))
-    assert (figure.data[0].x, figure.data[0].texttemplate) == ((1.5, 1.5), "%{value}")
+    assert (figure.data[0].x, figure.data[0].text) == ((1.5, 1.5), ("1.5", "1.5"))
 
 
 def test_a_ranking_of_real_results_is_plotted(results, ect_results):

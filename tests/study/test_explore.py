@@ -388,10 +388,16 @@ def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
         ({"criteria": ["gendre"]}, "'gendre' is no criterion. Did you mean 'gender'"),
         ({"criteria": ["gender", "gender"]}, "'gender' is there twice"),
         ({"criteria": ["gender"], "words": ["a", "a"]}, "'a' is there twice"),
-        ({"criteria": ["gender"], "words": [" "]}, "key 'words', element 1: ' ' has blanks around it, or is empty"),
+        (
+            {"criteria": ["gender"], "words": [" "]},
+            "key 'words', element 1: ' ' has blanks around it, or is empty",
+        ),
         ({"words": ["nurse"]}, "key 'criteria': names no criterion, so nothing is explored"),
         ({"criteria": ["gender"], "k": 0}, "key 'k': must be greater than or equal to 1"),
-        ({"criteria": ["gender"], "theta": -0.1}, "key 'theta': must be greater than or equal to 0"),
+        (
+            {"criteria": ["gender"], "theta": -0.1},
+            "key 'theta': must be greater than or equal to 0",
+        ),
         ({"criteria": ["gender"], "theta": 2.0}, "key 'theta': must be less than or equal to 1"),
         (
             {"criteria": ["gender"], "words": ["a", " nurse"]},

@@ -510,7 +510,7 @@ class DirectionAudit(Facts):
         'outliers', 'dominated'.
         """
         holds, facts = self._findings()
-        return tuple(AuditWarning.of(kind, **facts) for kind, found in holds.items() if found)
+        return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
 
     def _findings(self) -> tuple[dict[str, bool], dict[str, Any]]:
         """Return which warnings hold, and the facts that they tell."""

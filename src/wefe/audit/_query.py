@@ -601,15 +601,15 @@ def _in_short(found: TargetComparison) -> str:
 def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
     d = audit.attribute_difference
     if d < SMALL_DIFFERENCE:
-        yield AuditWarning.of("small-attribute-difference", d=d)
+        yield AuditWarning._of("small-attribute-difference", d=d)
     for use, s, flags in zip(audit.targets, audit.biases, audit.biased, strict=True):
         if abs(s.mean()) <= CANCELLED * np.abs(s).mean() and flags.mean() >= BIASED_WORDS:
             numbers = {"n_biased": flags.sum(), "n_words": len(s), "mean": s.mean()}
             limits = {"low": s.min(), "high": s.max()}
-            yield AuditWarning.of("cancelling-biases", name=use.name, **numbers, **limits)
+            yield AuditWarning._of("cancelling-biases", name=use.name, **numbers, **limits)
     if audit.comparison is not None:
         holds, facts = _compared(audit, audit.comparison)
-        yield from (AuditWarning.of(kind, **facts) for kind, found in holds.items() if found)
+        yield from (AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
 
 
 def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, bool], dict[str, Any]]:

@@ -136,7 +136,7 @@ def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
         shared = abs(mean) >= (1 - CANCELLED) * abs(s).mean()
         if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
             towards = audit.attributes[0 if mean > 0 else 1].name
-            yield AuditWarning.of("shared-lean", name=use.name, towards=towards, mean=mean)
+            yield AuditWarning._of("shared-lean", name=use.name, towards=towards, mean=mean)
 
 
 def _of_directions(

@@ -19,13 +19,19 @@ class AuditWarning:
         Name of the reason, such as 'cancelling-biases'.
     message : str
         What was found, in a sentence or two.
+
+    Examples
+    --------
+    >>> from wefe.audit import AuditWarning
+    >>> print(AuditWarning("few-sets", "There is no more than 1 set."))
+    few-sets: There is no more than 1 set.
     """
 
     kind: str
     message: str
 
     @classmethod
-    def of(cls, kind: str, **facts: Any) -> AuditWarning:
+    def _of(cls, kind: str, **facts: Any) -> AuditWarning:
         """Fill facts into the text of a kind."""
         return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
 

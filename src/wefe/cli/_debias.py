@@ -77,7 +77,7 @@ def debias(
     from wefe.debias import RowwiseDebias, debias_file, get_debias_method
     from wefe.models import load
     from wefe.models.formats._write import format_of
-    from wefe.study._parts import names_model
+    from wefe.study._entries import TableEntry
 
     # What is wrong is said before anything is downloaded.
     kind = get_debias_method(method)
@@ -87,7 +87,7 @@ def debias(
     kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
     format_of(out, None)
     check_writable(out)
-    if not is_there(model) and not names_model("source", model, "."):
+    if not is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
         load(model)
     words = _criterion(criterion, offline)
     ignored = kept if ignore else list(words.specific_words)

@@ -46,10 +46,12 @@ def declared_models(
 def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
     """Return --queries as a study file has them."""
     from wefe.datasets._queries import QUERY_SETS
-    from wefe.study._parts import existing_file
+    from wefe.study._schema import existing_file
 
     return [
-        {"set": name} if name in QUERY_SETS else {"file": existing_file(name, ".", QUERY_SETS)}
+        {"set": name}
+        if name in QUERY_SETS
+        else {"file": existing_file(name, ".", list(QUERY_SETS))}
         for name in dict.fromkeys(names)
     ]
 
@@ -75,17 +77,18 @@ def open_models(
     """
     from wefe.contextual import load_encoder
     from wefe.models import load
-    from wefe.study._entries import ModelEntry
+    from wefe.study._entries import EncoderEntry, TableEntry
 
     opened: list[WordEmbeddingModel] = []
     errors: dict[str, Exception] = {}
-    for entry in (ModelEntry(**each) for each in declared):
+    for each in declared:
+        entry = EncoderEntry(**each) if "encoder" in each else TableEntry(**each)
         options = entry.load_options()
         try:
-            if entry.encoder is not None:
-                opened.append(load_encoder(entry.encoder, name=entry.label, **options))
+            if entry.is_encoder:
+                opened.append(load_encoder(entry.place, name=entry.label, **options))
             else:
-                opened.append(load(entry.source, entry.name, words=words, **options))
+                opened.append(load(entry.place, entry.name, words=words, **options))
         except (ValueError, TypeError, OSError, ImportError) as error:
             errors[entry.label] = error
     if not opened:

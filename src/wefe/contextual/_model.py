@@ -134,7 +134,6 @@ class EncodedModel(WordEmbeddingModel):
         return True
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words, as :meth:`encode_words` does."""
         with self.wv.lock:
             # All are checked, and given their rows, before any is encoded: one batch, or none.
             self.wv.check_known([word for word in words if isinstance(word, str)])

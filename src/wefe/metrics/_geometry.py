@@ -76,7 +76,18 @@ def distances(part: WordSet, words: WordSet) -> Vectors:
     """Distance of the mean vector of each case from each word: shape (n_cases, n_words)."""
     from scipy.spatial.distance import cdist  # `import wefe.metrics` stays quick
 
-    return np.asarray(cdist(part.mean_vector(), words.vectors))
+    if part.weights.n_cases == 1:
+        return np.asarray(cdist(part.mean_vector(), words.vectors))
+    # By products of words, which are fewer than dimensions times cases.
+    squares = part.weights.sums_by_case(part.weights.sums(part.vectors @ part.vectors.T))
+    both = (squares / part.total**2)[:, None] + (words.vectors**2).sum(axis=1)
+    between = both - 2 * part.average(part.vectors @ words.vectors.T)
+    result = np.sqrt(np.maximum(between, 0))
+    # Too many digits cancel where a mean is near to a word.
+    near = (between < 1e-4 * both).any(axis=1)
+    if near.any():
+        result[near] = cdist(part.mean_vector()[near], words.vectors)
+    return np.asarray(result)
 
 
 def mean_cosines(part: WordSet, words: WordSet) -> Vectors:

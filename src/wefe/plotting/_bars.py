@@ -219,7 +219,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
             y=models,
             # A list, because plotly stacks nothing on a NaN of an array.
             x=own["rank"].tolist(),
-            texttemplate="%{value}",
+            text=["" if np.isnan(rank) else f"{rank:g}" for rank in own["rank"]],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,

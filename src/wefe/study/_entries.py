@@ -93,12 +93,12 @@ class _OpenedEntry(Part):
         paths = {
             key: beside(value, base)
             for key in self.paths
-            if (value := getattr(self, key)) and not self._is_name(key, value, base)
+            if (value := getattr(self, key)) and not self.is_name(key, value, base)
         }
         # The label must not change when its source becomes another text.
         return self.model_copy(update={**paths, "name": self.label})
 
-    def _is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
+    def is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
         """Tell whether a text names a model, and no path."""
         from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 

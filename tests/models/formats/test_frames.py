@@ -1,7 +1,6 @@
 """Tables of words and numbers: Parquet, CSV and TSV, DataFrames and dicts."""
 
 import csv
-import gzip
 import io
 import sys
 import tracemalloc
@@ -13,7 +12,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from wefe import load
 from wefe.models import WordEmbeddingModel
 from wefe.models.formats import _csv, _parquet
 from wefe.models.formats._csv import CsvSource, looks_like_csv
@@ -443,17 +441,6 @@ def test_every_word_that_csv_writes_is_read(tmp_path, words, sep):
     path.write_text(csv_of(words, vectors, sep), encoding="utf-8", newline="")
     check(CsvSource(path, PLAIN), words, vectors)
     check_selection(CsvSource(path, PLAIN), words, vectors)
-
-
-@pytest.mark.parametrize("sep", [",", "\t"])
-def test_csv_may_be_packed_and_is_parsed_by_any_number_of_threads(tmp_path, sep):
-    path = tmp_path / "m.csv.gz"
-    path.write_bytes(gzip.compress(csv_of(sep=sep, header=["word", "a", "b", "c"]).encode()))
-    for n_jobs in (1, 3):
-        model = load(path, n_jobs=n_jobs)
-        assert (model.name, list(model.vocab)) == ("m", WORDS)
-        np.testing.assert_array_equal(model.vectors, VECTORS)
-    np.testing.assert_array_equal(load(path, words=["NA"])["NA"], VECTORS[1])
 
 
 def test_blank_lines_and_a_byte_order_mark_are_skipped(text):
