@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 from made_results import many, results_of
@@ -74,19 +73,10 @@ def test_forty_models_have_cells_and_forty_one_have_not():
     assert not form(41)
 
 
-@pytest.fixture(scope="module")
-def imported():
-    to_html(many(2))  # What is imported once.
-
-
-@pytest.mark.usefixtures("imported")
 @pytest.mark.parametrize("n_models", [110, pytest.param(500, marks=pytest.mark.slow)])
-def test_many_models_take_seconds_and_megabytes(n_models):
-    results = many(n_models)
-    start = time.process_time()
-    page = to_html(results)
-    assert time.process_time() - start < 10
-    assert len(page.encode()) < 10e6
+def test_reports_of_many_models_stay_below_ten_megabytes(n_models):
+    # What they take of time is printed by benchmarks/bench_report.py.
+    assert len(to_html(many(n_models)).encode()) < 10e6
 
 
 def opened(text, chromium, tmp_path, *flags):
