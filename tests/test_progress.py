@@ -3,35 +3,49 @@
 import pytest
 
 from wefe import _progress
-from wefe._progress import progress_bar
 
 
-@pytest.fixture
-def now(monkeypatch):
-    clock = [1000.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: clock[0])
-    return clock
-
-
-def test_without_a_terminal_a_line_is_written_now_and_then(now, capsys):
-    with progress_bar(1000, "Study", "task") as bar:
-        for _ in range(6):
-            now[0] += 20
+def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(1000, "Study", "task") as bar:
+        for seconds in (1, 3, 20, 35, 40, 70):
+            now[0] = float(seconds)
             bar.update(100)
-        written = capsys.readouterr().err
-    assert "Study:" in written
-    assert written.count("/1000") <= 3
+    assert capsys.readouterr().err.splitlines() == [
+        "Study: 400 of 1,000 tasks",
+        "Study: 600 of 1,000 tasks",
+    ]
 
 
-def test_quick_work_writes_nothing(now, capsys):
-    with progress_bar(1000, "Study", "task") as bar:
-        now[0] += 1
-        bar.update(1000)
-    assert capsys.readouterr().err == ""
-
-
-def test_no_bar_is_no_line(now, capsys):
-    with progress_bar(1000, "Study", "task", show=False) as bar:
-        now[0] += 100
+def test_no_bar_is_no_line(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(1000, "Study", "task", show=False) as bar:
+        now[0] = 100.0
         bar.update(100)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("unit", "written"),
+    [("query", "queries"), ("word", "words"), ("analogy", "analogies"), ("groups", "groups")],
+)
+def test_units_are_written_in_the_plural(monkeypatch, capsys, unit, written):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(None, "Work", unit) as bar:
+        for seconds in (3, 40):
+            now[0] = float(seconds)
+            bar.update(1000)
+    assert capsys.readouterr().err == f"Work: 2,000 {written}\n"
+
+
+def test_bytes_have_no_plural(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.progress_bar(4000, "file", "B") as bar:
+        for seconds in (3, 40):
+            now[0] = float(seconds)
+            bar.update(1000)
+    assert capsys.readouterr().err == "file: 2,000 of 4,000 B\n"

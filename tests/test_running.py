@@ -796,7 +796,7 @@ def test_wefat_is_another_name_of_sc_weat_and_listed_nowhere(toy_model):
 
 @pytest.mark.parametrize("metric", ["weat", "weat-es", "rnd", "mac", "ect"])
 @pytest.mark.parametrize("params", [{}, {"normalize": True}, {"strategy": "all"}])
-def test_many_models_are_scored_as_one_by_one(metric, params):
+def test_models_scored_at_once_are_scored_as_one_by_one(metric, params):
     words = [*"abcdefgh", "A", "zero"]
     vectors = np.random.default_rng(0).normal(size=(40, len(words), 7))
     vectors[:, -1] = 0

@@ -169,7 +169,7 @@ def test_typo_of_the_old_documentation_gets_a_suggestion():
         ({"uppercase": 1}, TypeError, "'uppercase' must be True or False"),
         ({"titlecase": None}, TypeError, "'titlecase' must be True or False"),
         ({"strip_accents": "asci"}, ValueError, "Did you mean 'ascii'"),
-        ({"strip_accents": 1}, TypeError, "'strip_accents' must be True or False"),
+        ({"strip_accents": 1}, ValueError, "strip_accents must be one of 'ascii', 'unicode'"),
         ({"preprocessor": "lower"}, TypeError, "must be a callable; got str 'lower'"),
         ("lowercase", TypeError, "must be a dict of options"),
         (["lowercase"], TypeError, "must be a dict of options"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from wefe._checks import found
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe._progress import progress_bar
 from wefe._same_words import with_only
-from wefe.embeddings import UnanswerableError
+from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._exchange import ALTERNATIVES
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -22,6 +21,8 @@ from wefe.query import Query
 from wefe.results import MetricResult
 from wefe.words import check_preprocessors
 
+# Vectors of a query are held for so many models at once.
+_MODELS_AT_ONCE = 32
 _SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
 
 
@@ -61,7 +62,7 @@ def answer_of(
     options: Mapping[str, Any],
     wanted: Resampling | None,
 ) -> Answer:
-    """Return the answer of one model to one query, with an interval if a resampling is given."""
+    """Return what a model answers to a query; with an interval if a resampling is given."""
     answer = _score(metric, query, model, options)
     if wanted is None or math.isnan(answer.score):
         return answer
@@ -99,12 +100,17 @@ def _score(
         answer = answer._replace(nan_reason=reason)
     if not isinstance(result, MetricResult):
         return answer
-    if test := result.details.get("permutation_test"):
-        names = "p_value_lower", "p_value_upper", "null_lower", "null_median", "null_upper"
-        bounds = zip(names, (*test.p_value_bounds, *test.null_quantiles), strict=True)
+    test = result.details.get("permutation_test")
+    if test is not None:
+        lower, upper = test.p_value_bounds
+        null_lower, null_median, null_upper = test.null_quantiles
         answer = answer._replace(
-            **dict(bounds),
             null_mean=test.null_mean,
+            null_lower=null_lower,
+            null_median=null_median,
+            null_upper=null_upper,
+            p_value_lower=lower,
+            p_value_upper=upper,
             p_value_test=_SIDES[test.alternative],
             p_value_method=test.method,
         )
@@ -132,13 +138,75 @@ def _words(result: MetricResult) -> dict[str, list[Any]] | None:
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:
-    value = result.get(key) if isinstance(result, Mapping) else None
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return float(value)
+    if isinstance(result, Mapping):
+        value = result.get(key)
+        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            return float(value)
     raise TypeError(
         f"{type(metric).__name__}.run_query must return a dict with a number under {key!r}; "
         f"got {found(result)}."
     )
+
+
+class _Asked(NamedTuple):
+    """A query, the metrics that ask it, and their options by model."""
+
+    query: Query
+    metrics: list[BaseMetric]
+    options: list[Sequence[Mapping[str, Any]]]
+
+
+def _answer_all(
+    asked: Sequence[_Asked], models: Sequence[WordEmbeddingModel], wanted: Resampling | None
+) -> list[list[list[Answer]]]:
+    """Return the answers by query, metric and model."""
+    answers = []
+    for query, metrics, options in asked:
+        known = [{}] * len(metrics) if wanted else _at_once(query, metrics, options, models)
+        answers.append(
+            [
+                [
+                    own.get(i) or answer_of(metric, query, model, params[i], wanted)
+                    for i, model in enumerate(models)
+                ]
+                for metric, params, own in zip(metrics, options, known, strict=True)
+            ]
+        )
+    return answers
+
+
+def _at_once(
+    query: Query,
+    metrics: Sequence[BaseMetric],
+    options: Sequence[Sequence[Mapping[str, Any]]],
+    models: Sequence[WordEmbeddingModel],
+) -> list[dict[int, Answer]]:
+    """Score models that have the same words together, as cases of one formula.
+
+    What has more to say than a number, such as a p-value or why it is NaN, is left to others.
+    """
+    answers: list[dict[int, Answer]] = [{} for _ in metrics]
+    plain = []
+    for known, metric, params in zip(answers, metrics, options, strict=True):
+        # Of the class itself: one that inherits from it may have another formula.
+        if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
+            own, lookup = metric.with_params(**params[0])
+            if not own._asks_more():
+                plain.append((known, own))
+    for members, embedded in embed_models(models, query, lookup) if plain else ():
+        sets = embedded.sets
+        lost = [word for part in sets for word in part.lost]
+        n_used = sum(len(part) for part in sets)
+        for known, metric in plain:
+            scores = metric._scores(embedded.targets, embedded.attributes).tolist()
+            known |= {
+                member: Answer(
+                    score, words_used=n_used, words_lost=len(lost), lost_words=lost or None
+                )
+                for member, score in zip(members, scores, strict=True)
+                if score == score
+            }
+    return answers
 
 
 def run_all(
@@ -153,64 +221,65 @@ def run_all(
     import joblib
 
     encoded = any(metric.encodes_texts for metric, _ in asked)
-    n_jobs = 1 if encoded else n_jobs  # weights do not travel to workers
+    if encoded:  # weights do not travel to workers
+        n_jobs = 1
     n_workers = joblib.effective_n_jobs(n_jobs)
-    queries = list(dict.fromkeys(query for _, some in asked for query in some))
-    sent = list(models)
+    # A query is looked up once for all metrics that ask it.
+    places: dict[Query, list[tuple[int, int]]] = {}
+    for number, (_, queries) in enumerate(asked):
+        for position, query in enumerate(queries):
+            places.setdefault(query, []).append((number, position))
     if not encoded:
         # A worker has the forms that were made ready and no others; here more can be made.
         forms = check_preprocessors(options.get("preprocessors"))
         all_forms = n_workers > 1 or options.get("strategy") == "all"
         for model in models:
-            model.prepare(queries, forms if all_forms else forms[:1])
+            model.prepare(places, forms if all_forms else forms[:1])
+    sent = list(models)
     if n_workers > 1:
         options = travelling(options)
         metrics = [metric for metric, _ in asked]
-        sent = [for_worker(metrics, queries, model, options) for model in models]
-    by_model = _tasks(asked, len(models), options)
+        sent = [for_worker(metrics, list(places), model, options) for model in models]
+    options_of = [_options_of_calls(options, len(queries), len(models)) for _, queries in asked]
     # Calls are short here, so that the progress bar moves; a worker gets as much as there is.
-    n_tasks = len(by_model[0])
-    n_parts = n_tasks if n_workers == 1 else min(n_tasks, -(-n_workers // len(models)))
-    parts = [own[k::n_parts] for own in by_model for k in range(n_parts)]
-    calls = ((sent[part[0].model], part, wanted) for part in parts)
-    answers = [[[Answer(math.nan)] * len(some) for _ in models] for _, some in asked]
+    n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
+    n_queries = 1 if n_workers == 1 else -(-len(places) // -(-n_workers // len(models)))
+    blocks = [
+        (range(len(models))[i : i + n_models], list(places)[j : j + n_queries])
+        for i in range(0, len(models), n_models)
+        for j in range(0, len(places), n_queries)
+    ]
+    calls = (
+        (
+            [
+                _Asked(
+                    query,
+                    [asked[number][0] for number, _ in places[query]],
+                    [
+                        [options_of[number][i][position] for i in block]
+                        for number, position in places[query]
+                    ],
+                )
+                for query in queries
+            ],
+            [sent[i] for i in block],
+            wanted,
+        )
+        for block, queries in blocks
+    )
+    answers = [[[Answer(math.nan)] * len(queries) for _ in models] for _, queries in asked]
+    total = len(models) * sum(len(queries) for _, queries in asked)
     label = ", ".join(metric.metric_short_name for metric, _ in asked)
-    with progress_bar(n_tasks * len(models), label, "query", progress) as bar:
-        for part, row in zip(parts, call_all(_answers, calls, n_jobs), strict=True):
-            for task, answer in zip(part, row, strict=True):
-                answers[task.metric_number][task.model][task.position] = answer
-            bar.update(len(row))
+    with progress_bar(total, label, "query", progress) as bar:
+        for (block, queries), results in zip(
+            blocks, call_all(_answer_all, calls, n_jobs), strict=True
+        ):
+            for query, by_metric in zip(queries, results, strict=True):
+                for (number, position), row in zip(places[query], by_metric, strict=True):
+                    for i, answer in zip(block, row, strict=True):
+                        answers[number][i][position] = answer
+                    bar.update(len(row))
     return answers
-
-
-class _Task(NamedTuple):
-    """What one model is asked, and the place of its answer."""
-
-    model: int
-    metric_number: int
-    position: int
-    metric: BaseMetric
-    query: Query
-    options: Mapping[str, Any]
-
-
-def _tasks(
-    asked: Sequence[tuple[BaseMetric, Sequence[Query]]], n_models: int, options: Mapping[str, Any]
-) -> list[list[_Task]]:
-    """Return what each model is asked."""
-    by_model: list[list[_Task]] = [[] for _ in range(n_models)]
-    for number, (metric, queries) in enumerate(asked):
-        calls = itertools.product(range(n_models), enumerate(queries))
-        seeded = _seeded(options, n_models * len(queries))
-        for (i, (position, query)), params in zip(calls, seeded, strict=True):
-            by_model[i].append(_Task(i, number, position, metric, query, params))
-    return by_model
-
-
-def _answers(
-    model: WordEmbeddingModel, tasks: Sequence[_Task], wanted: Resampling | None
-) -> list[Answer]:
-    return [answer_of(task.metric, task.query, model, task.options, wanted) for task in tasks]
 
 
 def for_worker(
@@ -220,25 +289,29 @@ def for_worker(
     options: Mapping[str, Any],
 ) -> WordEmbeddingModel:
     """Return what goes to a worker in place of a model; see `travelling`."""
-    # Our metrics look up the words of the query and nothing else.
-    few = not model.use_subwords and all(
+    if model.held != "mapped":
+        return model
+    if model.use_subwords or not all(
         type(metric).__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary
         for metric in metrics
-    )
-    if model.held == "mapped" and few:
-        return with_only(model, model.vocab, queries, options.get("preprocessors"))
-    return in_memory(model)
+    ):
+        return in_memory(model)
+    # Our metrics look up the words of the query and nothing else.
+    return with_only(model, model.vocab, queries, options.get("preprocessors"))
 
 
-def _seeded(options: Mapping[str, Any], n_calls: int) -> list[Mapping[str, Any]]:
+def _options_of_calls(
+    options: Mapping[str, Any], n_queries: int, n_models: int
+) -> list[list[Mapping[str, Any]]]:
     """Return the options of each call: the same, but for the seed if it is a generator.
 
-    Seeds are drawn here, so that the results do not depend on which worker calls first.
+    Calls that drew from one generator would depend on their order, and so on `n_jobs`.
     """
     generator = options.get("random_state")
     if not isinstance(generator, np.random.Generator):
-        return [options] * n_calls
-    return [{**options, "random_state": int(s)} for s in generator.integers(2**32, size=n_calls)]
+        return [[options] * n_queries] * n_models
+    seeds = generator.integers(2**32, size=(n_models, n_queries)).tolist()
+    return [[{**options, "random_state": seed} for seed in row] for row in seeds]
 
 
 def no_subquery(metric: BaseMetric) -> str:

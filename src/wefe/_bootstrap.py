@@ -61,6 +61,10 @@ class BootstrapInterval:
     samples : ndarray of shape (n_bootstrap,)
         The scores of the resamples; NaN where undefined. Empty if nothing could be drawn.
 
+    See Also
+    --------
+    wefe.silhouette.bootstrap_interval : makes one.
+
     Examples
     --------
     >>> from wefe import load_test_model
@@ -130,8 +134,15 @@ def bootstrap(
     """Draw the words of an evaluation anew, and see how its score varies."""
     drawn = _drawn_strata(evaluation, wanted.sets)
     result = BootstrapInterval(
-        *(evaluation.scale.label, evaluation.value, math.nan, math.nan, math.nan),
-        *(wanted.confidence, wanted.n_bootstrap, 0, wanted.method),
+        label=evaluation.scale.label,
+        score=evaluation.value,
+        lower=math.nan,
+        upper=math.nan,
+        standard_error=math.nan,
+        confidence=wanted.confidence,
+        n_bootstrap=wanted.n_bootstrap,
+        n_undefined=0,
+        method=wanted.method,
         nan_reason=why_none(evaluation, drawn),
         samples=np.empty(0),
         note=note_of_interval(evaluation.scale),
@@ -151,11 +162,11 @@ def bootstrap(
     result = replace(result, standard_error=float(defined.std(ddof=1)))
     tail = (1 - wanted.confidence) / 2
     levels: tuple[float, float] | str = (tail, 1 - tail)
-    if wanted.method != "percentile":
-        score = evaluation.of_all_words()
-        below = float((defined < score).mean() + (defined <= score).mean()) / 2
-        find = _expanded_levels if wanted.method == "expanded" else _bca_levels
-        levels = find(evaluation, drawn, len(defined), below, tail)
+    if wanted.method == "expanded":
+        sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
+        levels = _expanded_levels(defined, evaluation.of_all_words(), sizes, tail)
+    elif wanted.method == "bca":
+        levels = _bca_levels(evaluation, drawn, defined, tail)
     if isinstance(levels, str):
         return replace(result, nan_reason=levels)
     lower, upper = np.quantile(defined, levels).tolist()
@@ -263,11 +274,7 @@ def _cases_at_once(evaluation: Evaluation) -> int:
 
 
 def _expanded_levels(
-    evaluation: Evaluation,
-    drawn: Sequence[tuple[int, ...]],
-    n_samples: int,
-    below: float,
-    tail: float,
+    samples: Vectors, score: float, sizes: Sequence[int], tail: float
 ) -> tuple[float, float]:
     """Return the quantiles that bound an interval of few words.
 
@@ -276,32 +283,35 @@ def _expanded_levels(
     """
     from scipy.special import ndtr, ndtri, stdtrit  # quicker to start without it
 
-    n = min(size for s in drawn if (size := len(evaluation.sets[s[0]])) > 1)
+    n = min(size for size in sizes if size > 1)
     z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
-    shift = float(ndtri(np.clip(below, 0.5 / n_samples, 1 - 0.5 / n_samples)))
+    below = float((samples < score).mean() + (samples <= score).mean()) / 2
+    shift = float(ndtri(np.clip(below, 0.5 / len(samples), 1 - 0.5 / len(samples))))
     return float(ndtr(2 * shift - z)), float(ndtr(2 * shift + z))
 
 
 def _bca_levels(
-    evaluation: Evaluation,
-    drawn: Sequence[tuple[int, ...]],
-    n_samples: int,  # noqa: ARG001 - as `_expanded_levels`
-    below: float,
-    tail: float,
+    evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], samples: Vectors, tail: float
 ) -> tuple[float, float] | str:
-    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do."""
+    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do.
+
+    Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 5.4.
+    """
+    score = evaluation.of_all_words()
+    below = float((samples < score).mean() + (samples <= score).mean()) / 2
     if not 0 < below < 1:
         return "all resamples score on one side of the score, so bca cannot correct them"
-    influences = [np.zeros(1)]
+    influences = []
     for stratum in drawn:
         n_words = len(evaluation.sets[stratum[0]])
-        if n_words > 1:
-            scores = without_each(evaluation, stratum)
-            influences.append((n_words - 1) / n_words * (scores.mean() - scores))
-    influence = np.concatenate(influences)
-    if np.isnan(influence).any():
-        return "bca needs the score without each word, and one of them is undefined"
-    return bca_levels(below, influence, tail) or "the samples are so skewed that bca has no bounds"
+        if n_words == 1:
+            continue
+        scores = without_each(evaluation, stratum)
+        if np.isnan(scores).any():
+            return "bca needs the score without each word, and one of them is undefined"
+        influences.append((n_words - 1) / n_words * (scores.mean() - scores))
+    levels = bca_levels(below, np.concatenate([[0.0], *influences]), tail)
+    return levels or "the samples are so skewed that bca has no bounds"
 
 
 def bca_levels(below: float, influence: Vectors, tail: float) -> tuple[float, float] | None:

@@ -130,9 +130,11 @@ class Evaluation:
     @property
     def strata(self) -> list[tuple[int, ...]]:
         """Positions in `sets` of those whose words come and go together, as pairs do."""
-        tied = [tuple(range(len(self.targets)))] if self.paired else []
-        alone = range(len(self.targets) if self.paired else 0, len(self.sets))
-        return tied + [(position,) for position in alone]
+        tied: tuple[int, ...] = tuple(range(len(self.targets))) if self.paired else ()
+        alone: list[tuple[int, ...]] = [
+            (position,) for position in range(len(tied), len(self.sets))
+        ]
+        return [each for each in (tied, *alone) if each]
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query with the first words of each set."""

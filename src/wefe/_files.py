@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -88,21 +89,28 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _mode_of(target: Path, given: str) -> int | None:
-    """Return the permissions of a file that may be replaced; None if there is none yet."""
-    if not target.parent.is_dir():
-        what = "there is no such folder to write into"
-        raise FileNotFoundError(errno.ENOENT, what, str(target.parent))
-    if not target.exists():
+    """Return the permissions of the file to be replaced, None if there is none."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        if not target.parent.is_dir():
+            raise FileNotFoundError(
+                errno.ENOENT, "there is no such folder to write into", str(target.parent)
+            ) from None
         return None
-    if target.is_dir():
+    except NotADirectoryError:
+        raise NotADirectoryError(
+            errno.ENOTDIR, "there is a file where a folder should be", str(target.parent)
+        ) from None
+    if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder; expected the name of a file", given)
-    if not target.is_file():
+    if not stat.S_ISREG(found.st_mode):
         # Root could replace /dev/null.
         raise OSError(errno.EINVAL, "is no regular file, so it cannot be replaced", given)
     if not os.access(target, os.W_OK):
         # Replacing needs the folder only, but who protects a file means its content.
         raise PermissionError(errno.EACCES, "is write-protected", given)
-    return target.stat().st_mode & 0o777
+    return stat.S_IMODE(found.st_mode) & 0o777
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,55 +4,87 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-# A bar appears, and tqdm is imported, once the work has taken this many seconds.
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+# A bar appears once the work has taken this many seconds.
 _DELAY_S = 2.0
+# Where standard error is no terminal, a line is written after each so many seconds.
+_LINE_S = 30.0
 
 
 class progress_bar:  # noqa: N801 - used like a function
-    """A bar on standard error, as a context manager; it appears after two seconds of work.
+    """A bar on standard error, as a context manager.
 
-    In the log of a job, where standard error is no terminal, it is written anew every 30 s.
+    It appears only where standard error is a terminal (or a notebook), and only when the work
+    takes more than two seconds. Elsewhere, as in the log of a job, a line is written every 30 s.
+    Until then tqdm is not even imported, as opening a file may be
+    done in less time than that takes.
 
     Parameters
     ----------
     total : int or None
         Amount of work in `unit`; None if nobody knows.
     what : str
-        What is done.
+        What is being done.
     unit : str
-        What is counted; 'B' for bytes.
-    show : bool, default=True
+        What is counted; 'B' shows bytes in steps of 1000.
+    show : bool
         False for no bar at all.
     """
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
-        self._how: dict[str, Any] = {
-            "total": total,
-            "desc": what,
-            "unit": unit,
-            "unit_scale": unit == "B",
-        }
-        self._show, self._done = show, 0
-        self._bar: Any = None
+        self._total, self._what, self._unit, self._show = total, what, unit, show
+        self._done = 0
+        self._bar: tqdm[Any] | None = None
 
     def __enter__(self) -> progress_bar:
-        self._start = time.monotonic()
+        self._start = self._last_line = time.monotonic()
         return self
 
     def update(self, n: int = 1) -> None:
-        """Count work that is done."""
+        """Say that `n` more are done."""
         self._done += n
         if self._bar is not None:
             self._bar.update(n)
+            if self._bar.disable and time.monotonic() - self._last_line > _LINE_S:
+                self._last_line = time.monotonic()
+                of = "" if self._total is None else f" of {self._total:,}"
+                print(
+                    f"{self._what}: {self._done:,}{of} {_plural(self._unit)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
         elif self._show and time.monotonic() - self._start > _DELAY_S:
             from tqdm.auto import tqdm
 
-            is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
-            often = 0.1 if is_live else 30
-            self._bar = tqdm(**self._how, initial=self._done, leave=False, mininterval=often)
+            self._bar = tqdm(
+                total=self._total,
+                desc=self._what,
+                unit=self._unit,
+                unit_scale=self._unit == "B",
+                initial=self._done,
+                disable=None,  # no bar where standard error is no terminal
+                leave=False,
+            )
+            if not self._bar.disable:
+                self._bar.start_t -= time.monotonic() - self._start
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _plural(unit: str) -> str:
+    """Return the plural of a unit: queries, tasks; bytes stay 'B'."""
+    if unit == "B" or unit.endswith("s"):
+        return unit
+    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"

@@ -36,11 +36,13 @@ def as_rows(name: str, values: npt.ArrayLike) -> Vectors:
 
 def lengths_of(name: str, array: Vectors) -> Vectors:
     """Return the lengths of rows; refuse rows without a direction."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
-    if not (lengths.all() and np.isfinite(lengths).all()):
-        row = int(np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))[0])
-        what = "so long that its length overflows" if lengths[row] else "a zero vector"
-        raise ValueError(f"{name}: row {row} is {what}, which has no direction.")
+    lengths = np.sqrt(np.einsum("...ij,...ij->...i", array, array))
+    if not lengths.all():
+        row = int(np.flatnonzero(lengths == 0)[0])
+        raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
+    if not np.isfinite(lengths).all():
+        row = int(np.flatnonzero(np.isinf(lengths))[0])
+        raise ValueError(f"{name}: row {row} is so long that its length overflows.")
     return np.asarray(lengths)
 
 
@@ -70,18 +72,31 @@ class Weights:
         Number of words in each case, repetitions included.
     """
 
+    n_cases: int
+    n_words: int
+    totals: Vectors
+
     def __init__(self, matrix: npt.ArrayLike) -> None:
         self._matrix = np.asarray(matrix, dtype=np.float64)
         self.n_cases, self.n_words = self._matrix.shape
-        self.totals: Vectors = self._matrix.sum(axis=1)
+        self.totals = self._matrix.sum(axis=1)
+
+    def sums(self, values: npt.ArrayLike) -> Vectors:
+        """Sum values of the words: (n_words,) to (n_cases,), or (n_words, k) to (n_cases, k)."""
+        return np.asarray(self._matrix @ np.asarray(values, dtype=np.float64))
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
-        """Return the weights of some cases; of a single case, that one."""
-        return np.asarray(self._matrix[cases] if self.n_cases > 1 else self._matrix)
+        """Return the weights of some cases: shape (n_cases, n_words)."""
+        return np.asarray(self._matrix[cases])
+
+    def row(self, case: int) -> npt.NDArray[Any]:
+        """Return the weights of one case: shape (n_words,); booleans where no word repeats."""
+        case = min(case, self.n_cases - 1)
+        return np.asarray(self.matrix(slice(case, case + 1))[0])
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
         """Return the words of one case, each as often as it counts: shape (n_chosen,)."""
-        weights = self._matrix[min(case, self.n_cases - 1)]
+        weights = self.row(case)
         counts = weights.astype(int)
         if (counts != weights).any():
             raise FractionalWeightsError("words can only be repeated a whole number of times.")
@@ -91,17 +106,38 @@ class Weights:
         """Return words of some cases, and how often each counts: (n_cases or 1, n_words) each."""
         return np.arange(self.n_words)[None], self.matrix(cases)
 
-    def sums(self, values: npt.ArrayLike) -> Vectors:
-        """Sum values of the words: (n_words,) to (n_cases,), or (n_words, k) to (n_cases, k)."""
-        return np.asarray(self._matrix @ np.asarray(values, dtype=np.float64))
-
     def sums_by_case(self, values: Vectors) -> Vectors:
         """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
         if len(values) == 1:
             return self.sums(values[0])
-        return np.asarray(
-            np.einsum("ij,ij->i", np.broadcast_to(self._matrix, values.shape), values)
+        if self.n_cases == 1:
+            sums: Vectors = values @ self.matrix()[0]
+            return sums
+        return np.concatenate(
+            [np.einsum("ij,ij->i", self.matrix(part), values[part]) for part in self._blocks()]
         )
+
+    def _blocks(self) -> Iterator[slice]:
+        size = max(1, BLOCK_NUMBERS // max(self.n_words, 1))
+        for start in range(0, self.n_cases, size):
+            yield slice(start, min(start + size, self.n_cases))
+
+
+class Ones(Weights):
+    """Every word once: a set that is the same in all cases."""
+
+    def __init__(self, n_words: int) -> None:
+        self._matrix = np.ones((1, n_words))
+        self._matrix.flags.writeable = False
+        self.n_cases, self.n_words = 1, n_words
+        self.totals = np.array([float(n_words)])
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:  # noqa: ARG002
+        return np.ones(self.n_words, dtype=bool)
+
+
+# Sets have few sizes, and what stands for them never changes.
+_ones = functools.lru_cache(Ones)
 
 
 class Nested(Weights):
@@ -118,9 +154,26 @@ class Nested(Weights):
     """
 
     def __init__(self, orders: npt.ArrayLike, sizes: npt.ArrayLike) -> None:
-        places = np.argsort(orders, axis=1)
-        grown = places[:, None] < np.asarray(sizes)[:, None]
-        super().__init__(grown.reshape(-1, places.shape[1]))
+        self.orders = np.atleast_2d(np.asarray(orders, dtype=np.intp))
+        self.sizes = np.asarray(sizes, dtype=np.intp)
+        self.n_runs, self.n_words = self.orders.shape
+        self.n_cases = self.n_runs * len(self.sizes)
+        self.totals = np.tile(self.sizes.astype(np.float64), self.n_runs)
+        self._places = np.argsort(self.orders, axis=1)
+
+    def sums(self, values: npt.ArrayLike) -> Vectors:
+        array = np.asarray(values, dtype=np.float64)
+        last = self.sizes[-1]
+        grown = [np.cumsum(array[order[:last]], axis=0)[self.sizes - 1] for order in self.orders]
+        return np.concatenate(grown)
+
+    def matrix(self, cases: slice = slice(None)) -> Vectors:
+        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self.sizes))
+        return np.asarray(self._places[runs] < self.sizes[steps, None], dtype=np.float64)
+
+    def row(self, case: int) -> npt.NDArray[np.bool_]:
+        run, step = divmod(case, len(self.sizes))
+        return np.asarray(self._places[run] < self.sizes[step])
 
 
 class Chosen(Weights):
@@ -136,7 +189,7 @@ class Chosen(Weights):
 
     def __init__(self, rows: npt.NDArray[np.integer[Any]], n_words: int) -> None:
         matrix = np.zeros((len(rows), n_words))
-        np.put_along_axis(matrix, rows, 1.0, axis=1)
+        matrix.ravel()[rows + n_words * np.arange(len(rows))[:, None]] = 1.0
         super().__init__(matrix)
         self._rows = rows
 
@@ -145,12 +198,6 @@ class Chosen(Weights):
 
     def listed(self, cases: slice) -> tuple[npt.NDArray[np.integer[Any]], Vectors]:
         return self._rows[cases], np.ones((1, self._rows.shape[1]))
-
-
-@functools.lru_cache  # sets have few sizes, and what stands for them never changes
-def Ones(n_words: int) -> Weights:
-    """Every word once: a set that is the same in all cases."""
-    return Weights(np.ones((1, n_words)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +214,8 @@ class WordSet:
     words : tuple of str
         The forms found in the vocabulary, all different: one per row of `vectors`.
     vectors : ndarray of shape (n_words, dim)
-        Their vectors, float64.
+        Their vectors, float64; inside the library also those of several models, of shape
+        (n_models, n_words, dim), each of which is a case.
     lost : tuple of str
         Out-of-vocabulary words: those, as the query has them, of which no variant was found.
     first_row : tuple of (int or None)
@@ -175,6 +223,10 @@ class WordSet:
         of vocabulary. This keeps paired sets aligned.
     weights : Weights
         How often each word counts in each case.
+
+    See Also
+    --------
+    wefe.embeddings.embed_query : Look up all sets of a query.
 
     Examples
     --------
@@ -200,10 +252,10 @@ class WordSet:
     weights: Weights = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        vars(self)["weights"] = Ones(len(self))
+        vars(self)["weights"] = _ones(len(self))
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return int(self.vectors.shape[-2])
 
     @property
     def n_entries(self) -> int:
@@ -223,7 +275,7 @@ class WordSet:
     @functools.cached_property
     def unit(self) -> Vectors:
         """The vectors at unit length: shape (n_words, dim)."""
-        return np.asarray(self.vectors / self.lengths[:, None])
+        return np.asarray(self.vectors / self.lengths[..., None])
 
     @property
     def total(self) -> Vectors:
@@ -253,7 +305,37 @@ class WordSet:
         ndarray of shape (n_cases, dim)
             Their means.
         """
-        return self.average(self.vectors)
+        return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
+
+    def mean_dot(self, other: WordSet) -> Vectors:
+        """Multiply the mean vector of each case with the vectors of another set.
+
+        Parameters
+        ----------
+        other : WordSet
+            The other set; its weights play no part.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, n_words)
+            One inner product per word of the other set.
+        """
+        if self.weights.n_cases == 1:
+            return other.dot(self.mean_vector())
+        return self.average(self.vectors @ other.vectors.T)
+
+    def mean_length(self) -> Vectors:
+        """Compute the length of the mean vector in each case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases,)
+            Their lengths, at least 0.
+        """
+        if self.weights.n_cases == 1:
+            return np.asarray(np.linalg.norm(self.mean_vector(), axis=1))
+        sums = self.weights.sums(self.vectors @ self.vectors.T)
+        return np.sqrt(np.maximum(self.weights.sums_by_case(sums), 0.0)) / self.total
 
     def mean_unit(self) -> Vectors:
         """Average the unit vectors in each case.
@@ -268,11 +350,12 @@ class WordSet:
     @functools.cached_property
     def _mean_unit(self) -> Vectors:
         if self.weights.n_cases == 1:
-            return (self.weights.matrix() / self.lengths) @ self.vectors / self.total
+            weights = self.weights.matrix() / self.lengths[..., None, :]
+            return (weights @ self.vectors / self.total).reshape(-1, self.vectors.shape[-1])
         return self.average(self.unit)
 
     def mean_cosine(self, other: WordSet) -> Vectors:
-        """Average the cosines of the words with those of another set.
+        """Average the cosines of each word of another set with the words of this set.
 
         Parameters
         ----------
@@ -281,12 +364,29 @@ class WordSet:
 
         Returns
         -------
-        ndarray of shape (n_cases, n_words of other)
+        ndarray of shape (n_cases, n_words)
             One mean cosine per word of the other set, in [-1, 1].
         """
         if self.weights.n_cases == 1:
-            return np.asarray(self.mean_unit() @ other.vectors.T / other.lengths)
+            return other.dot(self.mean_unit()) / other.lengths
         return self.average(self.unit @ other.unit.T)
+
+    def dot(self, rows: Vectors) -> Vectors:
+        """Multiply vectors with those of the words.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_cases, dim)
+            One vector per case.
+
+        Returns
+        -------
+        ndarray of shape (n_cases, n_words)
+            Their inner products.
+        """
+        if self.vectors.ndim == 2:
+            return np.asarray(rows @ self.vectors.T)
+        return np.asarray((self.vectors @ rows[:, :, None])[:, :, 0])
 
     def sum(self, values: Vectors) -> Vectors:
         """Sum values of the words in each case.
@@ -407,7 +507,13 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:
-    """Return the number of cases of the sets that vary, which must agree."""
+    """Number of cases of several sets: those of the sets that vary, which must agree.
+
+    Raises
+    ------
+    ValueError
+        If two sets have different numbers of cases, neither of them 1.
+    """
     numbers = {part.weights.n_cases for part in sets} - {1}
     if len(numbers) > 1:
         raise ValueError(f"the word sets have different numbers of cases: {sorted(numbers)}.")

@@ -119,6 +119,18 @@ def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.Da
         'aggregation' (what was done, in words), 'n_scores' (how many scores count), 'left_out' (the
         queries that do not) and 'n_queries' (of the set, before subqueries were generated).
 
+    Raises
+    ------
+    TypeError
+        If `scores` is no table of scores, or a function returns anything but one number per model.
+    ValueError
+        If there is no such function.
+
+    See Also
+    --------
+    wefe.ranking.create_ranking : Rank models by these numbers.
+    wefe.ranking.overall_scores : Combine query sets.
+
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",

@@ -50,6 +50,10 @@ class ModelComparison:
     left_out : dict
         The queries that were not compared, by name, and why.
 
+    See Also
+    --------
+    compare_models : makes one.
+
     Examples
     --------
     >>> from wefe import load_test_model
@@ -117,14 +121,23 @@ def compare_models(
     TypeError, ValueError
         If an argument is of the wrong kind, or no query can be compared.
 
+    See Also
+    --------
+    wefe.running.measure : The scores themselves.
+    wefe.silhouette.bootstrap_interval : An interval of one score.
+
     Notes
     -----
     Weights are drawn from the standard exponential distribution, one per word (one per pair in
-    metrics of pairs), and scaled so that those of a list sum to its length; a metric that needs
-    whole numbers of words gets multinomial counts. With the observed difference D and the
-    differences b of B resamples, the p-value is (1 + number of abs(b - mean(b)) >= abs(D)) /
-    (1 + B), and the interval is D plus and minus the `confidence` quantile of abs(b - mean(b)).
-    The test is conservative. It does not cover the randomness of training.
+    metrics of pairs), and scaled so that those of a list sum to its length. A metric that needs
+    whole numbers of words, such as RIPA with ``relation="pca"``, gets multinomial counts instead,
+    which are the same wherever a list occurs.
+
+    With the observed difference D and the differences b of B resamples, the p-value is
+    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
+    `confidence` quantile of abs(b - mean(b)). The test is conservative: ``benchmarks/`` measures
+    its type I error and power. It asks what other words of the same kind would change. It does not
+    cover the randomness of training.
 
     References
     ----------
@@ -165,14 +178,22 @@ def compare_models(
         raise ValueError(f"no query can be compared; the first one, {name!r}: {why.rstrip('.')}.")
     rows = [(name, *(abs(e.value - e.scale.no_bias_value) for e in pair)) for name, pair, _ in kept]
     distances = pd.DataFrame(rows, columns=["query_name", "one", "other"])
-    found = paired_test(
+    difference, lower, upper, p_value = paired_test(
         distances[["one", "other"]].to_numpy(),
         [resampled for *_, resampled in kept],
         confidence=wanted.confidence,
     )
-    words = {word for _, pair, _ in kept for part in pair[0].sets for word in part.words}
     return ModelComparison(
-        *(*found, len(kept), len(words), n_bootstrap, wanted.confidence, distances, left_out)
+        difference=difference,
+        lower=lower,
+        upper=upper,
+        p_value=p_value,
+        n_queries=len(kept),
+        n_words=len({word for _, pair, _ in kept for part in pair[0].sets for word in part.words}),
+        n_bootstrap=n_bootstrap,
+        confidence=wanted.confidence,
+        distances=distances,
+        left_out=left_out,
     )
 
 

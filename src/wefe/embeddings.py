@@ -7,11 +7,11 @@ out-of-vocabulary words and says why a score is undefined.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -23,7 +23,6 @@ from wefe._checks import (
     check_share,
     check_text,
     check_word_set,
-    listed,
 )
 from wefe._wordset import WordSet
 from wefe.models._tables import UnreadWordError
@@ -69,6 +68,10 @@ class Lookup(TypedDict, total=False):
       all of them.
     - ``normalize`` : bool, default False. Scale every vector to unit length first.
     - ``warn_not_found_words`` : bool, default False. Log out-of-vocabulary words.
+
+    See Also
+    --------
+    wefe.words.Preprocessor : The options of one preprocessor.
 
     Examples
     --------
@@ -123,6 +126,10 @@ class EmbeddedQuery:
         The sets, in the order of the query.
     nan_reason : str or None
         Why every score of this query is NaN; None if it is not.
+
+    See Also
+    --------
+    embed_query : Makes it.
 
     Examples
     --------
@@ -229,6 +236,17 @@ def get_embeddings_from_query(
         Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,)
         in the dtype of the model. None if a set lost more words than the threshold allows.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
+
+    See Also
+    --------
+    embed_query : The same with arrays, out-of-vocabulary words, and the reason of a NaN.
+
     Examples
     --------
     >>> import numpy as np
@@ -284,7 +302,9 @@ def get_embeddings_from_set(
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
 
     Examples
     --------
@@ -333,6 +353,21 @@ def get_embeddings_from_tuples(
     list of dict
         Per tuple: form found -> vector of shape (dim,), in the dtype of the model.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
+
+    See Also
+    --------
+    embed_tuples : The same with arrays and out-of-vocabulary words.
+
+    Notes
+    -----
+    `get_embeddings_from_sets` is an older name of this function.
+
     Examples
     --------
     >>> import numpy as np
@@ -372,7 +407,8 @@ def embed_tuples(
     preprocessors : list of dict, optional
         Variants of each word: see :class:`Lookup`.
     discard_incomplete_sets : bool, default=True
-        Leave out every tuple with an out-of-vocabulary word. False keeps the words found.
+        Leave out every tuple with an out-of-vocabulary word. False keeps the words found, and
+        leaves out only tuples without any.
     warn_lost_sets : bool, default=True
         Log the tuples with out-of-vocabulary words. It changes nothing else.
     **how
@@ -387,7 +423,9 @@ def embed_tuples(
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If an argument is of another type or out of range.
+    UnusableVectorError
+        If a word has a zero or non-finite vector; the message names word, set and model.
 
     Examples
     --------
@@ -446,8 +484,12 @@ def definitional_vectors(
 
     Raises
     ------
+    TypeError
+        If an argument is of another type.
     ValueError
-        If an argument is wrong, or no set is complete.
+        If none is complete.
+    UnusableVectorError
+        If a word has a zero or non-finite vector.
 
     Examples
     --------
@@ -479,30 +521,66 @@ def embed_sets(
     check_model(model)
     check_bool("normalize", normalize)
     check_bool("verbose", verbose)
-    hits = [forms_found(model, words, preprocessors, strategy) for _, words in sets]
-    forms = [tuple(dict.fromkeys(chain.from_iterable(own.values()))) for own in hits]
+    found = [_found(model, words, preprocessors, strategy) for _, words in sets]
     # All at once: a model that computes its vectors does so in one batch.
-    every = np.asarray(model.get_vectors([*chain.from_iterable(forms)]), dtype=np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", every, every))
-    unusable = {*compress(chain.from_iterable(forms), (lengths == 0) | ~np.isfinite(lengths))}
-    embedded, end = [], 0
-    for (name, words), found, own in zip(sets, hits, forms, strict=True):
-        if bad := [form for form in own if form in unusable]:
-            raise UnusableVectorError(
-                f"{model.name} has unusable vectors (zero, NaN or inf) in {name!r}: {bad}. "
-                "Repair them in the model or leave these words out of the query."
+    vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
+    embedded = _word_sets([name for name, _ in sets], found, vectors)
+    for part in embedded if verbose else ():
+        counts = len(part), part.n_entries, part.name, len(part.lost)
+        logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
+    if not _usable(embedded):
+        _refuse_unusable(model, embedded)
+    return tuple(part.with_vectors(part.unit) if normalize else part for part in embedded)
+
+
+def embed_models(
+    models: Sequence[WordEmbeddingModel], query: Query, lookup: Lookup
+) -> Iterator[tuple[list[int], EmbeddedQuery]]:
+    """Look a query up in several models: those that find the same words, with their positions.
+
+    Their vectors have shape (n_models, n_words, dim). Models that lost too many words, or have
+    unusable vectors, are left out.
+    """
+    how = without_log(lookup)
+    threshold = how.pop("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+    threshold = check_share("lost_vocabulary_threshold", threshold)
+    normalize = check_bool("normalize", how.pop("normalize", False))
+    targets, attributes = query._sides
+    sides = targets + attributes
+    groups: dict[Any, dict[int, FloatArray]] = {}
+    for i, model in enumerate(models):
+        found = tuple(_found(model, words, **how) for _, words in sides)
+        vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
+        groups.setdefault((vectors.shape[1], found), {})[i] = vectors
+    for (_, found), members in groups.items():
+        vectors = np.stack(list(members.values()))
+        sets = _word_sets([name for name, _ in sides], found, vectors)
+        if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
+            if normalize:
+                sets = [part.with_vectors(part.unit) for part in sets]
+            n_targets = len(targets)
+            yield (
+                list(members),
+                EmbeddedQuery(query, "", (*sets[:n_targets],), (*sets[n_targets:],)),
             )
-        row_of = {form: row for row, form in enumerate(own)}
-        first_row = tuple(row_of[found[word][0]] if found[word] else None for word in words)
-        lost = tuple(word for word in found if not found[word])
-        start, end = end, end + len(own)
-        part = WordSet(name, own, every[start:end], lost, first_row)
-        vars(part)["lengths"] = lengths[start:end]
-        if verbose:
-            counts = len(own), len(words), name, len(lost)
-            logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
-        embedded.append(part.with_vectors(part.unit) if normalize else part)
-    return tuple(embedded)
+
+
+def _word_sets(names: Sequence[str], found: Sequence[_Found], every: FloatArray) -> list[WordSet]:
+    """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
+    vectors = np.asarray(every, dtype=np.float64)
+    lengths = np.sqrt(np.einsum("...ij,...ij->...i", vectors, vectors))
+    sets, stop = [], 0
+    for name, (forms, lost, first_row) in zip(names, found, strict=True):
+        start, stop = stop, stop + len(forms)
+        part = WordSet(name, forms, vectors[..., start:stop, :], lost, first_row)
+        vars(part)["lengths"] = lengths[..., start:stop]
+        sets.append(part)
+    return sets
+
+
+def _usable(sets: Iterable[WordSet]) -> bool:
+    """Tell whether no vector is zero (then its length is 0) or has NaN or infinity."""
+    return all(part.lengths.all() and np.isfinite(part.lengths).all() for part in sets)
 
 
 def forms_found(
@@ -530,24 +608,77 @@ def forms_found(
     return found
 
 
+# Forms in the vocabulary, all different; out-of-vocabulary words; the row of each word, or None.
+_Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ...]]
+
+
+def _found(
+    model: WordEmbeddingModel,
+    words: tuple[str, ...],
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+) -> _Found:
+    prefix = model.vocab_prefix
+    written = tuple(prefix + word for word in words) if prefix else words
+    plain = preprocessors is None and isinstance(strategy, str) and strategy == "first"
+    if plain and all(map(model.vocab.__contains__, written)):
+        return _all_found(written)
+    hits = forms_found(model, words, preprocessors, strategy)
+    row_of = _numbered(itertools.chain.from_iterable(hits.values()))
+    first_row = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
+    return tuple(row_of), tuple(word for word in hits if not hits[word]), first_row
+
+
+@functools.lru_cache(maxsize=1024)  # the same sets are looked up in many models
+def _all_found(words: tuple[str, ...]) -> _Found:
+    row_of = _numbered(words)
+    return tuple(row_of), (), tuple(row_of[word] for word in words)
+
+
+def _numbered(forms: Iterable[str]) -> dict[str, int]:
+    return {form: row for row, form in enumerate(dict.fromkeys(forms))}
+
+
+def _refuse_unusable(model: WordEmbeddingModel, sets: Sequence[WordSet]) -> None:
+    for part in sets:
+        kinds = {"zero": part.lengths == 0, "NaN or inf": ~np.isfinite(part.lengths)}
+        problems = [
+            f"{kind} for {list(itertools.compress(part.words, which))}"
+            for kind, which in kinds.items()
+            if which.any()
+        ]
+        if problems:
+            raise UnusableVectorError(
+                f"{model.name} has unusable vectors in {part.name!r}: {', '.join(problems)}. "
+                "Repair them in the model or leave these words out of the query."
+            )
+
+
 def _why_undefined(
     model: WordEmbeddingModel, incomplete: Sequence[WordSet], threshold: float
 ) -> str | None:
     """Say which sets lost too many words, and how to find more of them."""
-    few = [part for part in incomplete if not part or part.lost_share > threshold]
-    reasons = [
-        f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed(part.lost)}), "
-        + (f"more than the {threshold:.0%} allowed" if part else "nothing is left")
-        for part in few
-    ]
-    lower = [(model.vocab_prefix or "") + word.lower() for part in few for word in part.lost]
-    with suppress(UnreadWordError):  # opened for other words, so nobody knows
-        if n_lower_case := sum(word in model for word in lower):
-            reasons.append(
-                f"the model has {n_lower_case} of these in lower case: "
-                "preprocessors=[{}, {'lowercase': True}]"
-            )
+    reasons, n_lower_case = [], 0
+    for part in incomplete:
+        if part and part.lost_share <= threshold:
+            continue
+        limit = f"more than the {threshold:.0%} allowed" if part else "nothing is left"
+        listed = ", ".join(part.lost[:5]) + ", ..." * (len(part.lost) > 5)
+        reasons.append(f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed}), {limit}")
+        n_lower_case += sum(_has_lower_case(model, word) for word in part.lost)
+    if n_lower_case:
+        reasons.append(
+            f"the model has {n_lower_case} of these in lower case: "
+            "preprocessors=[{}, {'lowercase': True}]"
+        )
     return "; ".join(reasons) or None
+
+
+def _has_lower_case(model: WordEmbeddingModel, word: str) -> bool:
+    try:
+        return (model.vocab_prefix or "") + word.lower() in model
+    except UnreadWordError:  # opened for other words, so nobody knows
+        return False
 
 
 def _as_dict(part: WordSet, model: WordEmbeddingModel) -> EmbeddingDict:

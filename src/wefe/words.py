@@ -24,6 +24,10 @@ class Preprocessor(TypedDict, total=False):
     'typographic') and ``preprocessor`` (a function from str to str, which replaces all others);
     :func:`preprocess_word` says what each of them does.
 
+    See Also
+    --------
+    wefe.embeddings.Lookup : Where lists of preprocessors are used.
+
     Examples
     --------
     Words are looked up as they are written, and if that fails in lower case without accents:
@@ -128,13 +132,12 @@ def check_preprocessor(options: object) -> Preprocessor:
         )
     check_known("preprocessor", options, Preprocessor.__annotations__)
     for option, value in options.items():
-        name = f"the option {option!r}"
-        if option in _CASES or (option == "strip_accents" and not isinstance(value, str)):
-            check_bool(name, value)
-        elif option in _CHOICES:
+        if option in _CASES:
+            check_bool(f"the option {option!r}", value)
+        elif option in _CHOICES and not (option == "strip_accents" and isinstance(value, bool)):
             check_choice(option, value, _CHOICES[option])
-        elif value is not None and not callable(value):
-            raise TypeError(f"{name} must be a callable; got {found(value)}.")
+        elif option == "preprocessor" and value is not None and not callable(value):
+            raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
     return options  # type: ignore[return-value]
 
 
@@ -172,6 +175,11 @@ def variants(
     -------
     list of str
         The forms, each once. Equal ones stand where the first of them does.
+
+    Raises
+    ------
+    TypeError
+        If a ``preprocessor`` function returns no string.
 
     Examples
     --------

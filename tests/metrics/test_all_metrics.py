@@ -532,10 +532,10 @@ def test_prefix_of_the_vocabulary_is_applied(metric):
 @each_metric
 def test_unusable_vector_is_an_error_that_names_the_word(metric):
     query, model = example(metric)
-    for value in (0.0, math.nan):
+    for value, kind in ((0.0, "zero"), (math.nan, "NaN or inf")):
         broken = with_vectors(model, model.vectors.copy())
         broken.vectors[1] = value
-        with pytest.raises(UnusableVectorError, match="example .* in 'F': .*f1"):
+        with pytest.raises(UnusableVectorError, match=f"example .* in 'F': {kind} for .*f1"):
             run(metric, query, broken)
 
 

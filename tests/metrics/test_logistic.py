@@ -1,5 +1,8 @@
 """Tests of the logistic regressions that are fitted together."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -141,6 +144,14 @@ def test_batches_do_not_matter(n_rows, dim, monkeypatch):
         np.testing.assert_allclose(alone, together[[case]], atol=1e-7)
 
 
+def test_the_number_of_threads_does_not_matter(two_blas_threads):
+    x, signs = data(200, 12)
+    counts = grown(growing(5, 200), 100)
+    with_two = fit(x, signs, counts)
+    set_blas_threads(1)
+    np.testing.assert_allclose(fit(x, signs, counts), with_two, atol=1e-7)
+
+
 def test_outputs_of_batches_stand_in_the_order_of_the_cases(monkeypatch):
     monkeypatch.setattr(_logistic, "_BATCH_NUMBERS", 1)
     x, signs = data(20, 4)
@@ -208,6 +219,67 @@ def test_separable_classes_reach_the_optimum(norm, caplog):
     x = norm * (x + 3 * signs[:, None])
     assert_optimal(x, signs, np.concatenate([np.ones((1, 400)), 500 * np.ones((2, 400))]))
     assert not caplog.records
+
+
+def blas_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    return [
+        each["num_threads"]
+        for each in threadpoolctl.threadpool_info()
+        if each["user_api"] == "blas"
+    ]
+
+
+def set_blas_threads(number):
+    """Set it in a thread that ends, since threadpoolctl lets a living one keep the control."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    thread = threading.Thread(target=threadpoolctl.threadpool_limits, args=(number, "blas"))
+    thread.start()
+    thread.join()
+
+
+@pytest.fixture
+def two_blas_threads():
+    before = blas_threads()
+    set_blas_threads(2)
+    if 2 not in blas_threads():
+        pytest.skip("the BLAS of this machine cannot be told how many threads to use")
+    yield blas_threads()
+    set_blas_threads(max(before))
+
+
+def test_fits_in_several_threads_leave_blas_as_it_was(two_blas_threads):
+    x, signs = data()
+
+    def counts(part):
+        return np.ones((part.stop - part.start, len(x)))
+
+    # Each would restore what it found, were they to start one after the other and end so.
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(fit_cases, x, signs, counts, 3) for _ in range(8)]
+        results = [job.result() for job in jobs]
+    assert blas_threads() == two_blas_threads
+    for fitted in results:
+        np.testing.assert_allclose(fitted[0], optimum(x, signs, np.ones(len(x))), atol=1e-7)
+
+
+def test_fits_use_one_thread_of_blas_each(two_blas_threads):
+    x, signs = data()
+    seen = []
+
+    def counts(part):
+        seen.append(set(blas_threads()))
+        return np.ones((part.stop - part.start, len(x)))
+
+    fit_cases(x, signs, counts, 4)
+    assert seen == [{1}, {1}]
+
+
+def test_fits_that_fail_leave_blas_as_it_was(two_blas_threads):
+    x, signs = data()
+    with pytest.raises(ZeroDivisionError):
+        fit_cases(x, signs, lambda part: 1 / 0, 3)
+    assert blas_threads() == two_blas_threads
 
 
 def test_fits_that_do_not_end_are_reported(monkeypatch, caplog):

@@ -513,7 +513,7 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
         assert math.isnan(result["result"])
         what = "targets lacks it"
         assert result.nan_reason == (
-            f"no word is left: home ({what}), kids ({what}), nurse ({what}), ..."
+            f"no word is left: home ({what}), kids ({what}), nurse ({what}) and 3 more"
         )
 
 

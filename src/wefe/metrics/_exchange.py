@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,12 @@ from wefe._progress import progress_bar
 from wefe._wordset import BLOCK_NUMBERS, Chosen, Vectors, WordSet
 from wefe.metrics._permutation import (
     Alternative,
+    Method,
     PermutationTest,
     flip_test,
     permutation_test,
     random_orders,
-    sampled,
+    wilson,
 )
 
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -51,8 +52,27 @@ _OPPOSITES: dict[Alternative, Alternative] = {"greater": "less", "less": "greate
 _Run: TypeAlias = Callable[[Alternative], PermutationTest]
 
 
-# A metric, which stands above this module.
-Tested: TypeAlias = Any
+class Tested(Protocol):
+    """What a test needs of a metric."""
+
+    metric_short_name: ClassVar[str]
+    null_exchange: ClassVar[Any]
+    pairs_targets: ClassVar[Any]
+    p_value_test_type: Any
+    p_value_method: Method
+    p_value_iterations: int
+    random_state: Any
+
+    def scale(self) -> Any:
+        """Say how scores are to be read."""
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors: ...
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None: ...
+
+    def _pair_values(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> Vectors: ...
 
 
 class Sums(NamedTuple):
@@ -147,9 +167,11 @@ def _of_sets(
     sizes = tuple(len(part) for part in exchanged)
     # Of pairs, the order within the sets counts, too.
     listed = metric.p_value_method != "approximate" and not metric.pairs_targets
-    every = all_orders(sizes) if listed else None
-    drawn = random_orders(sum(sizes), metric.p_value_iterations, seed) if every is None else every
-    scores = _scores(metric, targets, attributes, drawn)
+    orders = all_orders(sizes) if listed else None
+    n_random = None if orders is not None else metric.p_value_iterations
+    if orders is None:
+        orders = random_orders(sum(sizes), metric.p_value_iterations, seed)
+    scores = _scores(metric, targets, attributes, orders)
     tie = _TIE * max(1.0, abs(score))
 
     def run(alternative: Alternative) -> PermutationTest:
@@ -160,10 +182,12 @@ def _of_sets(
             hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
         # A split without a score counts as extreme, so that the test keeps its level.
         n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
-        if every is not None:
+        if n_random is None:
             share = n_hits / n
             return PermutationTest(score, share, (share, share), "exact", alternative, n)
-        return sampled(score, n_hits, n, alternative)
+        bounds = wilson(n_hits / n, n, level=0.99)
+        p_value = (n_hits + 1) / (n + 1)
+        return PermutationTest(score, p_value, bounds, "approximate", alternative, n)
 
     return run, scores
 
@@ -179,8 +203,7 @@ def _scores(
     pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
     pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
     ends = np.cumsum([len(part) for part in exchanged])[:-1]
-    width = sum(map(len, (*targets, *attributes))) + vectors.shape[1]
-    size = max(1, BLOCK_NUMBERS // width)
+    size = max(1, BLOCK_NUMBERS // (len(pooled) + vectors.shape[1]))
     scores = []
     with progress_bar(len(orders), metric.metric_short_name, "split") as bar:
         for start in range(0, len(orders), size):

@@ -36,13 +36,18 @@ def generalized_weat(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+    ValueError
+        If there are not as many attribute sets as target sets, or fewer than two; if an array is
+        empty, not finite or has a zero row, or the dimensions do not fit.
 
     Notes
     -----
     Of each set the mean of its unit vectors is taken, and of these means their own mean is
     subtracted, for targets and attributes by themselves. Sets count alike, whatever their sizes.
+
+    References
+    ----------
+    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class GeneralizedWEAT(BaseMetric):
     question = "is each target set closer to its own attribute set than the others are?"
     meaning = "Whether each target set is closer to its own attribute set than the others are."
     null_exchange = "targets"
+    scores_many_models = True
 
     def accepts(self, query: Query) -> bool:
         return super().accepts(query) and query.template[0] == query.template[1]

@@ -34,8 +34,15 @@ def register(metric: MetricClass) -> MetricClass:
 
     Raises
     ------
-    TypeError, ValueError
-        If the class does not declare its names and template, or another metric has its name.
+    TypeError
+        If the class does not declare `metric_template`, `metric_name` and `metric_short_name`.
+    ValueError
+        If another metric has that class name or short name. (Defining the same class again is
+        fine.)
+
+    See Also
+    --------
+    wefe.metrics.get_metric : the metric of a name.
 
     Examples
     --------
@@ -116,6 +123,10 @@ def get_metric(name: str) -> type[BaseMetric]:
     ValueError
         If there is no such metric; the message names all of them, and the nearest one.
 
+    See Also
+    --------
+    wefe.metrics.list_metrics : all of them.
+
     Examples
     --------
     >>> get_metric("direct-bias")
@@ -149,8 +160,10 @@ def metric_names() -> dict[str, type[BaseMetric]]:
     >>> sorted(metric_names())[-3:]
     ['seat', 'weat', 'weat-es']
     """
-    names = {m.metric_short_name.lower().replace(" ", "-"): m for m in list_metrics()}
-    return names | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
+    known = {
+        metric.metric_short_name.lower().replace(" ", "-"): metric for metric in list_metrics()
+    }
+    return known | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
 
 
 def as_metric(metric: object) -> BaseMetric:
@@ -160,9 +173,10 @@ def as_metric(metric: object) -> BaseMetric:
         if _plain(metric) == "weates":
             return kind(return_effect_size=True)  # type: ignore[call-arg]
         return kind()
-    is_kind = isinstance(metric, type) and issubclass(metric, BaseMetric)
-    if is_kind or isinstance(metric, BaseMetric):
-        return metric() if is_kind else metric  # type: ignore[operator,return-value]
+    if isinstance(metric, BaseMetric):
+        return metric
+    if isinstance(metric, type) and issubclass(metric, BaseMetric):
+        return metric()
     raise TypeError(f"metric must be a metric class such as WEAT; got {found(metric)}.")
 
 

@@ -46,8 +46,18 @@ def ripa_by_pair(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+    ValueError
+        If `t1` and `t2` have different shapes, an array is empty or not finite, the dimensions do
+        not fit, or `relation` has no such value; with 'pca' also if all pairs are of identical
+        vectors.
+
+    See Also
+    --------
+    wefe.metrics.ripa : the mean of these.
+
+    References
+    ----------
+    Ethayarajh, Duvenaud and Hirst, ACL 2019.
 
     Examples
     --------
@@ -81,6 +91,20 @@ def ripa(
         Mean over the words of the mean over the pairs: unbounded for raw vectors, in [-1, 1] for
         unit vectors. Positive when the attribute words lean to `t1`; 0 if no association was
         measured. With 'pairs' nan if a pair is of identical vectors.
+
+    Raises
+    ------
+    ValueError
+        As :func:`ripa_by_pair` does.
+
+    See Also
+    --------
+    wefe.metrics.ripa_by_pair : each word and pair.
+
+    References
+    ----------
+    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations",
+    ACL 2019.
 
     Examples
     --------
@@ -190,4 +214,5 @@ class RIPA(BaseMetric):
         score = float(self._scores(targets, attributes)[0])
         by_pair = words.vectors @ relations.T
         columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
-        return self._measured(score, {"pairs": pairs}, word_values=values_by_word(words, columns))
+        values = {"result": score, "ripa": score, "word_values": values_by_word(words, columns)}
+        return Measurement(values, None, {"pairs": pairs})

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, listed
+from wefe._checks import as_seed
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._exchange import value_test
-from wefe.metrics._geometry import associations, by_word
+from wefe.metrics._geometry import associations
 from wefe.metrics._permutation import PermutationTest
 from wefe.metrics._registry import register
 from wefe.metrics._weat import Ddof, largest_effect_size
@@ -45,6 +45,22 @@ def sc_weat_by_word(
         n / sqrt(n_a n_b) in magnitude, n = n_a + n_b: 2 for sets of equal size. nan for a word
         whose cosines are all equal.
 
+    Raises
+    ------
+    ValueError
+        If an array is empty, not finite or has a zero row, the dimensions do not fit, or `ddof` is
+        neither 0 nor 1.
+
+    See Also
+    --------
+    wefe.metrics.association : the numerator.
+    wefe.metrics.weat_effect_size : the same of two target sets.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
+    human-like biases", Science 356, 2017: the Word Embedding Factual Association Test.
+
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]
@@ -61,17 +77,31 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
     Parameters
     ----------
     words : array-like of shape (n_words, dim)
-        As of :func:`sc_weat_by_word`.
+        The words that are measured, each by itself.
     a, b : array-like of shape (n_a, dim) and (n_b, dim)
         Attribute sets.
     ddof : {0, 1}, default=0
-        As of :func:`sc_weat_by_word`.
+        Population (0) or sample deviation (1) of the cosines; see :func:`sc_weat_by_word`.
 
     Returns
     -------
     float
-        Positive when the words lean to `a`; words that lean to opposite sides cancel. nan if the
-        effect size of a word is.
+        Positive when the words lean to `a`; 0 if no association was measured on average, which
+        may hide words that lean to opposite sides. With ``ddof=0`` in [-2, 2] for attribute sets of
+        equal size. nan if the effect size of a word is.
+
+    Raises
+    ------
+    ValueError
+        As :func:`sc_weat_by_word` does.
+
+    See Also
+    --------
+    wefe.metrics.sc_weat_by_word : word by word.
+
+    References
+    ----------
+    Caliskan, Bryson and Narayanan, Science 356, 2017. The mean over words is not theirs.
 
     Examples
     --------
@@ -149,9 +179,9 @@ class SCWEAT(BaseMetric):
         return super().report_params(own, random_state, p_value_test_type) if asked else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        bound = largest_effect_size(
-            None if query is None else query.attribute_sets, lookup, self.ddof
-        )
+        bound = math.inf
+        if query is not None:
+            bound = largest_effect_size(query.attribute_sets, lookup, self.ddof)
         return Scale("SC-WEAT", (0.0 if self.reduce == "mean_abs" else -bound, bound), 0.0)
 
     def _by_word(self, words: WordSet, attributes: Sequence[WordSet]) -> Vectors:
@@ -184,9 +214,11 @@ class SCWEAT(BaseMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), (a, b) = targets, attributes
-        values = self._by_word(words, attributes)
-        score, effect_sizes = float(self._reduced(words, values)[0]), by_word(words, values[0])
-        details: dict[str, Any] = {"associations": by_word(words, associations(words, a, b)[0])}
+        by_word = self._by_word(words, attributes)
+        score = float(self._reduced(words, by_word)[0])
+        effect_sizes = dict(zip(words.words, by_word[0].tolist(), strict=True))
+        numerators = associations(words, a, b)[0].tolist()
+        details: dict[str, Any] = {"associations": dict(zip(words.words, numerators, strict=True))}
         tests: dict[str, PermutationTest] = {}
         opposite = []
         if self.calculate_p_value:
@@ -194,26 +226,31 @@ class SCWEAT(BaseMetric):
             cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
             for word, x, y in zip(words.words, *cosines, strict=True):
                 tests[word], is_opposite = value_test(self, x, y, seed)
-                opposite += [word] * is_opposite
+                if is_opposite:
+                    opposite.append(word)
         warnings = [note for test in tests.values() for note in self._not_as_asked(test)]
         if opposite:
             warnings.append(
                 f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
                 "p_value_test_type='two-sided'",
             )
-        undefined, reason = (
-            [word for word, value in effect_sizes.items() if math.isnan(value)],
-            None,
-        )
+        undefined = [word for word, value in effect_sizes.items() if math.isnan(value)]
+        reason = None
         if undefined:
             why = "it has the same cosine with all attribute words, so the deviation is 0"
             details["nan_reasons"] = dict.fromkeys(undefined, why)
             reason = (
                 f"{len(undefined)} of {len(words)} words of {words.name!r} have the same cosine "
-                f"with all attribute words, so their deviation is 0: {listed(undefined)}"
+                f"with all attribute words, so their deviation is 0: {', '.join(undefined[:5])}"
             )
-        p_values = {word: test.p_value for word, test in tests.items()}
-        values_of = {"sc_weat": score, "effect_sizes": effect_sizes, "p_values": p_values}
         return Measurement(
-            {"result": score, **values_of}, reason, details, tuple(dict.fromkeys(warnings))
+            {
+                "result": score,
+                "sc_weat": score,
+                "effect_sizes": effect_sizes,
+                "p_values": {word: test.p_value for word, test in tests.items()},
+            },
+            reason,
+            details,
+            tuple(dict.fromkeys(warnings)),
         )
