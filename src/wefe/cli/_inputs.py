@@ -48,12 +48,15 @@ def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
     from wefe.datasets._queries import QUERY_SETS
     from wefe.study._schema import existing_file
 
-    return [
-        {"set": name}
-        if name in QUERY_SETS
-        else {"file": existing_file(name, ".", list(QUERY_SETS))}
-        for name in dict.fromkeys(names)
-    ]
+    def declared(name: str) -> dict[str, Any]:
+        if name in QUERY_SETS:
+            return {"set": name}
+        try:
+            return {"file": existing_file(name, ".", list(QUERY_SETS))}
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"--queries: {error}") from error
+
+    return [declared(name) for name in dict.fromkeys(names)]
 
 
 def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:

@@ -232,12 +232,19 @@ def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResult
     try:
         study = Study({"name": "measure", **declared})
     except ValueError as error:
-        # Options stand for the keys of a study file.
-        place = r"(?m)^study: (?:\[+\w+\]+(?: number \d+)?, )?key '(?:params\.)?"
-        raise ValueError(re.sub(place + "([^']+)'", r"\1", str(error))) from error
+        place = r"(?m)^study: (?:\[+(\w+)\]+(?: number \d+)?, )?key '(params\.)?([^']+)'"
+        raise ValueError(re.sub(place, _as_option, str(error))) from error
     # Only figures show words.
     without = () if with_words else ("words",)
     return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
+
+
+def _as_option(place: re.Match[str]) -> str:
+    """Return the option that stands for a key of a study file."""
+    table, is_param, key = place.groups()
+    if key == "name":
+        return {"models": "--model (NAME=FILE gives a name)"}.get(table, f"--{table}")
+    return f"--param {key}" if is_param else f"--{key.removeprefix('n_').replace('_', '-')}"
 
 
 def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
