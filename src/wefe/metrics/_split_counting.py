@@ -127,7 +127,7 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
     are_different = len(distinct) == n_values
 
     def half_sums(part: slice, from_top: bool) -> list[tuple[Integers, Any]] | None:
-        """Return the sums of choices that may reach T, by the number of values chosen.
+        """Return sorted sums of choices that may reach T, by the number of values chosen.
 
         Beside each sum is the number of choices that it stands for; None if all are 1.
         """
@@ -145,16 +145,20 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
             for chosen in range(min(seen, size) + 1):
                 taken = range(max(0, chosen - len(before) + 1), min(count, chosen) + 1)
                 sums = np.concatenate([before[chosen - t][0] + value * t for t in taken])
-                ways = None
-                if not are_different:
+                # A merge of sorted runs, which takes a tenth of the time of a sort.
+                if are_different:
+                    sums, ways = np.sort(sums, kind="stable"), None
+                else:
                     parts = [before[chosen - t][1] * math.comb(count, t) for t in taken]
-                    ways = np.concatenate(parts)
+                    order = np.argsort(sums, kind="stable")
+                    sums, ways = sums[order], np.concatenate(parts)[order]
                 if len(sums) > _WORTH_PRUNING:
                     # With fewer than these, what is left does not fill the subset.
-                    keep: Any = slice(0)
+                    start = len(sums)
                     if chosen >= fewest:
-                        keep = sums >= threshold - (best[size - chosen] - best[0])
-                    sums, ways = sums[keep], None if ways is None else ways[keep]
+                        least = threshold - (best[size - chosen] - best[0])
+                        start = int(np.searchsorted(sums, least))
+                    sums, ways = sums[start:], None if ways is None else ways[start:]
                 found.append((sums, ways))
             if sum(len(sums) for sums, _ in found) > max_states:
                 return None
@@ -172,14 +176,12 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
         if not 0 <= size - chosen < len(lower):
             continue
         below, ways_below = lower[size - chosen]
+        n_short = np.searchsorted(above, threshold - below)
         if ways_above is None or ways_below is None:
-            n_short = np.searchsorted(np.sort(above), threshold - np.sort(below))
             total += len(above) * len(below) - int(n_short.sum())
-            continue
-        order = np.argsort(above)
-        n_short = np.searchsorted(above[order], threshold - below)
-        ways_from = np.concatenate([[0], np.cumsum(ways_above[order][::-1])])[::-1]
-        total += int((ways_below * ways_from[n_short]).sum())
+        else:
+            ways_from = np.concatenate([[0], np.cumsum(ways_above[::-1])])[::-1]
+            total += int((ways_below * ways_from[n_short]).sum())
     return total
 
 
