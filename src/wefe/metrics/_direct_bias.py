@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import helmert
 
 from wefe._checks import check_number
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
@@ -150,6 +149,8 @@ class SubspaceMetric(BaseMetric):
         if not self.pairs_targets:
             lengths = np.linalg.norm(difference, axis=2, keepdims=True)
             return np.asarray(difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths))
+        from scipy.linalg import helmert  # quicker to start without it
+
         size = max(1, _BLOCK_NUMBERS // targets[0].vectors.size)
         blocks = []
         for start in range(0, n_cases_of(targets), size):

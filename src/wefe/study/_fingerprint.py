@@ -115,15 +115,17 @@ _OF_NPY = (".txt", ".vocab", ".json", ".tsv", ".csv")
 
 def _with_siblings(path: Path) -> Iterator[Path]:
     """Yield a file and what may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
-    for file in sorted(path.parent.iterdir()):
-        of_npy = path.suffix in (".npy", ".npz") and file.suffix in _OF_NPY
+    # By names: a folder may hold thousands of models.
+    for name in sorted(os.listdir(path.parent)):
+        stem, suffix = os.path.splitext(name)
+        of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY
         if (
-            file.name == path.name
-            or file.name.startswith(f"{path.name}.")
-            or (path.suffix == ".safetensors" and file.name in _OF_SAFETENSORS)
-            or (of_npy and file.stem in (path.stem, "vocab", "vocabulary", "words"))
+            name == path.name
+            or name.startswith(f"{path.name}.")
+            or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
+            or (of_npy and stem in (path.stem, "vocab", "vocabulary", "words"))
         ):
-            yield file
+            yield path.parent / name
 
 
 def _stamp(file: Path) -> list[Any]:

@@ -166,7 +166,7 @@ class Task:
         Task
             With the same key, if the vectors are the same.
         """
-        # The digest, if it is known, is the same.
+        self.digest  # noqa: B018 - the same of any model: computed once, and copied
         other = copy.copy(self)
         object.__setattr__(other, "model", model)
         return other

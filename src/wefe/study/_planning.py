@@ -84,18 +84,12 @@ class Planner:
         tasks: list[Task] = []
         units: list[Unit] = []
         keys: dict[str, str] = {}
-        known: dict[Any, Task] = {}
         for model in declaration.models:
             entry = model.resolved(self._base)
             identity = source_identity(entry)
             variants = []
             for planned, mitigation in self._variants(model):
-                own = []
-                for task in self._tasks_of(planned, mitigation):
-                    twin = known.setdefault((task.kind, *task.place.items()), task)
-                    # What is asked of every model is hashed once.
-                    is_same = twin.identity == task.identity
-                    own.append(twin.about(task.model) if is_same else task)
+                own = list(self._tasks_of(planned, mitigation))
                 _check_places(own)
                 variants.append(
                     Variant(planned.label, mitigation, dict(enumerate(own, len(tasks))))
@@ -182,30 +176,41 @@ class Planner:
         if mitigation is not None:
             place = {"mitigation": str(model.mitigation)}
             yield Task("mitigation", model.label, place, mitigation.identity())
-        for metric in self._declaration.metrics:
-            yield from self._scores(model, metric)
-        for part in self._query_sets:
-            for query in part.queries:
-                identity = {"query": self._known(query), "params": self._lookup, **self._forms}
-                place = {"query_set": part.name, "query": query.query_name}
-                yield Task("words", model.label, place, identity)
-        for criterion in self._declaration.audit.criteria:
-            identity = {"criterion": criterion, **self._forms}
-            yield Task("direction", model.label, {"criterion": criterion}, identity)
+        yield from (task.about(model.label) for task in self._asked_of_all)
         if not model.is_encoder:
-            yield from self._pages(model)
+            yield from (task.about(model.label) for task in self._pages)
         for silhouette in self._declaration.silhouettes:
             yield from self._silhouettes(model, silhouette)
         quality = self._declaration.quality
         if quality is not None and (model.mitigation is None or quality.mitigated):
-            for name, benchmark in self._benchmarks.items():
-                identity = {
-                    "benchmark": name,
-                    "content": digest(benchmark.items, benchmark.scores),
-                    "random_state": self._declaration.random_state,
-                    "preprocessors": [{}, {"lowercase": True}],
-                }
-                yield Task("quality", model.label, {"benchmark": name}, identity)
+            yield from (task.about(model.label) for task in self._benchmark_scores)
+
+    @cached_property
+    def _asked_of_all(self) -> list[Task]:
+        """What is asked of every model, made and hashed once."""
+        tasks = [task for metric in self._declaration.metrics for task in self._scores(metric)]
+        for part in self._query_sets:
+            for query in part.queries:
+                identity = {"query": self._known(query), "params": self._lookup, **self._forms}
+                place = {"query_set": part.name, "query": query.query_name}
+                tasks.append(Task("words", "", place, identity))
+        for criterion in self._declaration.audit.criteria:
+            identity = {"criterion": criterion, **self._forms}
+            tasks.append(Task("direction", "", {"criterion": criterion}, identity))
+        return tasks
+
+    @cached_property
+    def _benchmark_scores(self) -> list[Task]:
+        tasks = []
+        for name, benchmark in self._benchmarks.items():
+            identity = {
+                "benchmark": name,
+                "content": digest(benchmark.items, benchmark.scores),
+                "random_state": self._declaration.random_state,
+                "preprocessors": [{}, {"lowercase": True}],
+            }
+            tasks.append(Task("quality", "", {"benchmark": name}, identity))
+        return tasks
 
     @property
     def _forms(self) -> dict[str, Any]:
@@ -216,7 +221,7 @@ class Planner:
         self._queries.setdefault(key, query)
         return key
 
-    def _scores(self, model: PlannedModel, entry: MetricEntry) -> Iterator[Task]:
+    def _scores(self, entry: MetricEntry) -> Iterator[Task]:
         instance = entry.metric_class()
         intervals = self._declaration.intervals
         bootstrap = None
@@ -249,12 +254,12 @@ class Planner:
                     "query_set": part.name,
                     "query": query.query_name,
                 }
-                yield Task("score", model.label, place, identity)
+                yield Task("score", "", place, identity)
                 if bootstrap is not None:
                     how = {**identity, "bootstrap": bootstrap}
-                    yield Task("interval", model.label, place, how)
+                    yield Task("interval", "", place, how)
                 if self._declaration.audit.scores:
-                    yield Task("warnings", model.label, place, identity)
+                    yield Task("warnings", "", place, identity)
 
     def _for_unpaired(self, entry: MetricEntry, query_set: str) -> dict[str, Any]:
         """Return what metrics of pairs need where word i of each target set are no pair."""
@@ -266,16 +271,18 @@ class Planner:
     def _paired(self) -> dict[str | None, bool | None]:
         return {part["name"]: part["paired_targets"] for part in list_query_sets()}
 
-    def _pages(self, model: PlannedModel) -> Iterator[Task]:
-        explore = self._declaration.explore
+    @cached_property
+    def _pages(self) -> list[Task]:
+        explore, tasks = self._declaration.explore, []
         for criterion in explore.criteria:
             about = {"criterion": criterion, **self._forms}
             what = {"n": explore.n_extremes, "among": explore.among}
-            yield Task("explore", model.label, {"criterion": criterion}, {**about, **what})
+            tasks.append(Task("explore", "", {"criterion": criterion}, {**about, **what}))
             for word in explore.words:
                 of_word = {"word": word, "k": explore.k, "theta": explore.theta}
                 place = {"criterion": criterion, "word": word}
-                yield Task("explore", model.label, place, {**about, **of_word})
+                tasks.append(Task("explore", "", place, {**about, **of_word}))
+        return tasks
 
     def _silhouettes(self, model: PlannedModel, entry: SilhouetteEntry) -> Iterator[Task]:
         if entry.models is not None and model.label not in entry.models:

@@ -213,15 +213,13 @@ class Store:
         """Return those rows that are there, by key."""
         rows = {}
         for *values, proof in self._select(keys):
-            # A value that is no text was not written by `put`.
-            is_sound = isinstance(values[2], str) and digest(*values) == proof
-            values[2] = json.loads(values[2]) if is_sound else None
+            values[2] = json.loads(values[2]) if _is_sound(values, proof) else None
             rows[values[0]] = Row(*values)
         return rows
 
     def present(self, keys: Iterable[str]) -> set[str]:
         """Return those keys of which there is a row that was not changed."""
-        return {key for key, row in self.get(keys).items() if row.value is not None}
+        return {values[0] for *values, proof in self._select(keys) if _is_sound(values, proof)}
 
     def one(self, kind: str, key: str) -> Any:
         """Return the value of a model or a study; None if there is none."""
@@ -245,6 +243,11 @@ class Store:
             marks = ", ".join("?" * len(part))
             statement = f"SELECT * FROM results WHERE key IN ({marks})"
             yield from map(list, self._db.execute(statement, part).fetchall())
+
+
+def _is_sound(values: list[Any], proof: Any) -> bool:
+    """Tell whether a row is as `put` wrote it; a value that is no text is not."""
+    return isinstance(values[2], str) and digest(*values) == proof
 
 
 def study_key(name: str) -> str:

@@ -368,14 +368,16 @@ def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
 
 
 def _n_processes(n_jobs: int | None) -> int | None:
-    import joblib
-
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be a number of processes, or -1 for one per core; got {found(n_jobs)}."
         )
+    if n_jobs > 0:
+        return n_jobs
+    import joblib  # quicker to start without it
+
     # Not joblib.parallel_config's number: its backends are not ours.
     return int(joblib.effective_n_jobs(n_jobs))
 
