@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from wefe import Query, WordEmbeddingModel, aggregate, measure, run_queries
+from wefe._visible import unique_labels
 from wefe.contextual import layer_scores
 from wefe.metrics import (
     ECT,
@@ -35,7 +36,6 @@ from wefe.running import (
     adjust_p_values,
     generate_subqueries_from_queries_list,
     scores_matrix,
-    unique_labels,
 )
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]

@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 from wefe import load_test_model
+from wefe.report import write_html
 from wefe.study import Study
 
 STUDY = {
@@ -63,7 +64,7 @@ def write_report(app: Sphinx, error: Exception | None) -> None:
         results = Study(STUDY, folder).run(":memory:")
         if not results.is_complete:
             raise RuntimeError(f"the example report: {results.failures()}")
-        results.to_html(app.outdir / FILE)
+        write_html(results, app.outdir / FILE)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

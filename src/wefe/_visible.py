@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+
+logger = logging.getLogger(__name__)
 
 # Control characters, line ends, marks that turn the direction of text, halves of characters, and
 # codes that no text has (reports mark names with them). No joiners and marks of one letter
@@ -78,3 +83,31 @@ def as_csv(frame: pd.DataFrame, **options: Any) -> str:
         lambda column: column if is_numeric_dtype(column) else column.map(escaped)
     )
     return str(table.to_csv(index=False, lineterminator="\n", **options))
+
+
+def unique_labels(names: Sequence[str], what: str) -> list[str]:
+    """Return names with those that occur again numbered: 'name', 'name (2)'; the log says so.
+
+    Examples
+    --------
+    >>> unique_labels(["w2v", "glove", "w2v"], "models")
+    ['w2v', 'glove', 'w2v (2)']
+    """
+    labels: list[str] = []
+    taken = set(names)
+    seen: set[str] = set()
+    for name in names:
+        label, number = name, 1
+        while label in seen or (number > 1 and label in taken):
+            number += 1
+            label = f"{name} ({number})"
+        if number > 1:
+            logger.warning("two %s are called %r; the later one is now %r", what, name, label)
+        seen.add(label)
+        labels.append(label)
+    return labels
+
+
+def draw(function: str, *args: Any, **options: Any) -> Any:
+    """Call a function of :mod:`wefe.plotting`, by name: it stands above the results it draws."""
+    return getattr(import_module("wefe.plotting"), function)(*args, **options)

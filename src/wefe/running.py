@@ -13,6 +13,7 @@ import pandas as pd
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._bootstrap import Resampling
 from wefe._checks import check_bool, check_n_jobs, check_sequence, check_text, found
+from wefe._visible import unique_labels
 from wefe.aggregation import (
     Aggregation,
     aggregate,
@@ -403,29 +404,6 @@ def generate_subqueries_from_queries_list(
     return unique_queries(parts)
 
 
-def unique_labels(names: Sequence[str], what: str) -> list[str]:
-    """Return names with those that occur again numbered: 'name', 'name (2)'; the log says so.
-
-    Examples
-    --------
-    >>> unique_labels(["w2v", "glove", "w2v"], "models")
-    ['w2v', 'glove', 'w2v (2)']
-    """
-    labels: list[str] = []
-    taken = set(names)
-    seen: set[str] = set()
-    for name in names:
-        label, number = name, 1
-        while label in seen or (number > 1 and label in taken):
-            number += 1
-            label = f"{name} ({number})"
-        if number > 1:
-            logger.warning("two %s are called %r; the later one is now %r", what, name, label)
-        seen.add(label)
-        labels.append(label)
-    return labels
-
-
 def rows_of(
     answers: Sequence[Sequence[Answer]],
     model_names: Sequence[str],
@@ -521,8 +499,7 @@ def audited(
     options: Mapping[str, Any],
 ) -> Answer:
     """Add warnings of what a score does not show; a score that is NaN has its reason instead."""
-    # It stands on what this module offers, so it is not imported by it.
-    from wefe.audit import score_warnings
+    from wefe.audit import score_warnings  # quicker to start without it
 
     found: Sequence[object] = ()
     if not math.isnan(answer.score):

@@ -610,7 +610,7 @@ def test_pairs_that_are_not_all_in_order_are_not_a_hundred_percent():
 
 
 def test_only_sets_told_apart_without_error_have_an_auc_of_one():
-    from wefe.plotting._labels import auc_text
+    from wefe.audit._query import auc_text
 
     assert [auc_text(auc) for auc in (1, 0.9975, 0.994, 0.004, 0)] == [
         "1.00",

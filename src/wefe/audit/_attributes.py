@@ -96,7 +96,7 @@ def mean_attribute_differences(
     """
     import pandas as pd
 
-    from wefe.running import unique_labels  # which needs pandas
+    from wefe._visible import unique_labels
 
     query, paired = _as_query(attribute_sets)
     given = [models] if isinstance(models, WordEmbeddingModel) else check_sequence("models", models)

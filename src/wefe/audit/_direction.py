@@ -21,13 +21,13 @@ from wefe._checks import (
     check_word_set,
 )
 from wefe._plain import Facts, plain
+from wefe._visible import draw, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components
 from wefe.embeddings import embed_tuples
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, cosine, unit, unit_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.running import unique_labels
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
@@ -650,11 +650,9 @@ class DirectionAudit(Facts):
         ValueError
             If `kind` is none of these.
         """
-        from wefe import plotting
-
         if check_choice("kind", kind, ("correlations", "components")) == "correlations":
-            return plotting.plot_direction_correlations(self)
-        return plotting.plot_direction_components(self)
+            return draw("plot_direction_correlations", self)
+        return draw("plot_direction_components", self)
 
 
 def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:

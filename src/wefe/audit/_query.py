@@ -15,6 +15,7 @@ from wefe._checks import (
     check_share,
 )
 from wefe._plain import Facts
+from wefe._visible import draw
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._geometry import (
@@ -350,9 +351,7 @@ class QueryAudit(Facts):
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        from wefe.plotting import plot_individual_biases
-
-        return plot_individual_biases(self, relative=relative, full_range=full_range)
+        return draw("plot_individual_biases", self, relative=relative, full_range=full_range)
 
     @property
     def _sets(self) -> tuple[WordUse, ...]:
@@ -592,8 +591,6 @@ def _in_short(found: TargetComparison) -> str:
             f"({round(found.share_of_largest, 2) + 0.0:.0%} of the attainable "
             f"{found.largest_effect_size:.2f})"
         )
-    from wefe.plotting._labels import auc_text
-
     p_value = "" if math.isnan(found.p_value) else f"p = {found.p_value:.2g}, "
     return f"{effect}, {p_value}AUC {auc_text(found.auc)}"
 
@@ -657,3 +654,10 @@ def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, boo
         "other-direction": not_significant and is_untested,
         "large-but-not-significant": not_significant and not is_untested,
     }, facts
+
+
+def auc_text(auc: float) -> str:
+    """Return two digits, but 1 and 0 only for sets that a threshold tells apart without error."""
+    if 0.995 <= auc < 1:
+        return ">0.99"
+    return "<0.01" if 0 < auc < 0.005 else f"{auc:.2f}"

@@ -220,8 +220,8 @@ def _open(
     texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
 ) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
     """Open the models, and that before a mitigation; say what to know of them."""
+    from wefe._visible import unique_labels
     from wefe.models import load
-    from wefe.running import unique_labels
 
     how = {"vocab_prefix": prefix, "trust_pickle": trust_pickle}
     models = [open_model(text, load, **how) for text in dict.fromkeys(texts)]

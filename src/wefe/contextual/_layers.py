@@ -16,6 +16,7 @@ from wefe._answers import Answer, run_all
 from wefe._bootstrap import Resampling
 from wefe._checks import as_seed, check_sequence
 from wefe._plain import Facts
+from wefe._visible import draw, unique_labels
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import EncodedModel, EncodedVectors, check_encoder, check_layer
 from wefe.metrics._base import BaseMetric
@@ -133,9 +134,7 @@ class LayerScores(Facts):
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        from wefe.plotting import plot_layer_scores
-
-        return plot_layer_scores(self, relative=relative)
+        return draw("plot_layer_scores", self, relative=relative)
 
     def __repr__(self) -> str:
         counts = []
@@ -229,8 +228,6 @@ def layer_scores(
     [1.27, 1.36, 1.38, 1.44, 1.43, 1.38, 1.46]
     >>> figure = curves.plot()
     """
-    from wefe.running import unique_labels
-
     instance = as_metric(metric)
     asked = [queries] if isinstance(queries, Query) else check_sequence("queries", queries)
     single = isinstance(models, WordEmbeddingModel)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._checks import check_choice, check_sequence
 from wefe._evaluation import Evaluation, call_all
+from wefe._visible import unique_labels
 from wefe._wordset import Ones, Weights
 from wefe.debias._residual import (
     CommonWords,
@@ -37,7 +38,6 @@ from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._benchmark import forms_of
 from wefe.query import Query
-from wefe.running import unique_labels
 
 logger = logging.getLogger(__name__)
 

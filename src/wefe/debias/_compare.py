@@ -24,6 +24,7 @@ from wefe._checks import (
     nearest,
 )
 from wefe._same_words import on_same_words
+from wefe._visible import draw, unique_labels
 from wefe.datasets import Criterion
 from wefe.debias._base import as_criterion, check_words
 from wefe.debias._changes import (
@@ -40,7 +41,6 @@ from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
-from wefe.running import unique_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,9 +137,7 @@ class Comparison:
         plotly.graph_objects.Figure
             A panel for each metric, one for costs and one for what remains.
         """
-        from wefe.plotting import plot_comparison
-
-        return plot_comparison(self.table)
+        return draw("plot_comparison", self.table)
 
     def __repr__(self) -> str:
         models = list(dict.fromkeys(self.table["model"]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wefe._plain import plain
+from wefe._visible import draw
 from wefe.explore._directions import (
     BiasDirections,
     CriterionLike,
@@ -101,9 +102,8 @@ class ModelPage:
         plotly.graph_objects.Figure
             A row per set of words; see :func:`wefe.plotting.plot_projections`.
         """
-        from wefe.plotting import plot_projections
-
-        return plot_projections(
+        return draw(
+            "plot_projections",
             self.projections.assign(chance=self.chance),
             title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
             **sides(self.directions.groups),
@@ -117,9 +117,7 @@ class ModelPage:
         plotly.graph_objects.Figure
             Bars of the projections; see :func:`wefe.plotting.plot_extremes`.
         """
-        from wefe.plotting import plot_extremes
-
-        return plot_extremes(self.extremes)
+        return draw("plot_extremes", self.extremes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data, fit for JSON, without the single projections.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wefe._checks import check_positive_int, check_sequence, check_word_set, found
+from wefe._visible import unique_labels
 from wefe.debias._base import check_words
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import Found, as_looked_up, every_form, form_of, look_up
@@ -19,7 +20,6 @@ from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
-from wefe.running import unique_labels
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
 from wefe._checks import check_choice, found
 from wefe._plain import plain
+from wefe._visible import draw
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
@@ -223,8 +224,6 @@ class StatisticCorrelation:
         plotly.graph_objects.Figure
             The figure; correlation, interval and lost words stand below the title.
         """
-        from wefe import plotting
-
         shown: dict[str, Any] = {
             "statistic_name": self.statistic_name,
             "bias_name": self.bias_name,
@@ -233,7 +232,7 @@ class StatisticCorrelation:
         }
         if not math.isnan(self.slope.value):
             shown["fit"] = (self.slope.value, self.intercept)
-        return plotting.plot_statistic(self.to_frame(), **shown | options)
+        return draw("plot_statistic", self.to_frame(), **shown | options)
 
     def _notes(self) -> list[str]:
         """Say what was measured, and of how many words."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from wefe._checks import as_seed, check_choice, check_positive_int
 from wefe._plain import plain
+from wefe._visible import draw
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
@@ -149,9 +150,8 @@ class WordPage:
             Points for the word and its neighbours, coloured by their projection; see
             :func:`wefe.plotting.plot_neighborhood`.
         """
-        from wefe.plotting import plot_neighborhood
-
-        return plot_neighborhood(
+        return draw(
+            "plot_neighborhood",
             self.map,
             word=self.word,
             groups=self.directions.groups,

@@ -11,8 +11,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool
+from wefe.audit._query import auc_text
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import auc_text, count, wrap
+from wefe.plotting._labels import count, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
 from wefe.plotting._table import check_several
 

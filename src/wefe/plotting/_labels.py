@@ -94,10 +94,3 @@ def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
 def count(number: int, one: str, several: str = "") -> str:
     """Return a number and what is counted, by default with an s in the plural."""
     return f"{number} {one if number == 1 else several or one + 's'}"
-
-
-def auc_text(auc: float) -> str:
-    """Return two digits, but 1 and 0 only for sets that a threshold tells apart without error."""
-    if 0.995 <= auc < 1:
-        return ">0.99"
-    return "<0.01" if 0 < auc < 0.005 else f"{auc:.2f}"

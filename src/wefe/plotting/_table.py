@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_sequence, found
-from wefe.running import unique_labels
+from wefe._visible import unique_labels
 
 Numbers = npt.NDArray[np.float64]
 T = TypeVar("T")

@@ -75,7 +75,7 @@ def quality_scores(
     """
     import pandas as pd
 
-    from wefe.running import unique_labels
+    from wefe._visible import unique_labels
 
     compared = list(check_sequence("models", models))
     asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]

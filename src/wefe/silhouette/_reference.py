@@ -410,7 +410,7 @@ def dial_response(
     """
     import pandas as pd
 
-    from wefe.running import unique_labels
+    from wefe._visible import unique_labels
 
     asked = _asked(metrics)
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]

@@ -28,6 +28,7 @@ from wefe._evaluation import Evaluation, call_all
 from wefe._plain import Facts
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
+from wefe._visible import draw
 from wefe._wordset import Nested, Ones, Weights
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
@@ -296,9 +297,7 @@ class Silhouette(Facts):
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        from wefe.plotting import plot_silhouettes
-
-        return plot_silhouettes([self])
+        return draw("plot_silhouettes", [self])
 
     def __repr__(self) -> str:
         steps = f"{len(self.k)} sizes from {self.k[0]} to {self.k[-1]} words"

@@ -29,6 +29,7 @@ from wefe._checks import (
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
+from wefe._visible import draw
 from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
@@ -271,8 +272,6 @@ class SilhouetteStudy:
         ValueError
             If the study has no such metric, bias type, kind of list or silhouette.
         """
-        from wefe.plotting import plot_silhouettes
-
         wanted: dict[str, Any] = {"metric": metric, "bias_type": bias_type, "vary": vary}
         wanted = {name: value for name, value in wanted.items() if value is not None}
         known = {"metric": self.metrics, "bias_type": self.bias_types, "vary": self.vary}
@@ -284,8 +283,12 @@ class SilhouetteStudy:
             for key, silhouette in self.silhouettes.items()
             if wanted.items() <= StudyKey(*key)._asdict().items()
         ]
-        return plot_silhouettes(
-            chosen, unbiased=self.unbiased, biased=self.biased, full_range=full_range
+        return draw(
+            "plot_silhouettes",
+            chosen,
+            unbiased=self.unbiased,
+            biased=self.biased,
+            full_range=full_range,
         )
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:

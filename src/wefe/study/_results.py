@@ -15,6 +15,7 @@ import pandas as pd
 
 from wefe._answers import Answer
 from wefe._checks import check_known
+from wefe._visible import unique_labels
 from wefe.aggregation import aggregated, heading_of
 from wefe.comparison import paired_test
 from wefe.metrics._base import Scale
@@ -25,7 +26,7 @@ from wefe.ranking import (
     ranked,
     score_column,
 )
-from wefe.running import rows_of, scores_matrix, tidy_frame, unique_labels
+from wefe.running import rows_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import EXPLORED, Format, write_tables
 from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task
@@ -565,30 +566,6 @@ class StudyResults:
             rows.append(row | {key: getattr(outcome, name) for key, name in _PROVENANCE.items()})
         types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
         return pd.DataFrame(rows).astype(types)
-
-    def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the report: one HTML file that needs no network.
-
-        Parameters
-        ----------
-        path : path
-            The file; one that is there is replaced.
-        """
-        from wefe.report import write_html
-
-        write_html(self, path)
-
-    def to_markdown(self) -> str:
-        """Return the report in short, for pull requests.
-
-        Returns
-        -------
-        str
-            Markdown.
-        """
-        from wefe.report import to_markdown
-
-        return to_markdown(self)
 
     def __repr__(self) -> str:
         n_scores = len(self.of_kind("score"))
