@@ -203,3 +203,43 @@ def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
         assert (mirror / name).stat().st_size == file.size
         assert file.url.startswith("https://raw.githubusercontent.com/")
         assert file.url.endswith(name.rpartition("/")[2])
+
+
+def test_holistic_bias_keeps_single_words_that_nobody_dislikes(mirror):
+    groups = datasets.fetch_holistic_bias()
+    assert len(groups) == 66
+    assert groups["age_old"][:4] == ["octogenarian", "nonagenarian", "centenarian", "older"]
+    assert groups["ability_neurological"] == ["autistic"]
+    assert not any(" " in word or "-" in word for words in groups.values() for word in words)
+    phrases = datasets.fetch_holistic_bias(several_words=True)
+    assert "hard-of-hearing" in phrases["ability_auditory"]
+    everything = datasets.fetch_holistic_bias(several_words=True, dispreferred=True)
+    published = json.loads((mirror / "holistic_bias" / "descriptors.json").read_text("utf-8"))
+    n_published = sum(len(words) for axis in published.values() for words in axis.values())
+    n_repeated = n_published - sum(map(len, everything.values()))
+    assert 0 <= n_repeated <= 3
+    assert "dainty" in everything["body_type_thin"]
+    assert "dainty" not in phrases["body_type_thin"]
+
+
+def test_queries_about_people_are_made_of_holistic_bias(mirror):
+    old = datasets.load_query_set("age")
+    assert [query.template for query in old] == [(2, 2), (2, 1), (2, 1), (2, 1)]
+    assert old[0].query_name == "Young and Old wrt Pleasant and Unpleasant"
+    (views,) = datasets.load_query_set("political_views")
+    assert views.template == (18, 2)
+    assert views.target_sets[0] == ["liberal"]
+    bodies = datasets.load_query_set("body_type")
+    assert {query.target_sets_names[0] for query in bodies} == {
+        "Thin",
+        "Attractive",
+        "Small stature",
+    }
+    (control,) = datasets.load_query_set("invented_words")
+    assert control.target_sets[0] == ["blicket"]
+
+
+def test_queries_about_people_need_a_download():
+    for name in ("age", "disability", "sexual_orientation", "socioeconomic_class"):
+        assert datasets.load_query_set(name, offline=True) == []
+        assert len(datasets.list_queries_left_out(name)) in (1, 4)

@@ -6,6 +6,7 @@ from ._debias_multiclass import fetch_debias_multiclass
 from ._debiaswe import fetch_debiaswe
 from ._eds import fetch_eds, fetch_occupation_shares
 from ._gn_glove import fetch_gn_glove
+from ._holistic_bias import fetch_holistic_bias
 from ._languages import (
     grammatical_gender_counts,
     language_notes,
@@ -30,6 +31,7 @@ __all__ = [
     "fetch_debiaswe",
     "fetch_eds",
     "fetch_gn_glove",
+    "fetch_holistic_bias",
     "fetch_occupation_shares",
     "grammatical_gender_counts",
     "language_notes",

@@ -54,6 +54,7 @@ def list_datasets() -> list[dict[str, Any]]:
     debias_multiclass 25 shipped
     gn_glove 4 fetched
     languages 7 shipped
+    holistic_bias 66 fetched
     """
     rows = []
     for name, dataset in _DATASETS.items():
@@ -108,6 +109,14 @@ def list_query_sets() -> list[dict[str, Any]]:
     case_study 25 15
     rnsb_national_origin 1 0
     rnsb_religion 1 0
+    age 4 0
+    disability 1 0
+    sexual_orientation 4 0
+    socioeconomic_class 4 0
+    nationality 1 0
+    political_views 1 0
+    body_type 12 0
+    invented_words 1 0
     gender_es 3 3
     gender_fr 3 3
     gender_de 3 3

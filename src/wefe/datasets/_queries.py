@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wefe.datasets._bingliu import load_bingliu
 from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._eds import fetch_eds
+from wefe.datasets._holistic_bias import fetch_holistic_bias
 from wefe.datasets._languages import LANGUAGES, language_word_sets
 from wefe.datasets._rnsb import load_rnsb_identity_terms
 from wefe.datasets._shipped import read_shipped
@@ -84,9 +85,14 @@ _AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
     "eds": lambda: fetch_eds(offline=True),
     "debias_multiclass": fetch_debias_multiclass,
     "bingliu": dict,
+    "holistic_bias": dict,
     **{code: partial(language_word_sets, code) for code in LANGUAGES},
 }
-_COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {"eds": fetch_eds, "bingliu": load_bingliu}
+_COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {
+    "eds": fetch_eds,
+    "bingliu": load_bingliu,
+    "holistic_bias": fetch_holistic_bias,
+}
 
 
 class _WordSets:
@@ -133,7 +139,9 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     ----------
     name : str
         `weat`, `gender`, `ethnicity`, `religion`, `case_study` (the three before, in that order),
-        `rnsb_national_origin` or `rnsb_religion`; `gender_es`, `gender_fr`, `gender_de`,
+        `rnsb_national_origin`, `rnsb_religion`; `age`, `disability`, `sexual_orientation`,
+        `socioeconomic_class`, `nationality`, `political_views`, `body_type`, with `invented_words`
+        as a control; `gender_es`, `gender_fr`, `gender_de`,
         `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`: gender wrt career and family, math and
         arts, science and arts, in other languages. :func:`list_query_sets` tells about each.
     offline : bool, default=False
