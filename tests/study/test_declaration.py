@@ -86,6 +86,7 @@ def test_a_study_is_never_changed():
         study.models[0].source = "another"
 
 
+@pytest.mark.filterwarnings("error")
 def test_what_decides_the_results_is_json_and_declares_the_same_study():
     study = check_declaration(
         {

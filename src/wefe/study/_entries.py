@@ -223,7 +223,9 @@ class EncoderEntry(_OpenedEntry):
 
 
 def _kind_of_model(data: object) -> str:
-    return "encoders" if isinstance(data, Mapping) and "encoder" in data else "tables"
+    # Data when a study is read, an entry when it is written.
+    is_encoder = "encoder" in data if isinstance(data, Mapping) else isinstance(data, EncoderEntry)
+    return "encoders" if is_encoder else "tables"
 
 
 ModelEntry: TypeAlias = Annotated[
