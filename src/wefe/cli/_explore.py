@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 # Neighbours that a table for people has.
 _SHOWN = 10
-# Quantiles that several models have no room for.
-_TAILS = ["1 %", "25 %", "75 %", "99 %"]
+# What a terminal has room for, the important first.
+_DISTRIBUTION = ["model", "set", "n", "mean", "mean_abs", "5 %", "50 %", "95 %", "std"]
 # Year of the census of which the shares are.
 _CENSUS = 2015
 # A model that was read into so much memory took its time.
@@ -383,7 +383,7 @@ def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
 
 def _print(found: Sequence[_Found]) -> None:
     pages = [page for each in found for page in each["page"]]
-    parts = [str(page) for page in pages] if len(pages) < 2 else _side_by_side(pages)
+    parts = _side_by_side(pages) if pages else []
     for page in (page for each in found for page in each["words"]):
         n_more = len(page.neighbors) - _SHOWN
         more = f"\n... {n_more:,} more in --format csv and --out" if n_more > 0 else ""
@@ -404,16 +404,19 @@ def _print(found: Sequence[_Found]) -> None:
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
-    table = pd.concat([page.distribution for page in pages]).drop(columns=_TAILS)
-    name = visible(pages[0].directions.name)
-    parts = [f"Projections on the direction of {name}\n{as_text(table)}"]
+    directions = "\n".join(str(page).splitlines()[0] for page in pages)
+    table = pd.concat([page.distribution for page in pages])[_DISTRIBUTION]
+    parts = [f"{directions}\n\n{as_text(table)}"]
     extremes = pd.concat([page.extremes for page in pages])
     extremes["word"] += extremes["projection"].map(" {:.2f}".format)
-    for group, own in extremes.groupby("group", sort=False):
+    for group in pages[0].directions.groups:
+        own = extremes[extremes["group"] == group]
         shown = own.pivot(index="rank", columns="model", values="word").reset_index()
         shown = shown[["rank", *(page.model_name for page in pages if page.model_name in shown)]]
-        parts.append(f"Farthest towards {visible(str(group))}\n{as_text(shown)}")
-    return parts
+        listed = as_text(shown) if len(shown) else "no word has a clear direction"
+        parts.append(f"Farthest towards {visible(group)}\n{listed}")
+    caveats = {page.model_name: page.directions.caveat() for page in pages}
+    return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats.items() if text]
 
 
 def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
