@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import sys
@@ -162,4 +163,6 @@ class _Printable(logging.Formatter):
         text = super().format(record)
         if record.levelno == logging.WARNING:
             text = textwrap.shorten(text, _LONGEST_WARNING, placeholder=" ...")
+        if sys.stderr.isatty():
+            text = textwrap.fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ")
         return visible(text, "\n")

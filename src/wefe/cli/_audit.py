@@ -19,7 +19,7 @@ from wefe._plain import plain
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
-from wefe.cli._output import Format, as_json, say, write
+from wefe.cli._output import Format, as_json, say, tell, write
 from wefe.datasets import load_criterion
 from wefe.models._load import words_of
 
@@ -40,7 +40,7 @@ _ABOUT_DIRECTIONS = (
 )
 _ABOUT_REQUIREMENTS = (
     "comparable: the extremes do not depend on the groups, so that models can be compared. "
-    "trustworthy: the\nscore means no bias only if no word is biased. no false alarm: and it does "
+    "trustworthy: the score means no bias only if no word is biased. no false alarm: and it does "
     "so whenever no word is.\n"
 )
 
@@ -135,8 +135,8 @@ def audit(
     if format == "table":
         _print_notes(of_queries, of_directions)
         if table is not None:
-            print(_ABOUT_REQUIREMENTS)
-            print("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
+            tell(_ABOUT_REQUIREMENTS)
+            tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
     if out is not None:
         _write_figures([*of_queries, *of_directions], out)
     end(failures)
@@ -200,21 +200,22 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 def _print_notes(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) -> None:
     """Print what the columns mean, and the warnings."""
     if of_queries:
-        print(
+        tell(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
             f"|s| > {of_queries[0].epsilon:g} d. AUC: share of pairs of words in order, 0.5 by "
             "chance."
         )
         sides = {one.comparison.alternative for one in of_queries if one.comparison is not None}
-        print(*(f"p value: {side} permutation test." for side in sides))
+        for side in sides:
+            tell(f"p value: {side} permutation test.")
     if of_directions:
-        print(_ABOUT_DIRECTIONS)
+        tell(_ABOUT_DIRECTIONS)
     done: list[_Audit] = [*of_queries, *of_directions]
     warned = [one for one in done if one.warnings]
     for one in warned:
         name = visible(getattr(one, "query_name", "bias direction"))
-        print(f"\n{name}, {visible(one.model_name)}:")
-        print("\n".join(f"- {warning}" for warning in one.warnings))
+        tell(f"\n{name}, {visible(one.model_name)}:")
+        tell("\n".join(f"- {warning}" for warning in one.warnings))
     if done:
         text = f"\n{len(warned)} of {len(done)} audits found warnings."
         say(text, "yellow" if warned else "green")

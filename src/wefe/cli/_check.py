@@ -16,7 +16,7 @@ import typer
 
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._output import as_json, as_text, say
+from wefe.cli._output import as_json, as_text, say, tell
 from wefe.cli._run import open_source
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _print(report: GateReport) -> None:
     lines = [*([""] if messages else []), *(f"- {message}" for message in messages)]
     # A name with a line of its own could give orders to GitHub Actions.
     for line in [*lines, *(f"note: {note}" for note in report.notes)]:
-        print(_one_line(line))
+        tell(_one_line(line))
 
 
 def _one_line(text: str) -> str:

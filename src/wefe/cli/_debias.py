@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wefe._checks import check_known
 from wefe.cli import _options as opt
 from wefe.cli._inputs import is_there, preprocessors, read_lines
-from wefe.cli._output import as_text
+from wefe.cli._output import as_text, tell
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def debias(
             definitional = itertools.chain.from_iterable(words.classes.values())
             equal = set(mitigation._joint_words()).intersection(definitional)
             if equal:
-                print(
+                tell(
                     f"{len(equal)} definitional words were equalized: they are equally near to "
                     "neutral words by construction, which brings these scores towards 0."
                 )
@@ -177,5 +177,5 @@ def _print_scores(
     ]
     scores = measure("weat-es", queries, models, metric_params={"preprocessors": forms})
     table = scores_matrix(scores).T.rename_axis(index="query", columns=None).reset_index()
-    print("\nWEAT effect size, definitional words and stereotypes (0: no association measured)")
+    tell("\nWEAT effect size, definitional words and stereotypes (0: no association measured)")
     print(as_text(table))

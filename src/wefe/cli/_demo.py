@@ -9,7 +9,7 @@ import typer
 
 from wefe.cli import _options as opt
 from wefe.cli._inputs import open_model
-from wefe.cli._output import as_text
+from wefe.cli._output import as_text, tell
 
 if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
@@ -52,7 +52,7 @@ def demo(
         words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
         models.insert(0, open_model(model, load, words=words))
     tested = models[0]
-    print(
+    tell(
         f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} "
         f"({len(tested):,} words{' of these' if tested.held == 'selected' else ''}, {tested.dim} "
         "dimensions)\n"
@@ -66,9 +66,9 @@ def demo(
         reason = tidy["nan_reason"].iloc[0]
         print(f"\nNo test could be answered: {reason}; and so on.")
         raise typer.Exit(1)
-    print(
-        "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target\n"
-        "set leans to the first attribute set more than the second target set does. The p-value\n"
+    tell(
+        "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target "
+        "set leans to the first attribute set more than the second target set does. The p-value "
         "is of the exact permutation test.\n"
     )
     n_models = {4: "four", 5: "five"}[len(models)]
@@ -97,11 +97,11 @@ def demo(
     print(as_text(ranking.sort_values("sum", kind="stable"), index=True))
     if ranking[labels].isna().all().any():
         print("Blank: no query was answered by all models.")
-    print(
-        "\nThe control has the same vectors, dealt out to other words: what it shows is chance,\n"
-        "and ECT, which asks whether two groups rank words alike, finds no agreement in chance.\n"
+    tell(
+        "\nThe control has the same vectors, dealt out to other words: what it shows is chance, "
+        "and ECT, which asks whether two groups rank words alike, finds no agreement in chance. "
         "Metrics need not agree: look at several, and at p-values, before you choose."
-        "\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore\n"
+        "\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore "
         "nurse --model FILE, which shows what lies around a word; or wefe --help."
     )
 

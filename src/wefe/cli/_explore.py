@@ -18,7 +18,7 @@ from wefe._plain import plain
 from wefe._visible import HIDDEN, visible
 from wefe.cli import _options as opt
 from wefe.cli._inputs import is_there, open_model, preprocessors, read_lines, short, split_name
-from wefe.cli._output import Format, as_text, interval_text, write
+from wefe.cli._output import Format, as_text, interval_text, tell, write
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
@@ -400,7 +400,7 @@ def _print(found: Sequence[_Found]) -> None:
             f"{visible(first.statistic_name)}, and {visible(first.bias_name)}; intervals of "
             f"{first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
         )
-    print("\n\n".join(parts))
+    tell("\n\n".join(parts))
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:

@@ -17,7 +17,7 @@ from wefe.cli import _options as opt
 from wefe.cli._bibtex import ADJUSTED, AUDIT, INTERVALS, RANKING, write_bibtex
 from wefe.cli._inputs import declared_models, declared_queries, end, preprocessors
 from wefe.cli._options import check_metrics, parse_params
-from wefe.cli._output import Format, interval_text, say, say_undefined, write
+from wefe.cli._output import Format, interval_text, say, say_undefined, tell, write
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.ranking import ranked
 from wefe.results import OPPOSITE
@@ -302,37 +302,37 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
     confidence = intervals["confidence"]
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
-        print(
+        tell(
             "p value of CEAT: two-sided; too small, as samples of the same words are taken for "
             "independent studies."
         )
     tests = tidy[has_p & tidy["p_value_method"].notna()]
     for (side, method), group in tests.groupby(["p_value_test", "p_value_method"], sort=False):
         which = ", ".join(group["metric"].unique())
-        print(f"p value of {which}: {side} permutation test ({_METHODS[str(method)]}).")
+        tell(f"p value of {which}: {side} permutation test ({_METHODS[str(method)]}).")
     if len(tests) > 1:
-        print(
+        tell(
             f"p value holm, p value bh: adjusted for the {len(tests)} tests of this call (Holm; "
             "Benjamini and Hochberg)."
         )
     if len(tests):
-        print("null: 2.5 and 97.5 % of scores with words exchanged.")
+        tell("null: 2.5 and 97.5 % of scores with words exchanged.")
     if tidy["score_lower"].notna().any():
-        print(
+        tell(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({intervals['n_bootstrap']} resamples)."
         )
         for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
-            print(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
+            tell(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
     if compared:
-        print(
+        tell(
             "difference: how much farther from no bias the other model is, with its "
             f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that "
             "other words of the same kind could turn the order around."
         )
     for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
-        print(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
-        print("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
+        tell(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
+        tell("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
 
 
 def _print_verdict(ranking: pd.DataFrame) -> None:

@@ -23,6 +23,8 @@ _LONGEST_TEXT = 62
 # A longer text is cut to this if a table would not fit.
 _SHORTEST_TEXT = 24
 _GAP = 2
+# Of prose: longer lines are hard to read.
+_LONGEST_LINE = 100
 _UNLIMITED = 100_000
 
 
@@ -39,12 +41,12 @@ def write(
         print(as_csv(next(iter(data.values()))), end="")
     elif format == "json":
         print(as_json(data))
+    elif format == "table":
+        for title, frame in shown:
+            tell(title)
+            print(f"{as_text(frame)}\n")
     else:
-        write_one = {
-            "table": lambda title, frame: f"{visible(title)}\n{as_text(frame)}\n",
-            "markdown": as_markdown,
-            "latex": as_latex,
-        }[format]
+        write_one = as_markdown if format == "markdown" else as_latex
         for title, frame in shown:
             print(write_one(title, frame))
 
@@ -74,7 +76,8 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     lines = [line.rstrip() for line in _rendered(table).splitlines()]
     left_out = [column[0] for column in columns[len(widths) :]]
     if left_out:
-        lines.append(f"(no room for {', '.join(left_out)}; a wider terminal or a file has all)")
+        text = f"(no room for {', '.join(left_out)}; a wider terminal or a file has all)"
+        lines += textwrap.wrap(text, _room())
     return "\n".join(lines)
 
 
@@ -110,6 +113,15 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
         for name, table in tables.items()
     }
     return json.dumps(records, indent=2, ensure_ascii=False, default=int)
+
+
+def tell(text: str) -> None:
+    """Print a text; on a terminal its lines end between words."""
+    lines = visible(text, "\n").split("\n")
+    if sys.stdout.isatty():
+        width = min(_room(), _LONGEST_LINE)
+        lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
+    print("\n".join(lines))
 
 
 def say(text: str, style: str) -> None:

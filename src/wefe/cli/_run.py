@@ -13,7 +13,7 @@ import typer
 
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._output import as_text
+from wefe.cli._output import as_text, tell
 
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults
@@ -124,7 +124,7 @@ def run(
         os._exit(_INTERRUPTED)
     print_results(found)
     seconds = f"{found.run['seconds']:.1f} s"
-    print(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
+    tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     write_outputs(found, report, export, export_format, figures)
     if not found.is_complete or found.to_frame()["score"].isna().all():
         raise typer.Exit(1)
@@ -283,30 +283,26 @@ def print_results(results: StudyResults) -> None:
     ranking = results.rankings()
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
-        _tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
+        tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
         blank = ranking.columns[ranking.isna().all()]
         _print_blank(results, done[done["metric"].isin(blank)])
     if len(nan):
-        print(
+        tell(
             f"\nNaN: {_count(len(nan), 'score')}; the report and the tables have all reasons. The "
             "most frequent:"
         )
         for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
-            _tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
+            tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
     for part in results.plan.query_sets:
         if part.left_out:
             names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
-            _tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
+            tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
         for model, reason, n_tasks in failures.itertuples(index=False):
-            _tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
-
-
-def _tell(text: str) -> None:
-    print(visible(text))
+            tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
 
 
 def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
@@ -318,8 +314,8 @@ def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
     n_asked = asked["model_name"].value_counts()
     for model, own in nan.groupby("model_name", sort=False):
         n = _count(n_asked[model], "score")
-        _tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
-    print(
+        tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
+    tell(
         'Leave such a model out, or let [aggregation] missing = "models" do so.'
         if nan["model_name"].nunique() < len(n_asked)
         else "Are its words written in another way? vocab_prefix of [[models]] and preprocessors "
