@@ -199,7 +199,7 @@ def test_a_host_that_could_not_be_reached_is_not_asked_again_for_a_minute(attemp
     monkeypatch.setattr(_download.time, "monotonic", lambda: now + _download.MEMORY_S + 1)
     failed()
     assert len(attempts) == 2
-    _download.forget_hosts()
+    _download._unreachable.clear()
     failed()
     assert len(attempts) == 3
 

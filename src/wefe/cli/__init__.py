@@ -16,9 +16,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 _LONGEST_WARNING = 600
-# What ends a command, and how it is said.
+# Errors that end a command, and their messages.
 _ERRORS: dict[type[Exception], str] = {
-    # What is nested without end is a file that somebody made so.
+    # Only a file made on purpose is nested so deeply.
     RecursionError: "a file is nested too deeply to be read: {}.",
     # A full disk, or a file that another program has locked.
     sqlite3.Error: "a results file (or cache) cannot be read or written: {}. What was finished is "
@@ -33,7 +33,7 @@ def application() -> typer.Typer:
     Returns
     -------
     typer.Typer
-        What `main` runs, and what the reference of the commands is made of.
+        The application that `main` runs, and that the reference of the commands is built from.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def main() -> None:
     """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
     log = _Log()
     logging.basicConfig(handlers=[log], level=logging.WARNING)
-    # So that what is being written is removed, and workers end, as with Ctrl-C.
+    # Removes unfinished files and ends workers, as with Ctrl-C.
     for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         application()()
     except tuple(_ERRORS) as error:
-        # For whoever mends wefe: the place where it happened.
+        # Developers want the traceback.
         if os.environ.get("WEFE_TRACEBACK"):
             raise
         message = next(text for kind, text in _ERRORS.items() if isinstance(error, kind))
@@ -101,21 +101,21 @@ def main() -> None:
 def _end(message: str) -> NoReturn:
     from wefe._visible import visible
 
-    # Messages about study files have a line for each key.
+    # Messages about study files have one line per key.
     text = visible(_as_options(message), "\n")
     print(f"error: {text}", file=sys.stderr)
     sys.exit(2)
 
 
 def _as_options(message: str) -> str:
-    """Name options as the command does: '--trust-pickle' for 'trust_pickle=True'."""
+    """Replace names of parameters by options: '--trust-pickle' for 'trust_pickle=True'."""
     commands: Any = typer.main.get_command(application())
     command = commands.commands.get(" ".join(sys.argv[1:2]))
     options = {option.name: option for option in command.params} if command else {}
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found.groups()
-        # `wefe measure --bootstrap` is n_bootstrap in Python.
+        # The option --bootstrap is n_bootstrap in Python.
         option = options.get(name) or options.get(name.removeprefix("n_"))
         if option is None or not option.opts[0].startswith("--") or option.opts[0] in message:
             return found[0]
@@ -127,7 +127,7 @@ def _as_options(message: str) -> str:
             return flags[0] if flags else found[0]
         return " ".join([option.opts[0], value.strip("'")])
 
-    # Not in quotes, paths or parameters of metrics.
+    # Skips quotes, paths and parameters of metrics.
     pattern = r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)"
     return re.sub(pattern, as_option, message)
 
@@ -143,7 +143,7 @@ def _top(
 
 
 class _Log(logging.StreamHandler[Any]):
-    """Log to standard error: each message once and in a line."""
+    """Log to standard error, each message once and on one line."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`wefe audit`: may these scores be believed?"""
+"""`wefe audit`: how reliable are these scores?"""
 
 from __future__ import annotations
 
@@ -66,24 +66,25 @@ def audit(
 ) -> None:
     """Check how reliable scores are.
 
-    For each query and model: how far the individual bias of each word goes, of what is attainable;
-    how well it tells the target sets apart, beside the effect size and its p-value; and warnings
-    where a score hides something. The target words of a query are audited between two attribute
-    sets, or if there is one only, its words between two target sets. For each criterion: whether
-    its pairs have a direction in common. After Schröder, Schulz, Hinder and Hammer (2024).
+    For each query and model, it prints how far the individual bias of each word goes, as a share of
+    what is attainable; how well the bias separates the target sets, with effect size and p-value;
+    and warnings about what a score hides. Target words are audited between two attribute sets; with
+    a single attribute set, its words are audited between two target sets. For each criterion, it
+    prints whether the pairs share a direction. The method is that of Schröder, Schulz, Hinder and
+    Hammer (2024).
 
     Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
 
     Parameters
     ----------
     criterion : NAME
-        Whose bias direction is audited: gender, ethnicity, religion, or a JSON file of a
-        criterion, as for 'wefe debias'. Repeat for several.
+        Audit the bias direction of this criterion: gender, ethnicity, religion, or a JSON file, as
+        for 'wefe debias'. Repeat for several.
     requirements
-        Print which metrics are comparable between models, and of which 0 means that no word is
+        Print which metrics are comparable between models, and for which 0 means that no word is
         biased. Needs no model.
     out : FILE
-        Write the figures to this HTML file, too.
+        Also write the figures to this HTML file.
     format
         csv has the biases of all words; json has everything.
     """
@@ -143,7 +144,7 @@ def audit(
 
 
 def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -> list[_Audit]:
-    """Return an audit, or nothing if there is none; the log says why."""
+    """Return an audit; None if there is none, and the log says why."""
     try:
         return [audit(what, model)]
     except ValueError as error:
@@ -153,7 +154,7 @@ def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -
 
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
-    """Return what is audited of the queries: each between two groups."""
+    """Return the audited parts of queries, each between two groups."""
     from wefe.audit._score import between_two_groups
 
     asked = open_queries(names, offline)
@@ -198,7 +199,7 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 
 
 def _print_notes(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) -> None:
-    """Print what the columns mean, and the warnings."""
+    """Explain the columns, and print the warnings."""
     if of_queries:
         tell(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
@@ -230,7 +231,7 @@ def _words_of(of_queries: list[QueryAudit]) -> pd.DataFrame:
 
 
 def _write_figures(found: list[_Audit], path: Path) -> None:
-    """Write one page of figures, which needs no network."""
+    """Write one page of figures that needs no network."""
     parts = [
         one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
         for position, one in enumerate(found)

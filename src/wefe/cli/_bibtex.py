@@ -1,4 +1,4 @@
-"""The references of what was run, as BibTeX entries."""
+"""The references for what was run, as BibTeX entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from wefe._files import atomic_file
 from wefe.metrics._registry import as_metric, metric_names
 
-# What is not the reference of a metric, written as those are: authors, title, where and when.
+# References beside those of metrics, in the same form: authors, title, venue and year.
 RANKING = (
     'Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework", '
     "IJCAI 2020."
@@ -36,7 +36,7 @@ _SOURCE = re.compile(r"([\w-]+).*\b((?:19|20)\d\d)")
 def write_bibtex(
     path: Path, metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]
 ) -> None:
-    """Write the references of metrics, published query sets, and what else was done."""
+    """Write the references of metrics, published query sets, and what else was used."""
     from wefe.datasets import list_query_sets
 
     entries = _entries([*(as_metric(name).reference for name in metrics), *others])
@@ -51,7 +51,6 @@ def write_bibtex(
 
 
 def _entries(references: Iterable[str]) -> dict[str, str]:
-    """Return BibTeX entries by their keys."""
     entries = {}
     for authors, title, venue, year in _REFERENCE.findall(" ".join(references)):
         names = re.split(r", | and ", authors.strip().replace(" et al.", ", others"))

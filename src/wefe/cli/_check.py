@@ -1,4 +1,4 @@
-"""`wefe check`: whether the bias that a study measures stays within limits."""
+"""`wefe check`: does the bias that a study measures stay within limits?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LONGEST_TABLE = 40
-# GitHub shows ten annotations of a step.
+# GitHub shows at most ten annotations per step.
 _MOST_ANNOTATIONS = 10
 _INTERRUPTED = 130
 
@@ -49,47 +49,47 @@ def check(
 ) -> None:
     """Check bias against limits, in continuous integration.
 
-    Checked is, for each metric, model and query set, the mean distance of the scores from the one
-    that means no bias; with --each every score. The limits are those of the study file, but for the
-    metrics of --max, and --max-increase. A score that is missing or NaN fails, with its
-    reason: a gate must not pass because nothing was measured.
+    It checks, for each metric, model and query set, the mean distance of the scores from the
+    no-bias value; with --each, every score. The limits come from the study file; --max replaces
+    them for its metrics, and --max-increase adds one. Missing scores and NaN fail, with their
+    reason, so that the check cannot pass because nothing was measured.
 
-    The exit code is 0 if every limit is kept, 1 if not, 2 on errors. In GitHub Actions a summary
-    goes to the job, and each violation is an annotation.
+    The exit code is 0 if all limits are kept, 1 if not, 2 on errors. In GitHub Actions, the job
+    gets a summary, and each violation is an annotation.
 
     Example: wefe check study.toml --max weat-es=0.5 --max-increase 10% --baseline baseline.db
 
     Parameters
     ----------
     study : STUDY
-        A study file, of which what is missing is run first; or a results file, of which nothing
-        is.
+        A study file, whose missing results are computed first; or a results file, for which nothing
+        is computed.
     max : METRIC=VALUE
-        The largest distance from the score that means no bias. METRIC is a name or label of the
-        study, in any case. Repeat for several.
+        The largest distance from the no-bias value. METRIC is a name or label of the study, in any
+        case. Repeat for several.
     max_increase : AMOUNT
-        How much farther from no bias than the baseline: 10% of the baseline's distance, or 0.05
-        more. Of every metric.
+        How much farther from no bias than the baseline scores of all metrics may be: 10% of the
+        baseline's distance, or 0.05 more.
     baseline : FILE
-        Results file to compare with, of an earlier release.
+        Results file of an earlier release, to compare with.
     each
-        Check every score, not the mean distance over each query set.
+        Check every score, instead of the mean distance over each query set.
     allow_new
-        Scores that the baseline does not have pass.
+        Let scores pass that the baseline does not have.
     allow_gone
-        Scores of the baseline that the study does not ask for any more pass.
+        Let scores of the baseline pass that the study no longer asks for.
     allow_nan
-        Leave out scores that are NaN, as of queries that a metric cannot take, if others of the
-        query set are left.
+        Leave out scores that are NaN, for example of queries that a metric cannot take, if others
+        of the query set are left.
     format
-        json has all rows; junit is XML that CI servers read; github is text with an annotation
-        for each violation. Default: github in GitHub Actions, else text.
+        json has all rows; junit is XML that CI servers read; github is text with an annotation for
+        each violation. Default: github in GitHub Actions, else text.
     """
     from wefe.study import Study
     from wefe.study._gate import check as check_limits
     from wefe.study._gate import checked_increase, limits_by_label
 
-    # All that may be wrong is told before what is missing is run, which may take hours.
+    # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
     source = open_source(study, results, name)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
@@ -134,7 +134,7 @@ def check(
 def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     limits: dict[str, float] = {}
     for text in texts:
-        # A label may have '=' in it.
+        # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
         try:
             most = float(value)
@@ -178,7 +178,7 @@ def _print(report: GateReport) -> None:
     frame = report.short()
     frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
     if not report.passed:
-        # In full below.
+        # Reasons are listed in full below.
         frame = frame.drop(columns="reason")
     title = "Nearest to the limits" if report.passed else "Not within limits"
     print(f"\n{title} (value: distance from the score that means no bias)")
@@ -187,7 +187,7 @@ def _print(report: GateReport) -> None:
         print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
     messages = report.messages()[:_LONGEST_TABLE]
     lines = [*([""] if messages else []), *(f"- {message}" for message in messages)]
-    # A name with a line of its own could give orders to GitHub Actions.
+    # A line break in a name could inject a command into GitHub Actions.
     for line in [*lines, *(f"note: {note}" for note in report.notes)]:
         tell(_one_line(line))
 
@@ -197,7 +197,7 @@ def _one_line(text: str) -> str:
 
 
 def _as_junit(report: GateReport) -> str:
-    """Return a test suite of which each check is a test."""
+    """Return a test suite with one test per check."""
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
@@ -214,20 +214,20 @@ def _as_junit(report: GateReport) -> str:
 
 
 def _write_summary(report: GateReport, path: str | None) -> None:
-    """Add the report to the summary of a job of GitHub Actions."""
+    """Add the report to the job summary of GitHub Actions."""
     if not path:
         return
     try:
-        # Other steps of the job write there as well.
+        # Other steps of the job write to the same file.
         with open(path, "a", encoding="utf-8") as file:
             file.write(report.to_markdown())
     except OSError as error:
-        # The gate is decided, and its exit code must tell that.
+        # The check is decided, and its exit code must show it.
         logger.warning("the summary of the job could not be written: %s", error)
 
 
 def _escaped(text: str) -> str:
-    """Return a text that cannot end its annotation, or begin another one."""
+    """Return a text that can neither end its annotation nor begin another one."""
     text = visible(text, "\r\n")
     for letter in "%\r\n":
         text = text.replace(letter, f"%{ord(letter):02X}")

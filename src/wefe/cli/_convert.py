@@ -22,27 +22,25 @@ def convert(
 ) -> None:
     """Write vectors in the format that opens at once.
 
-    Such a file opens in milliseconds, whatever its size.
-
-    Reads IN once, in bounded memory, and writes one safetensors file with matrix and vocabulary.
-    OUT appears when it is complete; an interrupted conversion leaves nothing that looks whole.
+    Reads IN once, in bounded memory, and writes one safetensors file with matrix and vocabulary,
+    which opens in milliseconds, whatever its size. OUT appears only when it is complete.
 
     Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
 
     Parameters
     ----------
     source : IN
-        Whatever 'wefe measure --model' takes.
+        Anything that 'wefe measure --model' takes.
     path : OUT
         The file to write, .safetensors.
     dtype
-        float16 takes half the room of float32, int8 a quarter (one scale per word).
+        float16 takes half the space of float32, int8 a quarter (one scale per word).
     limit : N
-        Only the first words; files are sorted by frequency.
+        Keep only the first N words; files are sorted by frequency.
     lowercase
-        Lower the case; the first of equal words stays.
+        Convert words to lower case; the first of equal words stays.
     only_prefix : NAME
-        Only words that start so, '/c/en/' for ConceptNet's English ones.
+        Keep only words that start with this, for example '/c/en/' for ConceptNet's English words.
     skip_damaged
         Leave out damaged lines, and count them.
     """

@@ -1,4 +1,4 @@
-"""`wefe datasets`: what there is to ask."""
+"""`wefe datasets`: the published query sets, criteria and word sets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def datasets(
 ) -> None:
     """List the published query sets, criteria and word sets.
 
-    'shipped' ones are part of the package; 'fetched' ones are downloaded when first used, checked
-    and kept, or read from the folder that WEFE_DATA_DIR names.
+    'shipped' ones are part of the package. 'fetched' ones are downloaded on first use, verified and
+    cached, or read from the folder in the environment variable WEFE_DATA_DIR.
 
     Parameters
     ----------

@@ -36,42 +36,42 @@ def debias(
 ) -> None:
     """Mitigate the bias of a file of vectors.
 
-    The vectors stream from file to file, so that a model of any size needs little memory; only
-    repulsion-attraction-neutralization holds or maps them all. OUT appears when it is complete; an
-    interrupted run leaves what was there before.
+    The vectors stream from file to file, so models of any size need little memory; only
+    repulsion-attraction-neutralization keeps or maps all of them. OUT appears only when it is
+    complete.
 
-    Prints WEAT effect sizes before and after. Less association measured does not mean that the
-    bias is gone: wefe.debias.compare, in Python, measures what was lost and what is left.
+    Prints WEAT effect sizes before and after. Less association measured does not mean that the bias
+    is gone: in Python, wefe.debias.compare measures what was lost and what is left.
 
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
 
     Parameters
     ----------
     model : NAME
-        The file of vectors; whatever 'wefe measure --model' takes.
+        The file of vectors; anything that 'wefe measure --model' takes.
     out : FILE
-        The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv
-        (gensim) or .safetensors (opens at once). It may be the same file.
+        The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv (gensim)
+        or .safetensors (opens at once). It may be the same file.
     method : NAME
         hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
-        multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression
-        or repulsion-attraction-neutralization.
+        multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression or
+        repulsion-attraction-neutralization.
     criterion : NAME
         gender, ethnicity or religion, as published; or a JSON file with {"definitional_sets":
-        [["young", "old"], ...]}, a word per class in each set, and optionally class_names,
+        [["young", "old"], ...]}, one word per class in each set, and optionally class_names,
         equalize_sets, specific_words, stereotyped_words.
     ignore : FILE
-        A file of words, one per line, that keep their vectors; 'none' for no words. Default:
-        those to which the class rightly belongs, as the criterion lists them. Words that are
-        equalized change all the same, and all words in double-hard-debias.
+        A file of words, one per line, that keep their vectors; 'none' for no words. Default: the
+        words that rightly carry a class, as the criterion lists them. Equalized words change all
+        the same; with double-hard-debias, all words change.
     target : FILE
         A file of words, one per line: only their vectors change.
     param : NAME=VALUE
         A parameter of the method, the value in JSON: n_words=500, pca_args={"n_components":1}.
         Repeat for several.
     offline
-        Only words that ship with the package; no download is tried. For gender these are 232
-        words that have one by definition, in place of 1,441.
+        Use only words that ship with the package; download nothing. For gender, these are 232
+        gender-specific words instead of 1,441.
     """
     from wefe._files import check_writable
     from wefe.debias import RowwiseDebias, debias_file, get_debias_method
@@ -79,7 +79,7 @@ def debias(
     from wefe.models.formats._write import format_of
     from wefe.study._entries import TableEntry
 
-    # What is wrong is said before anything is downloaded.
+    # Checks all input before anything is downloaded.
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
@@ -106,7 +106,7 @@ def debias(
         f"{done.path}: {done.name}, {done.n_changed:,} of {done.n_words:,} vectors changed, "
         f"{done.path.stat().st_size / 1e6:,.1f} MB"
     )
-    # A model that was overwritten cannot be asked any more.
+    # A model that was overwritten cannot be measured any more.
     if not (Path(model).exists() and Path(model).samefile(out)):
         _print_scores(model, out, words, vocab_prefix or None, trust_pickle)
         if isinstance(mitigation, RowwiseDebias):
@@ -120,7 +120,7 @@ def debias(
 
 
 def _criterion(text: str, offline: bool) -> Criterion:
-    """Return the word sets; without a connection those that ship with the package."""
+    """Return the word sets; without a connection, those that ship with the package."""
     from wefe.datasets import load_criterion
 
     try:
@@ -136,7 +136,7 @@ def _criterion(text: str, offline: bool) -> Criterion:
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters for the constructor and those for `fit`."""
+    """Return the parameters of the constructor and those of `fit`."""
     own = inspect.signature(kind).parameters
     fit = [
         name
@@ -162,7 +162,7 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
 def _print_scores(
     before: str, after: Path, criterion: Criterion, prefix: str | None, trust_pickle: bool
 ) -> None:
-    """Print effect sizes of the queries of a criterion; only their words are read."""
+    """Print effect sizes of the queries of a criterion, reading only their words."""
     from wefe.models import load
     from wefe.models._load import words_of
     from wefe.running import measure, scores_matrix

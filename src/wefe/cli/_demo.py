@@ -1,4 +1,4 @@
-"""`wefe demo`: the main job, offline, in seconds."""
+"""`wefe demo`: the main task, offline, in seconds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def demo(
 ) -> None:
     """Measure and rank the packaged vectors, without any file.
 
-    Asks the ten published association tests (WEAT) of real word vectors that ship with the
-    package, with exact p-values, then ranks them against two shortened versions of themselves and
-    against a control without meaning, by several metrics.
+    Runs the ten published association tests (WEAT), with exact p-values, on real word vectors that
+    ship with the package. Then ranks these by several metrics against two shortened versions of
+    themselves and a shuffled control.
 
     Example: wefe demo --model glove.6B.300d.txt
 
     Parameters
     ----------
     model : FILE
-        Your own vectors, as 'wefe measure --model' takes them: they are tested in place of the
+        Your own vectors, as 'wefe measure --model' takes them. They are tested in place of the
         packaged ones, and ranked beside them.
     """
     import pandas as pd

@@ -29,15 +29,15 @@ def diff(
 ) -> None:
     """Compare two results of a study.
 
-    Scores belong together if their model, query set, query and metric are called the same; others
-    are listed. For each that changed: by how much, by how much its distance from no bias, whether
-    that is more than half the width of its bootstrap interval, and what it was computed from that
-    is not the same: the words of the query, parameters, the version of wefe, vectors. Compared are
-    also the quality benchmarks, the robustness of silhouettes, the variance of bias directions, and
-    the settings that decide aggregated scores and ranks.
+    Scores are compared if their model, query set, query and metric have the same names; others are
+    listed. For each score that changed, it prints the change, the change of its distance from no
+    bias, whether that is more than half the width of its bootstrap interval, and which inputs
+    differ: words of the query, parameters, the version of wefe, vectors. It also compares quality
+    benchmarks, the robustness of silhouettes, the variance of bias directions, and the settings
+    behind aggregated scores and ranks.
 
-    The exit code is 0 if nothing differs, 1 if something does (or if there is nothing to compare),
-    2 on errors.
+    The exit code is 0 if nothing differs, 1 if something does (or there is nothing to compare), 2
+    on errors.
 
     Example: wefe diff before.db after.db --tolerance 1e-6
 
@@ -48,10 +48,10 @@ def diff(
     after : AFTER
         Another one.
     tolerance : X
-        Largest difference that counts as none; 1e-6 between two machines.
+        Ignore smaller differences; use 1e-6 between two machines.
     format
-        table, markdown and latex show what differs. csv has all scores, the equal ones too;
-        json has everything that was compared.
+        table, markdown and latex show what differs. csv has all scores, equal ones too; json has
+        everything that was compared.
     """
     from wefe.cli._run import open_results
     from wefe.study._diff import diff as compare
@@ -78,7 +78,7 @@ def diff(
 
 
 def _as_csv(frame: pd.DataFrame) -> str:
-    """Return the table with names in quotes: a line of a job must not begin with an order."""
+    """Return CSV with quoted names, so that no line can be a command of a CI job."""
     frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
 
@@ -89,7 +89,7 @@ def _print(found: StudyDiff) -> None:
         print(f"note: {visible(note)}")
     for title, frame, n_more in found.tables():
         print(f"\n{title}")
-        # GitHub Actions obeys lines that begin so, after spaces as well.
+        # GitHub Actions obeys lines that begin so, even after spaces.
         for line in as_text(frame).split("\n"):
             print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
         if n_more:

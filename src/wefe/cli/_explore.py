@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Neighbours that a table for people has.
+# Number of neighbours in a table for people.
 _SHOWN = 10
-# What a terminal has room for, the important first.
+# Columns that a terminal has room for, the important ones first.
 _DISTRIBUTION = ["model", "set", "n", "mean", "mean_abs", "5 %", "50 %", "95 %", "std"]
-# Year of the census of which the shares are.
+# Census year of the shares.
 _CENSUS = 2015
-# A model that was read into so much memory took its time.
+# Models of this size take long to read.
 _LARGE_BYTES = 100_000_000
-# How `wefe.debias` ends the names of models.
+# Suffix that `wefe.debias` adds to names of models.
 _MITIGATED = "_debiased"
-# What was found out of a model: 'words', 'page', 'analogies', 'statistic'; and its directions.
+# What was found in a model: 'words', 'page', 'analogies', 'statistic' and its directions.
 _Found = dict[str, Any]
 
 
@@ -67,13 +67,13 @@ def explore(
 ) -> None:
     """Look at words and directions: where a bias sits.
 
-    With words, a page for each in each model: which group it leans to and how far, its nearest
-    neighbours and theirs, and which share of these similarities is the bias (indirect bias).
-    Without words, the model: how its words spread along the bias direction, and which lie
-    farthest towards each group.
+    With words, it prints a page for each word and model: the group that the word is associated with
+    and how strongly, its nearest neighbours and theirs, and the share of these similarities that is
+    bias (indirect bias). Without words, it describes the model: how its words spread along the bias
+    direction, and which lie farthest towards each group.
 
-    A model is opened whole. A text or binary file is read to its end; 'wefe convert' makes a file
-    that opens at once.
+    Models are opened whole, and text and binary files are read to the end; 'wefe convert' makes a
+    file that opens at once.
 
     Numbers describe vectors, not people; --out explains how to read them.
 
@@ -84,47 +84,47 @@ def explore(
     Parameters
     ----------
     word : WORD
-        Words whose neighbourhood is looked at. Without any, the whole model is.
+        Words whose neighbourhoods to look at. Default: look at the whole model.
     criterion : NAME
-        Whose bias direction: gender, ethnicity, religion, gender_es (_fr, _de, _it, _nl, _sv,
-        _pt) for other languages, or a JSON file of a criterion, as for 'wefe debias'.
+        Use the bias direction of this criterion: gender, ethnicity, religion, gender_es (_fr, _de,
+        _it, _nl, _sv, _pt) for other languages, or a JSON file, as for 'wefe debias'.
     original : FILE
-        The model before mitigation: directions and indirect bias are those in it, so that what
-        is left of the former bias shows.
+        The model before mitigation. Directions and indirect bias are taken from it, to show what is
+        left of the former bias.
     words : LIST
-        A list whose distribution is wanted: a file with a word per line (# starts a comment
-        line), or words with commas between them. NAME=LIST gives it a name. Repeat for several.
+        Show how these words are distributed: a file with one word per line (# starts a comment
+        line), or words separated by commas. NAME=LIST gives the list a name. Repeat for several.
         Default: the stereotypes that the criterion lists.
     with_ : WORD
-        A word whose similarity with WORD is asked about: which share of it is bias (indirect
-        bias). Repeat for several.
+        Show which share of the similarity between this word and WORD is bias (indirect bias).
+        Repeat for several.
     neighbors, -k : N >= 1
-        Nearest neighbours looked at.
+        Number of nearest neighbours.
     theta : X
-        A neighbour with a larger indirect bias counts as biased.
+        Neighbours with a larger indirect bias count as biased.
     extremes, -n : N >= 1
-        Extreme words shown for each group.
+        Number of extreme words to show for each group.
     among : N >= 1
-        Words from the start of the vocabulary that may be extreme, or in an analogy; most files
-        begin with frequent words.
+        Number of words, from the start of the vocabulary, that may be extreme or in an analogy;
+        most files begin with frequent words.
     map
-        How the neighbourhood is drawn: pca, t-sne, or umap (needs the extra 'umap').
+        How to draw the neighbourhood: pca, t-sne, or umap (needs the extra 'umap').
     analogies : N >= 0
-        So many pairs of words that differ most nearly as the groups do: 'she is to x as he to
-        y'. The time grows with the square of --among.
+        Number of word pairs to show whose difference is most like that of the groups: 'she is to x
+        as he to y'. The time grows with the square of --among.
     statistic : FILE
-        Compare the bias of words with a number of the world: a CSV file with the columns word
-        and value, where a column called like a group is compared with the bias towards it; or
+        Compare the bias of words with a real-world statistic: a CSV file with the columns word and
+        value (a column named like a group is compared with the bias towards that group), or
         'census', the share of women in occupations (a download).
     seed : N >= 0
-        Of UMAP, and of intervals for --statistic.
+        Seed of UMAP, and of the intervals of --statistic.
     out : FILE
-        Write everything with figures to this HTML file, too, which needs no network.
+        Also write everything, with figures, to this HTML file, which needs no network.
     format
-        csv, markdown and latex have one table: the neighbours of words, else the words of
-        --words, the analogies, the words of --statistic or the extreme words; json has
-        everything. Only json keeps all texts as they are: csv has an apostrophe before one that
-        a spreadsheet would take for a formula, as it begins with =, +, - or @.
+        csv, markdown and latex have one table: the neighbours of words, else the words of --words,
+        the analogies, the words of --statistic or the extreme words; json has everything. csv puts
+        an apostrophe before texts that a spreadsheet would take for a formula (those that begin
+        with =, +, - or @); json keeps all texts as they are.
     """
     uses: dict[str, tuple[object, str]] = {
         "with_ neighbors theta map": (word, "a WORD, and none is given"),
@@ -148,7 +148,7 @@ def explore(
     numbers = _statistic(statistic, offline)
     if out is not None:
         _check_page(out)
-    # The same sets as in Python, where a name stands for words that ship with the package.
+    # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
     opened, before = _open(model, original, vocab_prefix or None, trust_pickle)
     of_word = partial(
@@ -219,7 +219,7 @@ def _check_page(path: Path) -> None:
 def _open(
     texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
 ) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
-    """Open the models, and that before a mitigation; say what to know of them."""
+    """Open the models, and the one before mitigation; warn about what to know of them."""
     from wefe._visible import unique_labels
     from wefe.models import load
 
@@ -251,7 +251,7 @@ def _explore(
     asked: Sequence[tuple[str, partial[Any]]],
     forms: list[dict[str, Any]],
 ) -> list[_Found]:
-    """Find out what is asked of each model; one that fails is no reason to lose the others."""
+    """Explore each model; one that fails does not stop the others."""
     from wefe.explore import bias_directions
 
     found: list[_Found] = []
@@ -287,7 +287,7 @@ def _blaming(model: str, error: Exception) -> str:
 
 
 def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
-    """Tell whether no other form of a word has the same page."""
+    """Return whether no other form of a word has the same page."""
     other = first.setdefault(page.word, word)
     if other != word:
         _tell(
@@ -297,11 +297,10 @@ def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
     return other == word
 
 
-# What the user gives
+# Input
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return lists of words by name."""
     lists: dict[str, list[str]] = {}
     for text in texts:
         name, source = split_name(text)
@@ -349,13 +348,12 @@ def _statistic(text: str, offline: bool) -> tuple[str, str, pd.Series[float]] | 
         )
     try:
         return _numbers(Path(text)) if text else None
-    # Of pandas as well: no text in UTF-8, no table.
+    # pandas raises it too, if the file is not UTF-8 or no table.
     except ValueError as error:
         raise ValueError(f"--statistic {short(text)}: {error}") from error
 
 
 def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
-    """Read a CSV file with a number for each word."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
     table = table.rename(columns=str.strip).map(str.strip)
     table = table[(table != "").any(axis=1)]
@@ -378,7 +376,7 @@ def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
     )
 
 
-# What is shown
+# Output
 
 
 def _print(found: Sequence[_Found]) -> None:
@@ -433,7 +431,6 @@ def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
 
 
 def _as_table(found: Sequence[_Found], lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Return the one table that was asked for."""
     makers: dict[str, Callable[[Any], pd.DataFrame]] = {
         "words": lambda page: page.to_frame(),
         "analogies": lambda table: table,
@@ -453,7 +450,6 @@ def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFra
 
 
 def _as_data(own: _Found, lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what was found out of a model, fit for JSON."""
     content = {"model": own["model"], "criterion": own["directions"].name}
     for page in own["page"]:
         content |= page.to_dict()

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
-    """Return how words are looked up: as they are, and in lower case if asked for."""
+    """Return how to look up words: as they are, then in lower case if requested."""
     return [{}, {"lowercase": True}] if lowercase else [{}]
 
 
@@ -29,7 +29,7 @@ def declared_models(
     pooling: str,
     templates: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return --model and --encoder with their options, as a study file has them."""
+    """Return --model and --encoder with their options, as in a study file."""
     if not models and not encoders:
         raise ValueError("say which models: --model or --encoder, for example --model demo.")
     of_encoders = {"layer": layer, "pooling": pooling, "templates": list(templates) or None}
@@ -44,7 +44,7 @@ def declared_models(
 
 
 def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return --queries as a study file has them."""
+    """Return --queries as in a study file."""
     from wefe.datasets._queries import QUERY_SETS
     from wefe.study._schema import existing_file
 
@@ -60,7 +60,7 @@ def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
-    """Open what --queries names; after one download that fails, none is tried."""
+    """Open the sets of --queries; after one failed download, no other is tried."""
     from wefe.datasets._opened import open_query_set
 
     opened: list[OpenedQueries] = []
@@ -73,10 +73,10 @@ def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
 def open_models(
     declared: Sequence[dict[str, Any]], words: Collection[str]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
-    """Open declared models; of files that must be parsed, the words that are asked for.
+    """Open declared models; files that must be parsed are read only for the requested words.
 
-    A model that cannot be opened is no reason to lose the others: it comes second, as its name and
-    the reason. If none can be opened, the first error is raised.
+    Models that cannot be opened are returned second, with the reason. If none can be opened, the
+    first error is raised.
     """
     from wefe.contextual import load_encoder
     from wefe.models import load
@@ -116,12 +116,10 @@ def end(failures: Mapping[str, str]) -> None:
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """Return NAME and the rest of NAME=REST, the name None if there is none.
+    """Return NAME and the rest of NAME=REST; NAME is None if there is none.
 
-    Paths and names may hold '=' themselves: what follows a name is then what is there.
+    If names or paths hold '=' themselves, the rest is what exists.
 
-    Examples
-    --------
     >>> split_name("mine=glove.txt"), split_name("glove.txt")
     (('mine', 'glove.txt'), (None, 'glove.txt'))
     """
@@ -138,9 +136,8 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def read_lines(option: str, path: Path) -> list[str]:
-    """Return the lines of a text file that are not empty."""
     try:
-        # Not splitlines: words may hold other marks at which it splits.
+        # Not splitlines, which splits at further characters that words may contain.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{option} {path} is no text in UTF-8: {error}.") from error
@@ -148,12 +145,12 @@ def read_lines(option: str, path: Path) -> list[str]:
 
 
 def is_there(text: str) -> bool:
-    """Tell whether a text is the path of a file or folder, or of a file in an archive."""
+    """Return whether a text is the path of a file or folder, or of a file in an archive."""
     path = Path(text)
     try:
         return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
     except (OSError, ValueError):
-        # No path is that long, or has such a character.
+        # The text is too long for a path, or has a character that paths cannot have.
         return False
 
 

@@ -1,4 +1,4 @@
-"""`wefe measure`: published or own queries, asked of models. It is a study in memory."""
+"""`wefe measure`: published or own queries on models, as a study in memory."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _METHODS = {
     "approximate": "random splits",
     "saddlepoint": "approximated",
 }
-# The important ones first: the others have no room in a narrow terminal.
+# The most important columns first, because narrow terminals have no room for the others.
 _SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "null", "p_value_bh"]
 _SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
-# Models that stand side by side, even if there are fewer rows.
+# Maximum number of models side by side, even if there are fewer rows.
 _MOST_ABREAST = 3
 _RESAMPLES = 1000
 
@@ -73,22 +73,22 @@ def measure(
 ) -> None:
     """Measure models with published or own queries.
 
-    Prints one row per query, model and metric: the score, the score that would mean no bias, the
-    p-value of a permutation test (two-sided, counted where it can be; --param
-    METRIC.calculate_p_value=true asks for those that take long), the words used and lost, and why
-    a score is missing. SC-WEAT has one for each word: --format json shows them. With several models
-    a ranking follows: rank 1 has the least bias measured by that metric, on average over the
-    queries that all models could answer.
+    Prints one row per query, model and metric: the score, the no-bias value, the p-value of a
+    permutation test (two-sided, and exact where possible; --param METRIC.calculate_p_value=true
+    turns on slow ones), the number of words used and lost, and why a score is missing. SC-WEAT
+    scores each word: --format json shows them. With several models, a ranking follows: rank 1 has
+    the least bias measured by that metric, on average over the queries that all models could
+    answer.
 
-    Of a text or binary file only the words of the queries are read. 'wefe convert' makes a file
+    Of text and binary files, only the words of the queries are read. 'wefe convert' makes a file
     that opens at once.
 
-    RNSB is trained on all attribute words, so that it is not random; with rnsb.n_iterations it
-    trains on random 80 % each time, with fixed seeds. In Python, run_queries does not look up
-    lower-case forms, and RNSB holds out words, unless told otherwise.
+    RNSB is trained on all attribute words, so that it is not random; with rnsb.n_iterations, it
+    trains on random 80 % each time, with fixed seeds. In Python, the defaults differ: run_queries
+    does not look up lower-case forms, and RNSB holds out words.
 
-    Of encoders, words are encoded alone or in the templates given; seat puts them into bleached
-    sentences of its own, ceat finds them in a text of yours.
+    Encoders embed each word by itself, or in the templates given. seat uses bleached sentences of
+    its own; ceat finds the words in a text of yours.
 
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
 
@@ -97,37 +97,38 @@ def measure(
     Parameters
     ----------
     format
-        csv (scores only) and json keep all digits and full texts. Only json has the effect size
-        and p-value of every word of sc-weat, under 'words'.
+        csv (scores only) and json keep all digits and full texts. Only json has the effect size and
+        p-value of every word of sc-weat, under 'words'.
     bootstrap : N
-        Show how far each score would move with other words of the same kind: the words of each
-        set are drawn anew this many times. 1000 is a good number, 0 for none.
+        Show how far each score would move with other words of the same kind, by drawing the words
+        of each set anew N times. 1000 is a good number, 0 for none.
     confidence : X
-        Confidence of these intervals.
+        Confidence level of these intervals.
     audit
-        Say what each score does not show: biases that cancel, pairs without a common direction,
-        large effects of tiny biases. 'wefe audit' has the details.
+        Warn about what scores hide: biases that cancel, pairs without a common direction, large
+        effects of tiny biases. 'wefe audit' has the details.
     normalize
         Scale vectors to unit length first.
     lost_vocabulary_threshold : X
-        A query that loses a larger share of a set's words is NaN.
+        Score a query as NaN if it loses a larger share of a set's words.
     subwords
-        The vector of a word that the vocabulary lacks, where a model knows subwords: their
-        mean, the first of them, or none (refuse). Default: mean for model2vec, else refuse.
+        How models that know subwords embed words outside their vocabulary: the mean of the
+        subwords, the first of them, or not at all (refuse). Default: mean for model2vec, else
+        refuse.
     contexts : FILE
-        For ceat: a text file with a sentence per line, to find the words in.
+        For ceat: a text file with one sentence per line, in which to find the words.
     own_words
-        Measure every model with all words that it has. By default models are compared on the
+        Measure each model with all the words that it has. By default, models are compared on the
         words that all of them have.
     missing
-        What the ranking leaves out where a model lacks the words of a query: the query, for all
+        What the ranking leaves out if a model lacks the words of a query: the query, for all
         models, or the model.
     compare
-        Test whether one of two models has less bias over the queries of each set: their
-        difference with an interval and a p-value. Needs two queries or more. Takes 1000 resamples
-        unless --bootstrap says otherwise.
+        Test whether one of two models has less bias over the queries of each set: their difference
+        with an interval and a p-value. Needs two queries or more. Takes 1000 resamples unless
+        --bootstrap says otherwise.
     bibtex : FILE
-        Write the references of what was run to this file, for BibTeX.
+        Write the references for what was run to this BibTeX file.
     """
     uses = {
         "layer pooling template": (encoder, "--encoder"),
@@ -145,7 +146,7 @@ def measure(
         from wefe.plotting._static import check_matplotlib
 
         check_matplotlib()
-    if "sc-weat" in names and format == "json":  # which has words with their p-values
+    if "sc-weat" in names and format == "json":  # JSON has words with their p-values
         own["sc-weat"] = {"calculate_p_value": True, **own.get("sc-weat", {})}
     of_tables = {
         "vocab_prefix": vocab_prefix or None,
@@ -180,7 +181,7 @@ def measure(
         audit={"scores": audit},
     )
     failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
-    # As tables are printed, a query set is what was asked for as --queries.
+    # Printed tables call a query set by the name given to --queries.
     tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})
     scored = tidy[~tidy["model_name"].isin(failures)]
     if scored.empty:
@@ -226,7 +227,7 @@ def measure(
 
 
 def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResults:
-    """Run a study of which nothing is kept."""
+    """Run a study without keeping its results."""
     from wefe.study import Study
 
     try:
@@ -234,13 +235,13 @@ def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResult
     except ValueError as error:
         place = r"(?m)^study: (?:\[+(\w+)\]+(?: number \d+)?, )?key '(params\.)?([^']+)'"
         raise ValueError(re.sub(place, _as_option, str(error))) from error
-    # Only figures show words.
+    # Words appear only in figures.
     without = () if with_words else ("words",)
     return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
 
 
 def _as_option(place: re.Match[str]) -> str:
-    """Return the option that stands for a key of a study file."""
+    """Return the option for a key of a study file."""
     table, is_param, key = place.groups()
     if key == "name":
         return {"models": "--model (NAME=FILE gives a name)"}.get(table, f"--{table}")
@@ -254,7 +255,7 @@ def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
 
 
 def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path | None) -> None:
-    """Refuse metrics that cannot be asked of these models."""
+    """Refuse metrics that these models cannot be measured with."""
     if contexts is None and "ceat" in names:
         raise ValueError(
             "ceat finds the words in sentences: --contexts FILE, one sentence per line."
@@ -268,7 +269,7 @@ def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path
 
 
 def _tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield a table for each metric and query set; the models of one query stand together."""
+    """Yield one table per metric and query set, with the models of a query together."""
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
     shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])
     shown["null"] = interval_text(tidy["null_lower"], tidy["null_upper"])
@@ -278,10 +279,10 @@ def _tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
     ]
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
-        # A categorical sorts in the order in which its categories came.
+        # Categoricals sort in the order of their categories.
         asked = pd.Categorical(group["query"], categories=group["query"].unique())
         table = group.iloc[asked.codes.argsort(kind="stable")].copy()
-        # A query stands before its first model only.
+        # Name the query only before its first model.
         table.loc[table["query"].duplicated(), "query"] = ""
         no_bias = group["no_bias_value"].iloc[0]
         title = f"{metric}, {name} (no bias: {no_bias:g})"
@@ -298,7 +299,7 @@ def _tables_of_models(
 
 
 def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: bool) -> None:
-    """Say how the numbers of the tables were made."""
+    """Explain how the numbers of the tables were made."""
     confidence = intervals["confidence"]
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
@@ -336,7 +337,7 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
 
 
 def _print_verdict(ranking: pd.DataFrame) -> None:
-    """Say which model has the least bias, or why there is no ranking."""
+    """Name the model with the least bias measured, or explain why there is no ranking."""
     if len(ranking) < 2:
         return
     if ranking.isna().all().any():
@@ -347,7 +348,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
             f"words{remedy}.",
             "yellow",
         )
-    # A model that is ranked alone is not ahead of another one.
+    # A model that is ranked alone is ahead of nobody.
     compared = ranking.dropna(axis="columns", thresh=2)
     n_first = (compared == 1).sum(axis=1)
     if n_first.any():
@@ -357,7 +358,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
 
 
 def _comparison(results: StudyResults) -> pd.DataFrame:
-    """Return rows that say whether one of two models has less bias, told from its side."""
+    """Return whether one of two models has less bias, as rows from its side."""
     one, other = (model.label for model in results.plan.models)
     found = results.compare_models(one, other)
     sign = np.where(found["difference"] < 0, -1, 1)
@@ -390,7 +391,6 @@ def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
-    """Return what SC-WEAT says of every word."""
     columns = ["effect_size", "p_value", "p_value_method"]
     return pd.DataFrame(
         [
@@ -408,7 +408,7 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
-    """Return a table of metrics and models; the rows are what there is more of."""
+    """Return a table of metrics and models, the longer one as rows."""
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
         f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"

@@ -1,4 +1,4 @@
-"""Options: those that commands share, and how typer learns what a command takes.
+"""Options that commands share, and how typer learns what a command takes.
 
 Parameters
 ----------
@@ -8,18 +8,18 @@ model : FILE
     of gensim-data, or 'demo' for the packaged vectors. NAME=FILE gives it a name. Repeat for
     several.
 encoder : FOLDER
-    A contextual or sentence encoder, beside models or in their place: a folder that transformers or
+    A contextual or sentence encoder, beside or instead of models: a folder that transformers or
     sentence-transformers saved, or 'org/name' on Hugging Face (needs the extra 'transformers').
     NAME=FOLDER gives it a name. Repeat for several.
 layer : N
     Layer of encoders: 0 is the output of the embedding layer, -1 the last.
 pooling
-    How the vectors of an encoder's tokens become one: the mean over the word's own, its first, the
-    token that stands for the text (cls), or the mean over the sentence. auto: what a sentence
-    encoder itself does, mean for others.
+    How an encoder's token vectors become one: the mean over the word's own tokens, the first of
+    them, the token that stands for the text (cls), or the mean over the sentence. auto: the
+    sentence encoder's own way, mean for others.
 template : SENTENCE
-    A sentence with a gap in which encoders see the words, 'This is {}.'; the mean over several. By
-    default words stand alone. (seat has its own.)
+    A sentence with a gap for the word, for example 'This is {}.'; several are averaged. By default,
+    encoders see words alone. (seat has its own.)
 queries : NAME
     A published query set ('wefe datasets' lists them) or a JSON file of queries, as Query.dict()
     writes them: target sets are the social groups, attribute sets the concepts. Repeat for several.
@@ -29,30 +29,30 @@ param : METRIC.NAME=VALUE
     A parameter of a metric, the value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat for
     several.
 p_value_test
-    Which splits count in permutation tests: two-sided asks whether there is a bias, right-sided
-    whether the first targets lean to the first attributes.
+    Alternative of permutation tests: two-sided asks whether there is a bias, right-sided whether
+    the first targets are associated with the first attributes.
 lowercase
     Look up the lower-case form of words that are not found as they are.
 vocab_prefix : PREFIX
-    Put before each word, '/c/en/' for ConceptNet.
+    Put this before each word, for example '/c/en/' for ConceptNet.
 offline
-    Only words and queries that ship with the package; no download.
+    Use only words and queries that ship with the package; download nothing.
 trust_pickle
     Open gensim's own files, which can run any code their author put there.
 n_jobs : N
-    Worker processes; -1 is one for each core. The result is the same.
+    Number of worker processes; -1 is one for each core. Results do not depend on it.
 study : STUDY
-    The study file, or the results file that it was run into.
+    The study file, or the results file of a run.
 results : FILE
     The results file. Default: beside the study file, ending in .db.
 name : NAME
-    Name of the study, where a results file holds several.
+    Name of the study, if a results file holds several.
 figures : FOLDER
-    Write figures into this folder as well, as PNG, SVG and PDF (needs wefe[figures]).
+    Also write figures into this folder, as PNG, SVG and PDF (needs wefe[figures]).
 export : FOLDER
-    Write every table into this folder as well.
+    Also write every table into this folder.
 export_format
-    How these are written.
+    Format of these tables.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
-# Groups of the help, by the names of options; what is in none comes last.
+# Groups of options in the help; other options come last.
 _GROUPS = {
     "Queries and metrics": "queries query metric param criterion p_value_test bootstrap confidence "
     "vary runs step",
@@ -84,14 +84,14 @@ _GROUPS = {
     "own_words missing",
     "Output": "format out audit compare bibtex report export export_format figures",
 }
-# In a docstring: "neighbors, -k : N >= 1", and below it the help.
+# In a docstring: "neighbors, -k : N >= 1", with the help below.
 _PARAMETER = re.compile(
     r"^(\w+)(?:, (-\w))?(?: : (.+?)(?: >= (\d+))?)?\n((?:    .+(?:\n|$))+)", re.MULTILINE
 )
 
 
 def command(function: _Function) -> _Function:
-    """Have typer take the options of a function from its docstring and from that of this module.
+    """Let typer read the options of a function from its docstring and from that of this module.
 
     Positional parameters become arguments, the others options.
     """
@@ -102,7 +102,7 @@ def command(function: _Function) -> _Function:
         how: dict[str, Any] = {"metavar": metavar or None, "help": " ".join(text.split())}
         how["min"] = int(least) if least else None
         flag = f"--{name.strip('_').replace('_', '-')}"
-        # What is on needs a way to be off.
+        # Flags that are on by default need a way to turn them off.
         flag += flag.replace("--", "/--no-", 1) if parameter.default is True else ""
         is_option = parameter.kind is parameter.KEYWORD_ONLY
         info = (
@@ -120,7 +120,7 @@ def prose(function: Callable[..., None]) -> str:
 
 
 def _described(doc: str | None) -> dict[str, Sequence[str]]:
-    """Return the parameters of a docstring: short flag, what to write, least value, help."""
+    """Return the parameters of a docstring: short flag, placeholder, least value, help."""
     section = inspect.cleandoc(doc or "").partition("\nParameters\n----------\n")[2]
     return {name: rest for name, *rest in _PARAMETER.findall(section)}
 
@@ -129,16 +129,14 @@ _SHARED = _described((__doc__ or "").replace("METRICS", ", ".join(metric_names()
 
 
 class Command(TyperCommand):
-    """A command whose usage line names the options that it needs, and whose help groups them."""
+    """A command whose usage line names the required options, and whose help groups options."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what stands behind the name of the command."""
         params = [param for param in self.get_params(ctx) if param.required]
         needed = [help_record(param, ctx) for param in params if param.opts[0].startswith("-")]
         return [*(record[0] for record in needed if record), *super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options: those of each group under its title."""
         titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
         found: dict[str, list[tuple[str, str]]] = {
             title: [] for title in ("Arguments", *_GROUPS, "Options")
@@ -154,7 +152,7 @@ class Command(TyperCommand):
 
 
 def help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
-    """Return an option as it is written, and its help; no types of Python."""
+    """Return an option and its help, without types of Python."""
     written, text = param.get_help_record(ctx) or ("", "")
     if param.param_type_name == "argument":
         written = written.partition(" <")[0]
@@ -166,7 +164,7 @@ def check_used(
     given: Mapping[str, Any],
     uses: Mapping[str, tuple[object, str]],
 ) -> None:
-    """Refuse options that would change nothing: `uses` says which need what, and if it is there."""
+    """Refuse options without effect; `uses` says what each needs, and whether that is there."""
     defaults = inspect.signature(function).parameters
     for names, (is_there, what) in uses.items():
         for name in names.split():
@@ -176,7 +174,7 @@ def check_used(
 
 
 def json_or_text(value: str) -> Any:
-    """Return a value that is given in JSON; a text needs no quotes."""
+    """Return a value given in JSON; texts need no quotes."""
     try:
         return json.loads(value)
     except ValueError:
@@ -205,13 +203,13 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
 
 
 def check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
-    """Return metric names as the help lists them; a typo is refused before any work."""
+    """Return metric names as the help lists them; refuse typos before any work."""
     known = {name: m for name, m in metric_names().items() if of_texts or not m.encodes_texts}
     listed = {metric: name for name, metric in reversed(known.items()) if name != "weat-es"}
 
     def checked(name: str) -> str:
         if name.lower() not in known:
-            # Names of classes, and those of articles, as in Python.
+            # Names of classes and of papers, as in Python.
             try:
                 return listed[get_metric(name)]
             except (ValueError, KeyError):

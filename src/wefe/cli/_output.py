@@ -20,7 +20,7 @@ _LONGEST_REASON = 120
 _HINT = "--format csv has every reason. A larger part of a model has more words."
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
-# A longer text is cut to this if a table would not fit.
+# Longer texts are cut to this length if a table does not fit.
 _SHORTEST_TEXT = 24
 _GAP = 2
 # Of prose: longer lines are hard to read.
@@ -36,7 +36,7 @@ def write(
     shown: Iterable[tuple[str, pd.DataFrame]],
     data: Mapping[str, pd.DataFrame],
 ) -> None:
-    """Print tables: `shown` for people, with a title each; `data` for programs, CSV the first."""
+    """Print tables: `shown` with titles for people, `data` for programs (CSV has the first)."""
     if format == "csv":
         print(as_csv(next(iter(data.values()))), end="")
     elif format == "json":
@@ -52,10 +52,7 @@ def write(
 
 
 def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
-    """Return a table for people: the first columns that the terminal has room for.
-
-    Numbers are aligned to the right, texts to the left; nothing stands where there is no value.
-    """
+    """Return a table for people, with the first columns that fit the terminal."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -66,7 +63,7 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     wide = [min(max(map(cell_len, column)), _LONGEST_TEXT) for column in columns]
     widths = _fitting(wide, is_number, _room())
-    # What the widths leave no room for is gone by now.
+    # From here on, columns without room are dropped.
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for (heading, *_), to_right, width in zip(columns, is_number, widths, strict=False):
         justify: Literal["left", "right"] = "right" if to_right else "left"
@@ -82,7 +79,6 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
 
 
 def as_markdown(title: str, frame: pd.DataFrame) -> str:
-    """Return a table in Markdown, for a pull request or an issue."""
     from wefe.study._diff import markdown_table, markdown_text
 
     return f"### {markdown_text(title)}\n\n{markdown_table(_as_cells(frame))}\n"
@@ -91,7 +87,7 @@ def as_markdown(title: str, frame: pd.DataFrame) -> str:
 def as_latex(title: str, frame: pd.DataFrame) -> str:
     """Return a table in LaTeX, for the package booktabs."""
     cells = _as_cells(frame, _latex_p_value)
-    # Only p-values are LaTeX already.
+    # p-values are LaTeX already.
     plain = [name for name in cells if not str(name).startswith("p value")]
     table = cells.style.hide(axis="index").format(escape="latex", subset=plain)
     table = table.format_index(escape="latex", axis="columns")
@@ -107,7 +103,7 @@ def as_latex(title: str, frame: pd.DataFrame) -> str:
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     """Return named tables as one JSON object of lists of records; NaN becomes null."""
-    # pandas' own JSON writer keeps 15 decimals, which leaves little of a small p-value.
+    # pandas' JSON writer keeps 15 decimals, too few for small p-values.
     records = {
         name: table.astype(object).where(table.notna(), None).to_dict("records")
         for name, table in tables.items()
@@ -125,14 +121,14 @@ def tell(text: str) -> None:
 
 
 def say(text: str, style: str) -> None:
-    """Print a line in a colour, if it goes to a terminal."""
+    """Print a line, in colour if it goes to a terminal."""
     from rich.text import Text
 
     print(_rendered(Text(visible(text, "\n"), style)).rstrip("\n"))
 
 
 def say_undefined(scores: pd.DataFrame) -> None:
-    """Log what is undefined, in a line for each model."""
+    """Log undefined scores, one line per model."""
     undefined = scores[scores["score"].isna()]
     for model, own in undefined.groupby("model_name", sort=False):
         names = own["query_name"].unique()
@@ -184,7 +180,7 @@ def _latex_text(text: str) -> str:
 
 
 def _as_cells(frame: pd.DataFrame, p_value: Any = p_value_text) -> pd.DataFrame:
-    """Return a table of texts, with the headings that people read."""
+    """Return a table of texts, with headings for people."""
     columns = [_column(str(name), frame.iloc[:, i], p_value) for i, name in enumerate(frame)]
     return pd.DataFrame({column[0]: column[1:] for column in columns}, index=frame.index)
 
@@ -202,7 +198,7 @@ def _column(name: str, column: pd.Series, p_value: Any = p_value_text) -> list[s
 
 
 def _room() -> int:
-    """Return the width of the terminal; a file or a pipe has room for every column."""
+    """Return the width of the terminal; files and pipes have no limit."""
     if not sys.stdout.isatty():
         return _UNLIMITED
     from rich.console import Console
@@ -211,7 +207,7 @@ def _room() -> int:
 
 
 def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
-    """Return the widths of the first columns that have room, the widest texts cut first."""
+    """Return the widths of the first columns that fit, cutting the widest texts first."""
     least = [
         width if is_one else min(width, _SHORTEST_TEXT)
         for width, is_one in zip(wide, is_number, strict=True)
@@ -227,7 +223,7 @@ def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
 
 
 def _cut(text: str, most: int) -> str:
-    """Cut a long text in the middle: names of queries differ at both ends."""
+    """Cut a long text in the middle, because names of queries differ at both ends."""
     if len(text) <= most:
         return text
     head = most // 2

@@ -1,4 +1,4 @@
-"""`wefe init`, `wefe run` and `wefe report`: a study from its file to a report."""
+"""`wefe init`, `wefe run`, `wefe report`, `wefe verify`: a study from its file to a report."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from wefe.cli._output import as_text, tell
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults
 
-# As shells report a program that Ctrl-C ended.
+# The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
-# Of reasons and of words: enough to see what is wrong.
+# Maximum numbers of reasons and words to print.
 _MOST_REASONS = 3
 _MOST_WORDS = 5
 _LONGEST_REASON = 160
@@ -38,7 +38,7 @@ def init(
 ) -> None:
     """Create a study file from a template.
 
-    It has comments, and is to be changed and run.
+    Comments in the file explain what to change before you run it.
 
     Example: wefe init && wefe run study.toml && wefe report study.toml
 
@@ -48,9 +48,9 @@ def init(
         The study file to write.
     template
         demo explains every section and runs offline. case_study is that of the WEFE paper (25
-        queries, four metrics), in which the models are to be filled in.
+        queries, four metrics); add your models to it.
     force
-        Replace a file that is there.
+        Replace an existing file.
     """
     from wefe._files import atomic_file
     from wefe.study import study_file
@@ -78,11 +78,12 @@ def run(
 ) -> None:
     """Run a study: compute what is missing, keep what is there.
 
-    Results go into one file, each as soon as it is there: after Ctrl-C, a kill or a crash the same
-    command goes on. What has changed since (a model file, a query, a parameter) is computed anew.
+    Each result is written to one file as soon as it is computed. After Ctrl-C, a kill or a crash,
+    the same command continues. It computes again what has changed since: a model file, a query, a
+    parameter.
 
-    The exit code is 0 if everything was computed, 1 if something failed (the others are there, and
-    the next run tries again) or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
+    The exit code is 0 if everything was computed, 1 if something failed (the next run tries it
+    again) or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
 
     Example: wefe run study.toml --n-jobs 2 --report report.html
 
@@ -93,13 +94,13 @@ def run(
     study : STUDY
         The study file (TOML); 'wefe init' writes one.
     report : FILE
-        Write the report as well: FILE.html, or FILE.md for pull requests.
+        Also write the report: FILE.html, or FILE.md for pull requests.
     engine
         local, or dask: on a cluster (needs the extra 'dask').
     scheduler : ADDRESS
         Address of the Dask scheduler, tcp://host:8786. Default: a local one.
     reopen
-        Open every model, also where no file has changed by size and time.
+        Open every model, even if size and time of its files are unchanged.
     """
     from wefe.study import Study
 
@@ -119,7 +120,7 @@ def run(
         )
     except KeyboardInterrupt:
         print(f"\ninterrupted; {_so_far(declared, where)}", file=sys.stderr)
-        # Workers are ended by now, and there is nothing left to be cleaned up.
+        # Workers have ended, and nothing is left to clean up.
         sys.stderr.flush()
         os._exit(_INTERRUPTED)
     print_results(found)
@@ -143,8 +144,8 @@ def report(
 ) -> None:
     """Write the report of a study.
 
-    It is one file that opens in any browser, without a network. Nothing is computed: what is
-    missing is named.
+    The report is one file that opens in any browser, without a network. It computes nothing, and
+    names what is missing.
 
     Example: wefe report study.toml --out report.html
 
@@ -153,8 +154,7 @@ def report(
     Parameters
     ----------
     out : FILE
-        The file to write: .html, or .md for pull requests. Default: the study's name with
-        .html.
+        The file to write: .html, or .md for pull requests. Default: the study's name with .html.
     """
     out = study.with_suffix(".html") if out is None else out
     _check_outputs(out, export, export_format, figures)
@@ -174,7 +174,7 @@ def verify(
 ) -> None:
     """Compute a random sample of results again, and compare.
 
-    The models must be where the study file says. The exit code is 0 if all numbers came out again,
+    The models must be where the study file says. The exit code is 0 if all numbers are reproduced,
     1 if not.
 
     Example: wefe verify results.db -n 50
@@ -182,11 +182,11 @@ def verify(
     Parameters
     ----------
     n, -n : N
-        How many results are computed again.
+        Number of results to compute again.
     tolerance : X
-        Largest difference that counts as none.
+        Ignore smaller differences.
     random_state : N
-        Seed of the draw. Default: others each time.
+        Seed of the sample. Default: another sample each time.
     """
     from wefe.study import Study
     from wefe.study import verify as compute_again
@@ -218,7 +218,7 @@ def open_source(path: Path, results: Path | None, name: str | None) -> Study | S
 
 
 def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
-    """Return the results of a study file, or those in a results file; nothing is computed."""
+    """Return the results of a study file or in a results file, without computing anything."""
     from wefe.study import StudyResults
 
     source = open_source(path, results, name)
@@ -233,7 +233,7 @@ def open_results(path: Path, results: Path | None = None, name: str | None = Non
 def _check_outputs(
     report: Path | None, export: Path | None, format: Tables, figures: Path | None
 ) -> None:
-    """Refuse what could not be written, before long work is done."""
+    """Refuse outputs that cannot be written, before long work."""
     from wefe._files import check_writable
 
     if figures is not None:
@@ -260,7 +260,7 @@ def write_outputs(
     format: Tables,
     figures: Path | None = None,
 ) -> None:
-    """Write report, tables and figures, and say so."""
+    """Write report, tables and figures, and name the files."""
     from wefe.report import write_figures, write_html, write_markdown
 
     if report is not None:
@@ -277,7 +277,7 @@ def write_outputs(
 def print_results(results: StudyResults) -> None:
     """Print the ranks, and what could not be computed."""
     tidy = results.to_frame()
-    # What failed is listed below.
+    # Failures are listed below.
     done = tidy[tidy["status"] == "done"]
     nan = done[done["score"].isna()]
     ranking = results.rankings()
@@ -306,7 +306,7 @@ def print_results(results: StudyResults) -> None:
 
 
 def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
-    """Say which models lack words, where no model has a rank."""
+    """Name the models that lack words, if no model has a rank."""
     nan = asked[asked["score"].isna()]
     if nan.empty:
         return
@@ -324,7 +324,7 @@ def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
 
 
 def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
-    """Return some of the words that a model lacks; else why it has no scores."""
+    """Return some of the words that a model lacks, or else why it has no scores."""
     lost: dict[str, None] = {}
     for row in nan.drop_duplicates(["query_set", "query_name"]).to_dict("records"):
         found = results.words(row["model_name"], row["query_set"], row["query_name"])
@@ -337,16 +337,16 @@ def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
 
 
 def _computed(results: StudyResults) -> str:
-    """Return how many results are new, and of what."""
+    """Return how many results are new, and of what kind."""
     n_computed = results.run["n_computed"]
-    # Tasks of the same vectors share a result.
+    # Tasks with the same vectors share a result.
     new = {
         outcome.key: task.place["metric"] if task.kind == "score" else _KINDS[task.kind]
         for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
         if outcome.finished is not None and outcome.finished >= results.run["started"]
     }
     kinds = pd.Series(new).value_counts(sort=False)
-    # Of another run, in the same second or at the same time, as well.
+    # Other runs, in the same second or in parallel, may be among the new ones.
     if not n_computed or len(new) != n_computed:
         return f"{n_computed:,} computed"
     parts = ", ".join(f"{visible(str(kind))} {n:,}" for kind, n in kinds.items())

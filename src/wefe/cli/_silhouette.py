@@ -1,4 +1,4 @@
-"""`wefe silhouette`: how far metrics and word lists can be trusted."""
+"""`wefe silhouette`: how far to trust metrics and word lists."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def silhouette(
 ) -> None:
     """Check how much scores depend on the choice of words.
 
-    This is Bias Silhouette Analysis. Each query is measured with ever more of its words, in many
-    random orders. Robustness, 0 to 1, says how little a score depends on which words are there.
-    Accuracy, 0 to 1, says how clearly a metric tells a biased reference model from an unbiased one;
-    0.5 is no difference, less is the wrong way round. A metric that hardly moves on its scale is
-    robust, and says nothing: look at both.
+    Bias Silhouette Analysis measures each query with more and more of its words, in many random
+    orders. Robustness, 0 to 1, is high if a score depends little on which words are there.
+    Accuracy, 0 to 1, says how clearly a metric separates a biased reference model from an unbiased
+    one; 0.5 is no difference, less is the wrong way round. Look at both: a metric that hardly moves
+    on its scale is robust, but tells nothing.
 
-    Writes robustness.csv (one row per silhouette), accuracy.csv, silhouettes.html (all curves) and
-    a JSON file per silhouette, and prints the tables. Words that one model lacks are left out for
-    all. Of a text or binary file only the words of the queries are read.
+    Prints the tables, and writes robustness.csv (one row per silhouette), accuracy.csv,
+    silhouettes.html (all curves) and a JSON file per silhouette. Words that one model lacks are
+    left out for all. Of text and binary files, only the words of the queries are read.
 
     Example: wefe silhouette --queries gender --offline --metric weat --metric ect
     --model unbiased.bin --model biased.bin --out report
@@ -73,23 +73,21 @@ def silhouette(
         The folder to write to. Started again with the same folder, the command goes on where it
         ended.
     vary
-        Which lists grow: the social groups (targets), the concepts (attributes), or first the
-        ones and then the others.
+        Which lists grow: the social groups (targets), the concepts (attributes), or first one kind
+        and then the other.
     runs : N >= 1
-        Random orders in which the words come in. From 80 on, scores hardly change; 10 give a
-        first impression.
+        Number of random orders. From 80 on, scores hardly change; 10 give a first impression.
     step : N >= 1
-        Words added in a step, all growing lists together. Default: 2 group words, 6 concept
-        words.
+        Words added in a step, all growing lists together. Default: 2 group words, 6 concept words.
     unbiased : NAME
-        Name of the model that is taken for free of the bias. With --biased, the accuracy of
-        each metric is computed. Models called 'unbiased' and 'biased' need neither option.
+        Name of the model that counts as free of the bias. With --biased, the accuracy of each
+        metric is computed. Models called 'unbiased' and 'biased' need neither option.
     biased : NAME
-        Name of the model that is taken for as biased as can be.
+        Name of the model that counts as fully biased.
     seed : N >= 0
-        Draws the orders: the same for every metric and model.
+        Seed of the orders, the same for all metrics and models.
     format
-        How the table of silhouettes is printed.
+        How to print the table of silhouettes.
     """
     opt.check_used(silhouette, locals(), {"layer pooling template": (encoder, "--encoder")})
     asked_metrics = check_metrics(metric, of_texts=False)
@@ -124,7 +122,7 @@ def silhouette(
     table = study.to_frame()
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
     table = pd.concat([table, lost], ignore_index=True) if failures else table
-    # It is there even if it has no rows: that of an earlier call would be taken for this one's.
+    # Written even without rows, so that the file of an earlier call is not taken for this one's.
     known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
     page = study.plot().to_html(include_plotlyjs=True)
     files = {"robustness.csv": as_csv(table.drop(columns="accuracy"))}
@@ -140,7 +138,7 @@ def silhouette(
 
 
 def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield robustness and accuracy: a row per word list and model, a column per metric."""
+    """Yield robustness and accuracy: one row per word list and model, one column per metric."""
     best = "; *: best of the row" if len(study.metrics) > 1 else ""
     for title, cells in study._tables():
         cells.index.names = [
@@ -157,7 +155,7 @@ def _plain(metric: str) -> str:
 def _check_names(
     names: Sequence[str | None], texts: Sequence[str] | None, unbiased: str, biased: str
 ) -> None:
-    """Refuse names of models that do not fit, before loading and measuring as far as known."""
+    """Refuse names of models that do not fit, as early as possible."""
     for called in (names, texts or ()):
         again = [text for text in called if text is not None and called.count(text) > 1]
         if again:
@@ -181,7 +179,7 @@ def _check_names(
 def _study_sets(
     asked: Sequence[OpenedQueries], params: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> SilhouetteStudy:
-    """Study each query set with its own defaults, and put the studies together."""
+    """Study each query set with its own defaults, and join the studies."""
     from wefe.silhouette import silhouette_study
     from wefe.silhouette._study import NothingMeasuredError
 
@@ -198,7 +196,7 @@ def _study_sets(
         try:
             studies += [silhouette_study([*own], new, metric_params=own, **options)] if new else []
         except NothingMeasuredError as error:
-            # Another set may have something.
+            # Another query set may be measurable.
             failures.append(error)
             studies.append(error.study)
     if len(failures) == len(studies):

@@ -6,28 +6,15 @@ FILES = ("bingliu/positive-words.txt", "bingliu/negative-words.txt")
 
 
 def load_bingliu() -> dict[str, list[str]]:
-    """Load the opinion lexicon of Hu and Liu [1]_; the first call downloads it.
+    """Load the opinion lexicon of Hu and Liu [1]_; the first call downloads it (73 kB).
 
-    The lists are kept as published: order, misspellings and the one word with an accent ('naïve').
-    No list repeats a word, but 'envious', 'enviously' and 'enviousness' are in both of them.
+    Order and misspellings are as published. The two lists share 'envious', 'enviously' and
+    'enviousness'.
 
     Returns
     -------
     dict of str to list of str
         `positive_words` (2006) and `negative_words` (4783).
-
-    Raises
-    ------
-    ConnectionError
-        If the lexicon is neither at hand nor to be downloaded.
-    ValueError
-        If the files found are not those published.
-
-    Notes
-    -----
-    The files (73 kB) are cached. Without internet, the environment variable ``WEFE_DATA_DIR`` may
-    name a folder that holds them as ``bingliu/positive-words.txt`` and
-    ``bingliu/negative-words.txt``.
 
     References
     ----------
@@ -47,12 +34,6 @@ def load_bingliu() -> dict[str, list[str]]:
 
 
 def parse_lexicon(text: str) -> list[str]:
-    r"""Return the words of a lexicon file: a word per line, comments start with ``;``.
-
-    Examples
-    --------
-    >>> parse_lexicon("; a comment\n\na+\nabound\n")
-    ['a+', 'abound']
-    """
+    """Return the words of a lexicon file: one word per line, comments start with ``;``."""
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith(";")]

@@ -1,4 +1,4 @@
-"""Tables of what there is: datasets and query sets."""
+"""Tables of the datasets and query sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,42 +19,31 @@ class _Dataset:
     url: str = ""
 
 
-# The citation of a dataset that ships, in whole or in part, stands in its JSON file.
+# Datasets that ship, in whole or in part, have their citation in their JSON file.
 _DATASETS = {name: _Dataset(**row) for name, row in read_shipped("catalogue/datasets").items()}
 
 
 def list_datasets() -> list[dict[str, Any]]:
-    """List the datasets, for a table; no download is started.
+    """List the datasets, without downloading anything.
 
     Returns
     -------
     list of dict
         One per dataset, with the keys
 
-        - `name`, and `function`: the function of :mod:`wefe.datasets` that returns it, or tells
-          what there is;
-        - `what`: a line of description;
-        - `word_sets`: number of entries when everything is at hand;
-        - `delivery`: 'shipped', 'fetched' or 'partly fetched';
-        - `download_bytes`: size of the download, 0 for none;
-        - `cached`: whether the download is at hand and verified, in ``WEFE_DATA_DIR`` or the
-          cache; None when there is nothing to download;
-        - `source`, `url`: where the words were published.
+        - `name`; `function`: the function of :mod:`wefe.datasets` that returns or describes it;
+        - `what`: one line of description; `word_sets`: their number, downloads included;
+        - `delivery`: 'shipped', 'fetched' or 'partly fetched'; `download_bytes`: 0 for none;
+        - `cached`: whether the download is present and verified; None if there is none;
+        - `source`, `url`: the publication.
 
     Examples
     --------
-    >>> from wefe.datasets import list_datasets
-    >>> for row in list_datasets():
+    >>> for row in list_datasets()[:3]:
     ...     print(row["name"], row["word_sets"], row["delivery"])
     weat 32 shipped
     rnsb 2 shipped
     bingliu 2 fetched
-    eds 21 partly fetched
-    debiaswe 8 partly fetched
-    debias_multiclass 25 shipped
-    gn_glove 4 fetched
-    languages 7 shipped
-    holistic_bias 66 fetched
     """
     rows = []
     for name, dataset in _DATASETS.items():
@@ -81,49 +70,25 @@ def list_datasets() -> list[dict[str, Any]]:
 
 
 def list_query_sets() -> list[dict[str, Any]]:
-    """List the query sets that :func:`load_query_set` knows; no download is started.
+    """List the query sets of :func:`load_query_set`, without downloading anything.
 
     Returns
     -------
     list of dict
-        One per query set, with the keys
+        One per query set, with the keys `name`, `what`, `delivery`, `cached` and `source` as in
+        :func:`list_datasets`, and
 
-        - `name`, and `what`: a line of description;
-        - `queries`: number of queries, `queries_offline`: those that need no download;
-        - `delivery`: 'shipped', 'fetched' or 'partly fetched';
-        - `cached`: whether the download is at hand and verified; None when there is nothing to
-          download;
-        - `paired_targets`: whether word i of one target set goes with word i of the other, as
-          RIPA and direct bias need it;
-        - `source`: the study it comes from.
+        - `queries`: number of queries; `queries_offline`: number of those that need no download;
+        - `paired_targets`: whether word i of one target set belongs to word i of the other, as RIPA
+          and direct bias need it.
 
     Examples
     --------
-    >>> from wefe.datasets import list_query_sets
-    >>> for row in list_query_sets():
+    >>> for row in list_query_sets()[:3]:
     ...     print(row["name"], row["queries"], row["queries_offline"])
     weat 10 10
     gender 7 6
     ethnicity 9 3
-    religion 9 6
-    case_study 25 15
-    rnsb_national_origin 1 0
-    rnsb_religion 1 0
-    age 4 0
-    disability 1 0
-    sexual_orientation 4 0
-    socioeconomic_class 4 0
-    nationality 1 0
-    political_views 1 0
-    body_type 12 0
-    invented_words 1 0
-    gender_es 3 3
-    gender_fr 3 3
-    gender_de 3 3
-    gender_it 3 3
-    gender_nl 3 3
-    gender_sv 3 3
-    gender_pt 3 3
     """
     rows = []
     for name, query_set in QUERY_SETS.items():

@@ -1,4 +1,4 @@
-"""Criteria: by what words of a bias are divided into classes, as mitigation needs to know it."""
+"""Published criteria of bias, and those of JSON files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def list_criteria() -> list[str]:
     Returns
     -------
     list of str
-        The published ones, then gender in other languages.
+        The published criteria, then gender in other languages.
 
     Examples
     --------
@@ -41,49 +41,33 @@ def list_criteria() -> list[str]:
 
 
 def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Criterion:
-    """Load the word sets of a published criterion of bias, or those of a file.
+    """Load a criterion of bias: a published one, or one from a file.
 
     Parameters
     ----------
     name : {'gender', 'ethnicity', 'religion', 'gender_es', ...} or path
-        A published criterion; gender in another language (:func:`list_criteria` lists them); or a
-        JSON file with an object whose keys are the parameters of
-        :class:`Criterion`, of which only 'definitional_sets' is needed.
+        A name of :func:`list_criteria`, or a JSON file: an object whose keys are parameters of
+        :class:`Criterion`; only 'definitional_sets' is required.
     offline : bool, default=False
-        For 'gender': True takes the 232 gender-specific words that ship with the package in place
-        of the 1,441 that are downloaded.
+        For 'gender': use the 232 gender-specific words that ship, not the 1,441 of the download.
 
     Returns
     -------
     Criterion
-        - gender [1]_: ten pairs (female, male), 52 pairs to equalize, the gender-specific words;
-          stereotyped words are the occupations of [2]_.
-        - ethnicity [2]_: black, caucasian, asian; six triples, stereotyped words.
-        - religion [2]_: jew, christian, muslim; five triples, stereotyped words.
+        - gender: ten pairs (female, male), 52 pairs to equalize and gender-specific words of
+          :func:`fetch_debiaswe`; occupations of :func:`fetch_debias_multiclass` as stereotypes;
+        - ethnicity (black, caucasian, asian) and religion (jew, christian, muslim): six and five
+          triples and stereotyped words of :func:`fetch_debias_multiclass`.
 
     Raises
     ------
-    TypeError
-        If `name` is neither a name nor a path.
-    ValueError
-        If no criterion has that name, or a file is not as described.
-    ConnectionError
-        If the gender-specific words are neither at hand nor to be downloaded.
-
-    References
-    ----------
-    .. [1] T. Bolukbasi, K.-W. Chang, J. Zou, V. Saligrama and A. Kalai. Man is to Computer
-       Programmer as Woman is to Homemaker? Debiasing Word Embeddings. NIPS 2016.
-    .. [2] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
-       is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019.
+    TypeError, ValueError, ConnectionError
+        If `name` is no known name or path, the file is not as described, or the download fails.
 
     Examples
     --------
-    >>> gender = load_criterion("gender", offline=True)
-    >>> gender.definitional_sets[:2]
+    >>> load_criterion("gender", offline=True).definitional_sets[:2]
     (('woman', 'man'), ('girl', 'boy'))
-    >>> load_criterion("religion").class_names
-    ('jew', 'christian', 'muslim')
     """
     if not isinstance(name, str | os.PathLike):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Criterion: the words by which a bias is divided into classes, as mitigation needs to know it."""
+"""Criterion: the words that define the classes of a bias."""
 
 from __future__ import annotations
 
@@ -12,55 +12,42 @@ from wefe.query import Query
 
 @dataclass(frozen=True)
 class Criterion:
-    """The word sets of one criterion of bias: all that a mitigation method may ask for.
+    """The words that define one bias: everything that a mitigation method may need.
 
-    Every method of :mod:`wefe.debias` takes one (``fit(model, criterion=...)``), so that methods
-    can be exchanged without looking for other words.
+    All methods of :mod:`wefe.debias` accept it (``fit(model, criterion=...)``), so you can exchange
+    methods without choosing new words.
 
     Parameters
     ----------
     name : str
-        What the criterion is, for example 'gender'; it goes into the names of mitigated models.
+        For example 'gender'; becomes part of the names of mitigated models.
     definitional_sets : sequence of sequences of str
-        Tuples of words that differ in the class only, in the same order of classes:
-        ``[("woman", "man"), ("she", "he")]``. Two or more words each.
+        Tuples of two or more words that differ only in the class, all in the same order of classes:
+        ``[("woman", "man"), ("she", "he")]``.
     class_names : sequence of str, optional
-        Names of the classes; 'class 0', 'class 1' ... by default.
+        Default: 'class 0', 'class 1' ...
     equalize_sets : sequence of sequences of str, optional
-        Tuples that should become equally near to every neutral word; by default the definitional
-        sets.
+        Tuples that should become equally close to neutral words. Default: the definitional sets.
     specific_words : sequence of str, optional
-        Words to which the class rightly belongs, such as 'actress': what `transform` should
-        ignore. Those of the definitional and equalize sets are always among them.
+        Words that rightly carry the class, such as 'actress'; `transform` should ignore them. The
+        words of the definitional and equalize sets are always added.
     stereotyped_words : mapping from class name to sequence of str, optional
-        Words that should not belong to a class, by the class that they are associated with.
+        Words that are associated with a class but should not be.
     representatives : sequence of str, optional
-        The word that stands for each class; by default the first definitional set.
+        One word per class. Default: the first definitional set.
 
     Raises
     ------
-    TypeError
-        If something is of another type.
-    ValueError
-        If a definitional set has another number of words than the others, fewer than two, or a
-        word twice; or names, representatives or stereotyped words do not belong to its classes.
-
-    See Also
-    --------
-    load_criterion : Published criteria, and those of a file.
+    TypeError, ValueError
+        If a value has the wrong type; definitional sets differ in size, have fewer than two words
+        or repeat a word; or names, representatives or stereotyped words do not match the classes.
 
     Examples
     --------
-    >>> criterion = Criterion(
-    ...     "age",
-    ...     [("young", "old"), ("boy", "man"), ("girl", "woman")],
-    ...     class_names=("young", "old"),
-    ...     stereotyped_words={"young": ["naive", "quick"], "old": ["wise", "slow"]},
-    ... )
+    >>> pairs = [("young", "old"), ("boy", "man"), ("girl", "woman")]
+    >>> criterion = Criterion("age", pairs, class_names=("young", "old"))
     >>> criterion.classes
     {'young': ('young', 'boy', 'girl'), 'old': ('old', 'man', 'woman')}
-    >>> criterion.queries()[0].query_name
-    'young and old wrt young stereotypes and old stereotypes'
     """
 
     name: str
@@ -139,7 +126,7 @@ class Criterion:
 
     @property
     def classes(self) -> dict[str, tuple[str, ...]]:
-        """The words of each class in the definitional sets, each once."""
+        """The definitional words of each class, each once."""
         columns = zip(*self.definitional_sets, strict=True)
         return {
             name: tuple(dict.fromkeys(column))
@@ -153,21 +140,12 @@ class Criterion:
         return tuple(dict.fromkeys(every))
 
     def queries(self) -> list[Query]:
-        """Return a query for each two classes that have stereotyped words.
-
-        Targets are the definitional words of the two classes, attributes their stereotyped words.
+        """Return one query for each pair of classes that have stereotyped words.
 
         Returns
         -------
         list of Query
-            Queries with two target and two attribute sets; none if fewer than two classes have
-            stereotyped words.
-
-        Examples
-        --------
-        >>> from wefe.datasets import load_criterion
-        >>> [query.query_name for query in load_criterion("religion").queries()][:1]
-        ['jew and christian wrt jew stereotypes and christian stereotypes']
+            Targets are the definitional words of two classes, attributes their stereotyped words.
         """
         classes = self.classes
         named = [name for name in self.class_names if name in self.stereotyped_words]
@@ -184,7 +162,7 @@ class Criterion:
 
 
 def _words(name: str, words: Any) -> tuple[str, ...]:
-    """Return words that may be left out: None and an empty list are none."""
+    """Return the checked words; None and an empty list give no words."""
     if words is None or (isinstance(words, list | tuple) and not words):
         return ()
     return check_word_set(name, words)

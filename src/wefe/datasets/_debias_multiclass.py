@@ -8,48 +8,32 @@ from wefe.datasets._shipped import shipped_word_sets
 def fetch_debias_multiclass() -> dict[str, Any]:
     """Return the word sets of *Black is to Criminal as Caucasian is to Police* [1]_.
 
-    All of it ships with the package; the name is that of earlier releases, which downloaded it.
+    All of it ships with the package. What the published files call race is called ethnicity here.
+    'judgemental' is spelled as published; many models only know 'judgmental'.
 
     Returns
     -------
     dict
-        As published, for the debiasing methods, with `gender`, `ethnicity` or `religion` in place
-        of `*`:
+        As published, with `gender`, `ethnicity` or `religion` in place of `*`:
+        `*_definitional_sets`, tuples of words, one column per group; `*_analogy_templates`, dict of
+        group to stereotyped words; `*_eval_target`, tuples of words, for evaluation.
 
-        - `*_definitional_sets`: list of tuples of words, a column for each group;
-        - `*_analogy_templates`: dict of group to its list of stereotyped words;
-        - `*_eval_target`: list of tuples of words, for evaluation.
+        As word sets for queries, definitional words and stereotyped words:
 
-        As word sets, for queries:
-
-        - gender: `male_terms`, `female_terms` (columns of the definitional sets) and `male_roles`,
-          `female_roles` (templates);
-        - ethnicity: `black_terms`, `white_terms`, `asian_terms` (sorted words of the columns) and
-          `black_biased_words`, `white_biased_words`, `asian_biased_words` (templates);
-        - religion: `judaism_terms`, `christianity_terms`, `islam_terms` (sorted words of the
-          columns) and `greed`, `conservative`, `terrorism` (their templates, in this order).
-
-    Notes
-    -----
-    What the published files call race is called ethnicity here. 'judgemental' is spelled as
-    published; many models only know 'judgmental'.
+        - gender: `male_terms`, `female_terms`; `male_roles`, `female_roles`;
+        - ethnicity: `black_terms`, `white_terms`, `asian_terms`; `black_biased_words`,
+          `white_biased_words`, `asian_biased_words`;
+        - religion: `judaism_terms`, `christianity_terms`, `islam_terms`; `greed`, `conservative`,
+          `terrorism`.
 
     References
     ----------
-    .. [1] T. Manzini, Y. C. Lim, A. W. Black and Y. Tsvetkov. Black is to Criminal as Caucasian
-       is to Police: Detecting and Removing Multiclass Bias in Word Embeddings. NAACL-HLT 2019,
-       pages 615-621.
+    .. [1] Manzini et al. Black is to Criminal as Caucasian is to Police. NAACL-HLT 2019.
 
     Examples
     --------
-    >>> from wefe.datasets import fetch_debias_multiclass
-    >>> word_sets = fetch_debias_multiclass()
-    >>> word_sets["ethnicity_definitional_sets"][0]
-    ['black', 'caucasian', 'asian']
-    >>> word_sets["white_terms"]
+    >>> fetch_debias_multiclass()["white_terms"]
     ['america', 'caucasian', 'europe', 'white']
-    >>> word_sets["terrorism"]
-    ['violent', 'terrorist', 'dirty', 'uneducated']
     """
     word_sets = shipped_word_sets("debias_multiclass")
     male, female = zip(*word_sets["gender_definitional_sets"], strict=True)
@@ -76,5 +60,5 @@ def _columns(
     criterion: str, names: tuple[str, ...], word_sets: dict[str, Any]
 ) -> dict[str, list[str]]:
     columns = zip(*word_sets[f"{criterion}_definitional_sets"], strict=True)
-    # A group's word recurs in several rows ('asian'), hence the set.
+    # A word of a group may occur in several rows ('asian'), hence the set.
     return {name: sorted(set(column)) for name, column in zip(names, columns, strict=True)}

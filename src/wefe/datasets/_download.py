@@ -1,10 +1,7 @@
-"""Bulk word lists: fetched once, checked always, never carried by the package.
+"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache, or their address, in this order.
 
-A file is looked for in the folder named by ``WEFE_DATA_DIR``, then in the cache, then at its
-address. The addresses lie on branches that may move, so what is pinned is the content: a file whose
-sha256 differs from the one in ``data/catalogue/files.json`` is refused, wherever it comes from.
-Folder and cache have the same layout, so a copy of one machine's cache can be the
-``WEFE_DATA_DIR`` of another.
+The addresses are branches that may move, so the content is pinned: a file whose sha256 differs from
+``data/catalogue/files.json`` is refused. ``WEFE_DATA_DIR`` and the cache have the same layout.
 """
 
 import hashlib
@@ -26,24 +23,16 @@ logger = logging.getLogger(__name__)
 DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
 RETRIES = 2
 TIMEOUT_S = 30
-# So long a host that could not be reached is not asked again: a study needs several files, and
-# each attempt takes seconds.
+# Time before an unreachable host is tried again: a study needs several files, and each attempt
+# takes seconds.
 MEMORY_S = 60
 
-# Host -> when that was, and the kind of error.
+# Host -> time of the failure, and kind of error.
 _unreachable: dict[str, tuple[float, str]] = {}
 
 
 class UnreachableError(ConnectionError):
-    """A file that is neither at hand nor to be had.
-
-    Parameters
-    ----------
-    text : str
-        What is needed, and what to do.
-    short : str
-        The reason in a few words.
-    """
+    """A needed file is not at hand and cannot be downloaded; `short` is the reason in brief."""
 
     def __init__(self, text: str, short: str) -> None:
         super().__init__(text)
@@ -53,14 +42,9 @@ class UnreachableError(ConnectionError):
         return type(self), (str(self), self.short)
 
 
-def forget_hosts() -> None:
-    """Ask every host again, whether or not it could be reached a moment ago."""
-    _unreachable.clear()
-
-
 @dataclass(frozen=True)
 class RemoteFile:
-    """Where a file is published, and what it must contain."""
+    """The address of a file, and the content that it must have."""
 
     url: str
     sha256: str
@@ -72,46 +56,12 @@ FILES = {name: RemoteFile(**row) for name, row in read_shipped("catalogue/files"
 
 
 def fetch_file(name: str) -> Path:
-    """Return the path of a bulk file whose content has been verified.
-
-    Parameters
-    ----------
-    name : str
-        A key of `FILES`.
-
-    Returns
-    -------
-    Path
-        The file, for reading only: it may lie in the user's ``WEFE_DATA_DIR``.
-
-    Raises
-    ------
-    ValueError
-        If the file found is not the one expected (its sha256 differs).
-    ConnectionError
-        If the file is neither at hand nor to be had from its address.
-    """
+    """Return the path of a verified file of `FILES`, for reading only; download it if needed."""
     return find_file(name) or _download(name)
 
 
 def find_file(name: str) -> Path | None:
-    """Return the path of a verified bulk file if it is at hand, without using the network.
-
-    Parameters
-    ----------
-    name : str
-        A key of `FILES`.
-
-    Returns
-    -------
-    Path or None
-        None when a download would be needed.
-
-    Raises
-    ------
-    ValueError
-        If the file of that name in ``WEFE_DATA_DIR`` is not the one expected.
-    """
+    """Return the path of a verified file of `FILES`; None if a download would be needed."""
     folder = os.environ.get(DATA_DIR_VARIABLE)
     if folder:
         path = Path(folder).expanduser() / name
@@ -125,13 +75,7 @@ def find_file(name: str) -> Path | None:
 
 
 def at_hand(names: Iterable[str]) -> bool:
-    """Tell whether all these bulk files can be read without a download.
-
-    Examples
-    --------
-    >>> at_hand(())
-    True
-    """
+    """Return whether all these files can be read without a download."""
     try:
         return all(find_file(name) for name in names)
     except ValueError:
@@ -160,7 +104,7 @@ def _cache_dir() -> Path:
 
 
 class _TooLongError(Exception):
-    """More bytes came than were declared; no ValueError, after which pooch would try again."""
+    """The download is longer than declared. No ValueError, after which pooch would try again."""
 
 
 class _BoundedFile(io.FileIO):
@@ -177,7 +121,7 @@ class _BoundedFile(io.FileIO):
 
 
 def _downloader(size: int) -> Any:
-    """Return what downloads a file, and stops as soon as it is longer than `size` bytes."""
+    """Return a downloader that stops as soon as a file is longer than `size` bytes."""
     import pooch
 
     download = pooch.HTTPDownloader(timeout=TIMEOUT_S)
@@ -196,9 +140,9 @@ def _download(name: str) -> Path:
     cache = _cache_dir()
     folder = os.environ.get(DATA_DIR_VARIABLE)
     places = f"{DATA_DIR_VARIABLE} ({folder}) or {cache}" if folder else str(cache)
-    pooch.get_logger().setLevel("WARNING")  # its retries; what matters is in the error below
+    pooch.get_logger().setLevel("WARNING")  # hides its retries; the error below says what matters
     logger.info("downloading %s", file.url)
-    # Writes beside the target and renames it afterwards, once the checksum was found right.
+    # Writes to a temporary file, and renames it once the checksum is verified.
     store = pooch.create(
         path=cache,
         base_url="",
@@ -239,7 +183,7 @@ def _download(name: str) -> Path:
         kind = type(error).__name__
         if getattr(error, "response", None) is not None:
             raise not_to_be_had(kind, "does not send it") from error
-        # With a number it is an error of this machine: a full disk.
+        # Errors with a number come from this machine, for example a full disk.
         if error.errno is None:
             _unreachable[host] = time.monotonic(), kind
         raise not_to_be_had(kind, "could not be reached") from error

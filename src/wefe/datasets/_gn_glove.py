@@ -7,42 +7,25 @@ from wefe.datasets._download import fetch_file
 MALE, FEMALE = "gn_glove/male_word_file.txt", "gn_glove/female_word_file.txt"
 SEMBIAS = "gn_glove/SemBias"
 
-# Every line of the file keeps this order, although only its contents show it.
+# The order of the pairs on every line; the file does not say so.
 SEMBIAS_LABELS = ("definition", "none", "none", "stereotype")
 
 
 def fetch_gn_glove() -> dict[str, Any]:
-    """Fetch the paired gender words and the SemBias questions of GN-GloVe [1]_.
-
-    All of it is downloaded, by the first call.
+    """Fetch the paired gender words and SemBias questions of GN-GloVe [1]_ (a download of 30 kB).
 
     Returns
     -------
     dict
         - `male_terms`, `female_terms`: 222 words each. Word `i` of one list is the counterpart of
-          word `i` of the other, so words with several counterparts are repeated;
-        - `sembias`: 440 questions, each a list of four pairs; where a pair has a gender, the male
-          word comes first. The definition pairs of the last 40 questions occur in no other one:
-          they were kept from the training of GN-GloVe;
-        - `sembias_labels`: what the four pairs of every question are, in their order:
-          ``["definition", "none", "none", "stereotype"]``.
-
-    Raises
-    ------
-    ValueError
-        If a file found is not the one published.
-    ConnectionError
-        If the files are neither at hand nor to be downloaded.
-
-    Notes
-    -----
-    The files (30 kB) are cached. Without internet, the environment variable ``WEFE_DATA_DIR`` may
-    name a folder that holds them under ``gn_glove/``, named as published.
+          word `i` of the other; words with several counterparts are repeated;
+        - `sembias`: 440 questions of four pairs each, male word first where a pair has a gender.
+          GN-GloVe was not trained on the definition pairs of the last 40 questions;
+        - `sembias_labels`: ``["definition", "none", "none", "stereotype"]``.
 
     References
     ----------
-    .. [1] J. Zhao, Y. Zhou, Z. Li, W. Wang and K.-W. Chang. Learning Gender-Neutral Word
-       Embeddings. EMNLP 2018, pages 4847-4853.
+    .. [1] Zhao et al. Learning Gender-Neutral Word Embeddings. EMNLP 2018, pages 4847-4853.
 
     Examples
     --------
@@ -60,7 +43,7 @@ def fetch_gn_glove() -> dict[str, Any]:
 
 
 def parse_sembias(text: str) -> list[list[list[str]]]:
-    r"""Return the questions of a SemBias file: a question per line, pairs ``a:b`` between tabs.
+    r"""Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs.
 
     Examples
     --------

@@ -27,26 +27,23 @@ _TARGETS = ("male_terms", "female_terms")
 
 
 def list_languages() -> list[dict[str, Any]]:
-    """List the languages that word sets ship in, beside English.
+    """List the languages other than English whose words ship with the package.
 
     Returns
     -------
     list of dict
         One per language, with the keys
 
-        - `code`, `language`: 'es' and 'Spanish';
-        - `query_set`: what :func:`load_query_set` and ``wefe measure --queries`` take;
-        - `pairs`: number of pairs of a male and a female term;
-        - `career`, `family`, `math`, `arts`, `science`: number of words of each attribute set;
-        - `occupations`: number of occupations of :func:`load_occupations`;
-        - `gendered_words`: number of words of kin, titles and the body, such as 'queen' and
-          'pregnant', that :func:`load_language_criterion` adds to its specific words.
+        - `code`, `language`: for example 'es' and 'Spanish';
+        - `query_set`: its name for :func:`load_query_set` and ``wefe measure --queries``;
+        - numbers of words: `pairs` of a male and a female term, `career`, `family`, `math`, `arts`,
+          `science`, `occupations` (:func:`load_occupations`), and `gendered_words` (kin, titles and
+          the body, such as 'queen' and 'pregnant'; :func:`load_language_criterion`).
 
     Examples
     --------
-    >>> from wefe.datasets import list_languages
-    >>> [row["query_set"] for row in list_languages()]
-    ['gender_es', 'gender_fr', 'gender_de', 'gender_it', 'gender_nl', 'gender_sv', 'gender_pt']
+    >>> [row["code"] for row in list_languages()]
+    ['es', 'fr', 'de', 'it', 'nl', 'sv', 'pt']
     """
     rows = []
     for code, language in LANGUAGES.items():
@@ -67,40 +64,30 @@ def list_languages() -> list[dict[str, Any]]:
 
 
 def load_language_words(language: str) -> pd.DataFrame:
-    """Load the words of a language's gender queries, each with what it translates.
+    """Load the words of the gender queries of a language, with their English originals.
 
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
+        Code.
 
     Returns
     -------
     DataFrame
         One row per word, with the columns
 
-        - `set`: male_terms and female_terms (word i of the one goes with word i of the other),
-          career, family, math, arts, science;
-        - `word`, and `english`: the word that it translates or stands in for;
-        - `grammatical_gender`: 'm', 'f', 'n', 'c' (common gender of Dutch and Swedish), or '-'
-          where the form has none or serves all;
-        - `person`: whether it names persons; such words are listed in both forms, or in one that
-          serves both sexes.
-
-    Raises
-    ------
-    ValueError
-        If no words of that language ship.
+        - `set`: male_terms and female_terms (in pairs), career, family, math, arts, science;
+        - `word`; `english`: the word that it translates or replaces;
+        - `grammatical_gender`: 'm', 'f', 'n', 'c' (common, Dutch and Swedish), '-' (none or all);
+        - `person`: whether it names persons; such words have a form for each sex, or one for both.
 
     Examples
     --------
-    >>> from wefe.datasets import load_language_words
     >>> words = load_language_words("es")
-    >>> words[words["set"] == "career"].head(3)[["word", "english", "grammatical_gender"]]
-             word     english grammatical_gender
-    24  ejecutivo   executive                  m
-    25  ejecutiva   executive                  f
-    26    gestión  management                  f
+    >>> words[words["set"] == "career"].head(2)[["word", "english", "grammatical_gender"]]
+             word    english grammatical_gender
+    24  ejecutivo  executive                  m
+    25  ejecutiva  executive                  f
     """
     import pandas as pd
 
@@ -115,29 +102,21 @@ def load_language_words(language: str) -> pd.DataFrame:
 def grammatical_gender_counts(language: str) -> pd.DataFrame:
     """Count the words of each set by grammatical gender.
 
-    In a language in which nouns for men are masculine and nouns for women feminine, all feminine
-    nouns share some of the direction from man to woman. An attribute set with more feminine words
-    than the other one is then nearer to the female terms for no reason of meaning.
+    Compare the attribute sets of a query: feminine nouns are closer to female terms for reasons of
+    grammar, so the set with more of them looks more female whatever its words mean.
 
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
+        Code.
 
     Returns
     -------
     DataFrame
-        Sets in rows; columns 'm', 'f', 'n', 'c' and '-', see :func:`load_language_words`. Cells
-        are numbers of words.
-
-    Raises
-    ------
-    ValueError
-        If no words of that language ship.
+        Number of words per set (rows) and gender of :func:`load_language_words` (columns).
 
     Examples
     --------
-    >>> from wefe.datasets import grammatical_gender_counts
     >>> grammatical_gender_counts("de").loc[["math", "arts"]]
     grammatical_gender  m  f  n  c  -
     set
@@ -152,35 +131,28 @@ def grammatical_gender_counts(language: str) -> pd.DataFrame:
 
 
 def load_occupations(language: str) -> pd.DataFrame:
-    """Load occupations with their masculine and their feminine form, side by side.
+    """Load the masculine and feminine forms of occupations.
 
-    Occupations whose feminine form is another word as well (*música* is music), a machine, or
-    contested, are left out; :func:`language_notes` says which and why.
+    Occupations whose feminine form is contested or has another meaning (*música* is music) are left
+    out; :func:`language_notes` lists them.
 
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
+        Code.
 
     Returns
     -------
     DataFrame
-        Columns `english` (the same key in all languages), `masculine` and `feminine`. They are
+        Columns `english` (the same key in all languages), `masculine` and `feminine`, which are
         equal where one form serves both sexes.
-
-    Raises
-    ------
-    ValueError
-        If no occupations of that language ship.
 
     Examples
     --------
-    >>> from wefe.datasets import load_occupations
-    >>> load_occupations("es").set_index("english").loc[["nurse", "dentist"]]
+    >>> load_occupations("es").set_index("english").loc[["nurse"]]
              masculine   feminine
     english
     nurse    enfermero  enfermera
-    dentist   dentista   dentista
     """
     import pandas as pd
 
@@ -194,33 +166,21 @@ def load_language_criterion(language: str) -> Criterion:
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
+        Code.
 
     Returns
     -------
     Criterion
-        Named ``gender_es`` and so on. Definitional sets are the pairs (female, male) of the gender
-        queries, in the order of classes of the English criterion; they are equalized, too.
-        Specific words are these; words that are listed with a form for each sex, occupations
-        included; and a list of gendered words (kin, titles, the body) written by hand. It is not
-        complete: :func:`wefe.explore.learn_specific_words` finds more in a model. There are no
-        stereotyped words.
-
-    Raises
-    ------
-    ValueError
-        If no words of that language ship.
+        Definitional and equalize sets are the (female, male) pairs of the gender queries. Specific
+        words are these pairs, words and occupations with a form for each sex, and a list of kin,
+        titles and the body, which is not complete: find more in a model by
+        :func:`wefe.explore.learn_specific_words`. There are no stereotyped words.
 
     Examples
     --------
-    >>> from wefe.datasets import load_language_criterion
     >>> criterion = load_language_criterion("es")
     >>> criterion.class_names, criterion.definitional_sets[:2]
     (('female', 'male'), (('ella', 'él'), ('hija', 'hijo')))
-    >>> "enfermera" in criterion.specific_words, "dentista" in criterion.specific_words
-    (True, False)
-    >>> {"esposa", "rey", "embarazada"} <= set(criterion.specific_words)
-    True
     """
     content = _read(language)
     sets = language_word_sets(language)
@@ -232,7 +192,7 @@ def load_language_criterion(language: str) -> Criterion:
         if row.get("person")
     ]
     forms = {(row["english"], row["gender"]) for row in rows}
-    # One form for both sexes may be feminine, such as the Portuguese crianças, children.
+    # One form for both sexes may be feminine, such as crianças (children) in Portuguese.
     persons = [
         row["word"] for row in rows if {(row["english"], "m"), (row["english"], "f")} <= forms
     ]
@@ -257,26 +217,20 @@ def load_language_criterion(language: str) -> Criterion:
 
 
 def language_notes(language: str) -> str:
-    """Tell how the words of a language were chosen: what was checked, and what was left out.
+    """Explain how the words of a language were chosen: what was checked, and what was left out.
 
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
+        Code.
 
     Returns
     -------
     str
         Lines of at most 88 characters.
 
-    Raises
-    ------
-    ValueError
-        If no words of that language ship.
-
     Examples
     --------
-    >>> from wefe.datasets import language_notes
     >>> print(language_notes("sv").splitlines()[-1])
     - cashier: kassör and kassörska are different jobs
     """
@@ -293,13 +247,7 @@ def language_notes(language: str) -> str:
 
 
 def language_word_sets(language: str) -> dict[str, list[str]]:
-    """Return the words of the seven sets of a language.
-
-    Examples
-    --------
-    >>> language_word_sets("it")["male_terms"][:3]
-    ['lui', 'figlio', 'padre']
-    """
+    """Return the words of the seven sets of a language."""
     sets = _read(language)["word_sets"]
     return {key: [row["word"] for row in words] for key, words in sets.items()}
 
@@ -311,7 +259,7 @@ def _read(language: str) -> dict[str, Any]:
             f"language must be one of {known}; got {language!r}.{nearest(str(language), LANGUAGES)}"
         )
     folder = resources.files("wefe.datasets").joinpath("data", "languages")
-    # UTF-8, not ASCII as the other files are: these are written and reviewed by hand.
+    # UTF-8, unlike the other files, because people write and review these by hand.
     content: dict[str, Any] = json.loads(folder.joinpath(f"{language}.json").read_text("utf-8"))
     return content
 

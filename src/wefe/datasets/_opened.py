@@ -1,4 +1,4 @@
-"""Queries as users name them: a published set, or a file of their own."""
+"""Queries as users name them: a published set, or their own file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,10 @@ logger = logging.getLogger(__name__)
 
 
 class OpenedQueries(NamedTuple):
-    """Queries that were asked for by one name.
+    """Queries that were requested by one name.
 
-    Attributes
-    ----------
-    name : str
-        Name of the set, or stem of the file.
-    queries : list of Query
-        What can be asked.
-    paired : bool or None
-        Whether word i of each target set belong together; None if nobody knows.
-    offline : bool
-        Whether no word was, or could be, downloaded.
-    left_out : list of str
-        Names of the queries whose words are a download.
-    why : str
-        Why they were not downloaded; '' if nothing is left out.
+    `paired`: whether word i of each target set belong together, None if unknown; `offline`: whether
+    nothing was or could be downloaded; `left_out`: queries that need a download; `why` it failed.
     """
 
     name: str
@@ -42,38 +30,16 @@ class OpenedQueries(NamedTuple):
 
 
 def open_query_set(text: str, offline: bool = False, what: str = "query set") -> OpenedQueries:
-    """Open a published query set, or a JSON file of queries.
+    """Open a published query set, or a JSON file of queries as `Query.dict` writes them.
 
-    Where words cannot be downloaded, the queries with such words are left out, and this is logged.
-
-    Parameters
-    ----------
-    text : str
-        A name of :func:`wefe.datasets.list_query_sets`, or a file as `Query.dict` writes it: one
-        query, or a list of them.
-    offline : bool, default=False
-        Whether to download nothing.
-    what : str, default='query set'
-        What messages call it; for example the option of a command line.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If `text` is neither, the file is damaged, or not one query can be asked.
-
-    Examples
-    --------
-    >>> opened = open_query_set("gender", offline=True)
-    >>> len(opened.queries), opened.left_out
-    (6, ['Male terms and Female terms wrt Positive words and Negative words'])
+    Queries whose words cannot be downloaded are left out, with a warning in the log. Error messages
+    call the option `what`.
     """
     from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
 
     path = Path(text)
     known = {entry["name"]: entry for entry in list_query_sets()}
-    # A file that happens to have the name of a published set must not stand for it.
+    # A published set goes before a file of the same name.
     if text not in known and (path.suffix == ".json" or path.is_file()):
         return OpenedQueries(path.stem, _read_queries(path, what))
     if text not in known:
@@ -85,7 +51,7 @@ def open_query_set(text: str, offline: bool = False, what: str = "query set") ->
     try:
         queries = load_query_set(text, offline=offline)
     except ConnectionError as error:
-        # Better most of an answer, and saying so, than none.
+        # Most of an answer, with a warning, is better than none.
         queries, offline = load_query_set(text, offline=True), True
         why = error.short if isinstance(error, UnreachableError) else str(error)
     if not queries:

@@ -31,7 +31,7 @@ class Recipe:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Everything the query needs."""
+        """All word sets that the query needs."""
         return self.targets + self.attributes
 
 
@@ -42,7 +42,7 @@ class QuerySet:
     what: str
     source: str
     recipes: tuple[Recipe, ...]
-    # Word i of one target set goes with word i of the other: she, he.
+    # Whether word i of one target set belongs to word i of the other: she, he.
     paired_targets: bool = False
 
 
@@ -70,9 +70,9 @@ QUERY_SETS |= {
 }
 CRITERIA = ("gender", "ethnicity", "religion")
 
-# Within a query set one name stands for one list. Where the key itself reads well, it is the name.
+# Names of word lists, unique within a query set. Keys that read well are names themselves.
 _SET_NAMES: dict[str, str] = _DATA["set_names"]
-# With the language in it, the queries of several languages have names of their own.
+# The language makes names unique across languages.
 _SET_NAMES |= {
     f"{code}/{sex}_terms": f"{sex.capitalize()} terms ({code})"
     for code in LANGUAGES
@@ -111,7 +111,7 @@ class _WordSets:
         return key in self._datasets[dataset]
 
     def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
-        """Return the words of each set under the set's name; any word, where they are not here."""
+        """Return the words of each set under its name; ["word"] where they are not here."""
         sets: dict[str, list[str]] = {}
         for reference in references:
             dataset, key, *each = reference.split("/")
@@ -120,7 +120,6 @@ class _WordSets:
         return sets
 
     def query(self, recipe: Recipe) -> "Query":
-        """Return the query of a recipe."""
         from wefe.query import Query
 
         targets, attributes = map(self.named_sets, (recipe.targets, recipe.attributes))
@@ -133,45 +132,34 @@ class _WordSets:
 
 
 def load_query_set(name: str, offline: bool = False) -> "list[Query]":
-    """Load a published query set.
+    """Load a published query set; :func:`list_query_sets` describes them.
 
     Parameters
     ----------
     name : str
-        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (the three before, in that order),
+        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria),
         `rnsb_national_origin`, `rnsb_religion`; `age`, `disability`, `sexual_orientation`,
-        `socioeconomic_class`, `nationality`, `political_views`, `body_type`, with `invented_words`
-        as a control; `gender_es`, `gender_fr`, `gender_de`,
-        `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`: gender wrt career and family, math and
-        arts, science and arts, in other languages. :func:`list_query_sets` tells about each.
+        `socioeconomic_class`, `nationality`, `political_views`, `body_type`, and as a control
+        `invented_words`; or gender in another language: `gender_es`, `gender_fr`, `gender_de`,
+        `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`.
     offline : bool, default=False
-        If True, nothing is downloaded and the queries with words that do not ship with the package
-        are left out; :func:`list_queries_left_out` names them.
+        Download nothing and leave out the queries of :func:`list_queries_left_out`.
 
     Returns
     -------
     list of Query
-        In the order of the study; those that could be made, with `offline`.
+        In the order of the study.
 
     Raises
     ------
-    ValueError
-        If there is no query set of that name.
-    ConnectionError
-        If words are needed that are neither at hand nor to be downloaded.
+    ValueError, ConnectionError
+        If there is no such query set, or a download fails.
 
     Examples
     --------
-    >>> from wefe.datasets import load_query_set
     >>> queries = load_query_set("gender", offline=True)
-    >>> len(queries)
-    6
     >>> queries[0].query_name
     'Male terms and Female terms wrt Career and Family'
-    >>> queries[0].target_sets[0][:3]
-    ['he', 'son', 'his']
-    >>> load_query_set("gender_es")[0].query_name
-    'Male terms (es) and Female terms (es) wrt Career and Family'
     """
     recipes = _query_set(name).recipes
     word_sets = _WordSets(offline=offline)
@@ -192,33 +180,25 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
 
 
 def list_queries_left_out(name: str) -> list[str]:
-    """Name the queries that ``load_query_set(name, offline=True)`` leaves out.
+    """Return the names of the queries that ``load_query_set(name, offline=True)`` leaves out.
 
     Parameters
     ----------
     name : str
-        A query set, as in :func:`load_query_set`.
+        A query set of :func:`load_query_set`.
 
     Returns
     -------
     list of str
-        Names of the queries whose words do not all ship with the package.
-
-    Raises
-    ------
-    ValueError
-        If there is no query set of that name.
+        The queries with words that do not ship with the package.
 
     Examples
     --------
-    >>> from wefe.datasets import list_queries_left_out
     >>> list_queries_left_out("gender")
     ['Male terms and Female terms wrt Positive words and Negative words']
-    >>> list_queries_left_out("weat")
-    []
     """
     shipped = _WordSets(offline=True)
-    # The words play no part in the name.
+    # The name does not depend on the words.
     return [
         shipped.query(recipe).query_name
         for recipe in _query_set(name).recipes
@@ -227,34 +207,22 @@ def list_queries_left_out(name: str) -> list[str]:
 
 
 def references_to_fetch(name: str) -> list[str]:
-    """Return the references of a query set whose words do not ship with the package.
-
-    Examples
-    --------
-    >>> references_to_fetch("gender")
-    ['bingliu/positive_words', 'bingliu/negative_words']
-    """
+    """Return the references of a query set whose words do not ship with the package."""
     shipped = _WordSets(offline=True)
     references = [part for recipe in _query_set(name).recipes for part in recipe.references]
     return [part for part in dict.fromkeys(references) if part not in shipped]
 
 
 def load_weat_queries() -> "list[Query]":
-    """Load the ten WEAT tests of Caliskan et al. [1]_, in their order.
+    """Load the ten WEAT tests in their order; :func:`load_weat` loads their words.
 
     Returns
     -------
     list of Query
-        Ten queries with two target and two attribute sets each, of :func:`load_weat`.
-
-    References
-    ----------
-    .. [1] A. Caliskan, J. J. Bryson and A. Narayanan. Semantics derived automatically from language
-       corpora contain human-like biases. Science 356(6334):183-186, 2017.
+        Two target and two attribute sets each.
 
     Examples
     --------
-    >>> from wefe.datasets import load_weat_queries
     >>> load_weat_queries()[0].query_name
     'Flowers and Insects wrt Pleasant and Unpleasant'
     """
@@ -269,8 +237,7 @@ def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Quer
     criterion : {"gender", "ethnicity", "religion"}
         Seven, nine and nine queries with two target and two attribute sets each.
     offline : bool, default=False
-        If True, nothing is downloaded and the queries with words that do not ship with the package
-        are left out: one, six and three. :func:`list_queries_left_out` names them.
+        As in :func:`load_query_set`; leaves out one, six and three queries.
 
     Returns
     -------
@@ -279,24 +246,17 @@ def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Quer
 
     Raises
     ------
-    ValueError
-        If there is no such criterion.
-    ConnectionError
-        If words are needed that are neither at hand nor to be downloaded.
+    ValueError, ConnectionError
+        If there is no such criterion, or a download fails.
 
     References
     ----------
-    .. [1] P. Badilla, F. Bravo-Marquez and J. Perez. WEFE: The Word Embeddings Fairness Evaluation
-       Framework. IJCAI 2020, pages 430-436.
+    .. [1] Badilla et al. WEFE: The Word Embeddings Fairness Evaluation Framework. IJCAI 2020.
 
     Examples
     --------
-    >>> from wefe.datasets import load_case_study_queries
-    >>> for query in load_case_study_queries("ethnicity", offline=True):
-    ...     print(query.query_name)
-    White names and Black names wrt Pleasant and Unpleasant
-    White names and Asian names wrt Pleasant and Unpleasant
-    White names and Hispanic names wrt Pleasant and Unpleasant
+    >>> load_case_study_queries("ethnicity", offline=True)[0].query_name
+    'White names and Black names wrt Pleasant and Unpleasant'
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")

@@ -1,4 +1,4 @@
-"""SemBias questions: those of Zhao et al., a small set that ships, or those of a file."""
+"""SemBias questions: the published ones, a small set that ships, or a file."""
 
 from __future__ import annotations
 
@@ -12,40 +12,30 @@ _N_PAIRS = 4
 
 
 def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str]]]:
-    r"""Load questions for :func:`wefe.metrics.sembias`.
+    """Load questions for :func:`wefe.metrics.sembias`.
 
     Parameters
     ----------
     source : {'small', 'gn_glove'} or path, default='small'
-        'small': 40 questions that ship, written for this package from common words. 'gn_glove':
-        the 440 published ones [1]_, downloaded by the first call. Or a text file with a question
-        per line, its pairs ``a:b`` between tabs or spaces.
+        'small': 40 questions of common words that ship, written for this package; 'gn_glove': the
+        440 published ones (:func:`fetch_gn_glove`); or a text file with one question per line, its
+        pairs ``a:b`` between tabs or spaces.
 
     Returns
     -------
     list of list of [str, str]
-        Each question has four pairs, in this order: a definition pair, two neutral pairs, a
-        stereotype pair. The male side comes first.
+        Each question has a definition pair, two neutral pairs and a stereotype pair, in this order.
+        The male word comes first.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If a line of the file is no question; the error names it.
-    ConnectionError
-        If the published questions are neither at hand nor to be downloaded.
-
-    References
-    ----------
-    .. [1] J. Zhao, Y. Zhou, Z. Li, W. Wang and K.-W. Chang. Learning Gender-Neutral Word
-       Embeddings. EMNLP 2018, pages 4847-4853.
+    FileNotFoundError, ValueError, ConnectionError
+        If there is no such file, a line of it is no question, or the download fails.
 
     Examples
     --------
-    >>> questions = load_sembias()
-    >>> len(questions), questions[0]
-    (40, [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']])
+    >>> load_sembias()[0]
+    [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']]
     """
     if source == "small":
         questions: list[list[list[str]]] = shipped_word_sets("sembias")["questions"]

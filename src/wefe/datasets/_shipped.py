@@ -1,4 +1,4 @@
-"""What the package carries as JSON files: word lists that name their source, and tables."""
+"""The JSON files that ship with the package: word lists with their sources, and tables."""
 
 import json
 from importlib import resources
@@ -6,24 +6,8 @@ from typing import Any
 
 
 def read_shipped(name: str) -> dict[str, Any]:
-    """Read one shipped file.
-
-    Parameters
-    ----------
-    name : str
-        File in ``data/``, without its suffix.
-
-    Returns
-    -------
-    dict
-        Of word lists `name`, `source` (`citation`, `url`, `note`) and `word_sets`.
-
-    Examples
-    --------
-    >>> read_shipped("rnsb")["source"]["url"]
-    'https://doi.org/10.18653/v1/P19-1162'
-    """
-    # Parsed at every call, so that nobody can change the lists of somebody else's next call.
+    """Read ``data/NAME.json``. Word lists have the keys `name`, `source` and `word_sets`."""
+    # Parsed at every call, so that callers may change their lists.
     text = resources.files("wefe.datasets").joinpath("data", f"{name}.json").read_text("ascii")
     data: dict[str, Any] = json.loads(text)
     for alias, key in data.pop("aliases", {}).items():
@@ -32,12 +16,6 @@ def read_shipped(name: str) -> dict[str, Any]:
 
 
 def shipped_word_sets(name: str) -> dict[str, Any]:
-    """Return the word sets of one shipped file; see :func:`read_shipped`.
-
-    Examples
-    --------
-    >>> shipped_word_sets("eds")["male_terms"][:3]
-    ['he', 'son', 'his']
-    """
+    """Return the word sets of one shipped file; see :func:`read_shipped`."""
     word_sets: dict[str, Any] = read_shipped(name)["word_sets"]
     return word_sets

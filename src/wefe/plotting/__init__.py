@@ -1,8 +1,7 @@
 """Figures of scores, ranks and correlations: DataFrame in, plotly figure out.
 
-No function shows or saves a figure, or changes its input. Names are wrapped, never cut; the height
-follows the content, and the width is left to the page (a heat map has a size of its own). What has
-no value is marked as such, with the reason where it is known.
+Functions neither show nor save a figure, nor change their input. Missing values are marked, with
+the reason where it is known. Hover over a mark to see its values and its full name.
 """
 
 import lazy_loader as lazy

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wefe.audit import QueryAudit
 
 _SET_PX = 90
-# Share of the distance between two sets that the shape of a distribution takes.
+# Height of a distribution, as a share of the distance between two sets.
 _SHAPE = 0.55
 
 
@@ -32,35 +32,29 @@ def plot_individual_biases(
     full_range: bool = False,
     shared_axis: bool = True,
 ) -> go.Figure:
-    """Plot how the individual biases of target words spread, a distribution per target set.
-
-    These are figures 1 and 2 of Schröder et al. (ICPRAM 2024), with every word as a point.
+    """Plot individual biases of target words by target set (Schröder et al. 2024, figures 1, 2).
 
     Parameters
     ----------
     audits : QueryAudit or sequence of QueryAudit
-        What :func:`wefe.audit.audit_query` returns. Each has a panel.
+        What :func:`wefe.audit.audit_query` returns.
     relative : bool, default=False
-        Whether the axis shows s / d, which can be compared between models, or s.
+        Show s / d, which you can compare between models, instead of s.
     full_range : bool, default=False
-        Whether the axis shows everything that is attainable, from -d to d, or what there is.
+        Show everything that is attainable, from -d to d.
     shared_axis : bool, default=True
-        Whether all panels have the same horizontal axis, so that they can be compared, or each
-        its own, so that small biases can be seen beside large ones.
+        Give all panels the same axis; False lets you see small biases beside large ones.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per audit. A line in the colour of a set is its mean, the solid line 0, dashed
-        lines -d and d; where these are beyond the axis, the panel says so. Effect size, p-value
-        and AUC stand above, if there are two target sets. You see words on hover.
+        One panel per audit, one point per word. Lines: the mean of each set, 0 (solid), -d and d
+        (dashed). With two target sets, effect size, p-value and AUC stand above.
 
     Raises
     ------
-    TypeError
-        If `audits` holds anything else.
-    ValueError
-        If there is none.
+    TypeError, ValueError
+        If `audits` holds anything else, or nothing.
 
     Examples
     --------
@@ -80,7 +74,7 @@ def plot_individual_biases(
     values = [audit.positions if relative else audit.biases for audit in given]
     limits = [1.0 if relative else audit.attribute_difference for audit in given]
     n_sets = max(len(audit.biases) for audit in given)
-    # The title names what all audits share, a panel what they do not.
+    # The title names what all audits share; panels name what differs.
     queries, models = ({getattr(a, name) for a in given} for name in ("query_name", "model_name"))
     title = "Individual biases"
     title += f": {given[0].query_name}" * (len(queries) == 1)
@@ -157,7 +151,7 @@ def _draw(
             name=wrap(use.name, 30),
             side="negative",  # upwards, as the vertical axis is reversed
             width=2 * _SHAPE,
-            spanmode="hard",  # no biases are shown that no word has
+            spanmode="hard",  # ends at the smallest and largest bias
             scalemode="width",
             points="all",
             pointpos=0.3,
@@ -171,6 +165,6 @@ def _draw(
         )
         mean = float(np.mean(values))
         text = f"<b>{wrap(use.name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
-        # Beside the line of what is attainable, which is at the edge of the full range.
+        # Keeps clear of the line at d, which is at the edge of the full range.
         labels.append({"x": 0.05, "y": number - 0.72, "text": text})
     write(figure, labels, domain="x", yanchor="top", **place)

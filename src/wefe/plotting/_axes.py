@@ -20,7 +20,7 @@ def at(row: int, col: int = 1) -> dict[str, Any]:
 
 
 class Rows:
-    """Groups of horizontal bars: where each bar lies, and the height that all need."""
+    """Groups of horizontal bars: where each bar lies, and the height that all of them need."""
 
     def __init__(self, names: Sequence[str], labels: Sequence[str], n_series: int) -> None:
         self.names, self.labels, self.n_series = names, labels, n_series
@@ -30,7 +30,6 @@ class Rows:
         self.font = {"size": min(11.0, bar_px)}
 
     def centre(self, row: Any, position: Any) -> Any:
-        """Return where on the vertical axis one bar of a row lies."""
         return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
 
     def apply(self, figure: go.Figure, title: str = "", **place: Any) -> None:
@@ -60,7 +59,7 @@ class Panels:
         abreast: int = 3,
         second_lines: Sequence[str] = (),
     ) -> None:
-        # Four look better two by two.
+        # Four panels look better two by two.
         self.n_columns = min(2 if len(names) == 4 else len(names), abreast)
         self.n_rows = math.ceil(len(names) / self.n_columns)
         self.titles = [wrap(name, 80 // self.n_columns) for name in names]
@@ -73,7 +72,6 @@ class Panels:
         self.spacing = between_px / self.height if self.n_rows > 1 else 0
 
     def figure(self) -> go.Figure:
-        """Return a figure of empty panels."""
         figure = make_subplots(
             rows=self.n_rows,
             cols=self.n_columns,
@@ -91,7 +89,6 @@ class Panels:
 
 
 def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go.Figure, int]:
-    """Return axes below each other, and the height of all."""
     height = sum(heights) + between_px * (len(heights) - 1)
     figure = make_subplots(
         rows=len(heights),

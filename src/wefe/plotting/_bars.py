@@ -25,40 +25,32 @@ _SHORT = 0.005
 def plot_queries_results(
     results: pd.DataFrame, by: Literal["query", "model"] = "query"
 ) -> go.Figure:
-    """Plot scores as grouped horizontal bars.
+    """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
-    Bars start at the value that means no bias, which a line marks: the longer a bar, the more bias
-    was measured; a dot stands for a bar that is too short to be seen. They start at 0 where the
-    table does not name a metric that WEFE knows. Hollow bars have p > 0.05, where the metric was
-    asked for p-values. Full ones against the direction of a one-sided test are strong in
-    the opposite direction; a note counts them. A line across shows where 95 % of the scores lie
-    with words exchanged, as they would be without bias.
+    Bars start at the no-bias value of the metric, which a line marks, or at 0 for an unknown
+    metric. Dots are bars too short to see. Hollow bars have p > 0.05. Full bars against the
+    direction of a one-sided test are strong in the opposite direction; a note counts them. Lines
+    across bars hold 95 % of the scores with exchanged words, as they would be without bias.
 
     Parameters
     ----------
     results : DataFrame
-        What :func:`wefe.running.measure` returns, of one metric and query set: p-values, reasons
-        for NaN and lost words are shown, too. Or the matrix of
-        :func:`wefe.running.run_queries`, with or without an aggregated column. That
-        one stands apart: as a shaded group or as black bars, and on an axis of its own if another
-        value means no bias.
+        What :func:`wefe.running.measure` returns for one metric and query set; this adds p-values,
+        reasons for NaN and lost words. Or the matrix of :func:`wefe.running.run_queries`; its
+        aggregated column stands apart, on an axis of its own if its no-bias value differs.
     by : {'query', 'model'}, default='query'
-        What the bars are grouped by. The other one has the colours.
+        What groups the bars; the other one has the colours.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per model (per query if grouped by model) and axis, in the order of the table;
-        hollow bars are a further trace. Scores that are NaN are
-        marked 'no value', with a letter for the reason, if the table knows it; the reasons stand
-        below the plot.
+        One trace per model (or query) and axis; hollow bars are a further trace. NaN is marked 'no
+        value', with a letter for the reason, which stands below.
 
     Raises
     ------
-    TypeError
-        If `results` is no DataFrame.
-    ValueError
-        If it is empty or holds anything but numbers, or `by` is unknown.
+    TypeError, ValueError
+        If `results` is not a DataFrame of numbers or is empty, or `by` is unknown.
 
     Examples
     --------
@@ -95,7 +87,7 @@ def plot_queries_results(
         dotted += [f"{start:g}" for start in part["start"][part["dot"]]]
         texts: list[dict[Any, Any]] = []
         for position, (name, own) in enumerate(parts_of(part, series_by)):
-            # Without a style of its own, the template draws the summary of models in ink.
+            # The template draws what has no style, here the summary of models, in ink.
             style = {} if name == last and not by_query else bar_style(position)
             texts += draw_series(figure, own, bars, position, style, (name, names[name]), place)
         write(figure, texts, **place)
@@ -128,9 +120,9 @@ def draw_series(
     names: tuple[str, str],
     place: dict[str, Any],
 ) -> list[dict[Any, Any]]:
-    """Draw one series of bars, its names a key and that in the legend, hollow ones apart.
+    """Draw one series of bars, hollow ones apart; `names` are its key and its name in the legend.
 
-    Return the texts or dots that stand in place of those that cannot be seen.
+    Return the texts or dots in place of bars that cannot be seen.
     """
     length = own["score"] - own["start"]
     null = {
@@ -146,12 +138,12 @@ def draw_series(
             y=bars.names,
             base=own["start"].iloc[0],
             orientation="h",
-            # The bar is the score, so that both ends of the interval are counted from it.
+            # Both ends of the interval are relative to the end of the bar, the score.
             error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
             name=wrap(names[1], 30),
             legendgroup=names[0],
             offsetgroup=names[0],
-            # Bars of an axis of its own have the room of all.
+            # Bars on their own axis share their room with no others.
             alignmentgroup=str(place),
             **hover(own["hover"].tolist()),
             **each,
@@ -169,34 +161,31 @@ def draw_series(
 
 
 def _outline(style: dict[str, Any]) -> dict[str, Any]:
-    """Return the marker of hollow bars."""
     colour = style["color"]
     pattern = {**style.get("pattern", {}), "fgcolor": colour}
     return {"color": tint(colour), "line": {"color": colour, "width": 1.5}, "pattern": pattern}
 
 
 def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
-    """Plot accumulated ranks: the longer a bar, the lower the position (WEFE paper, figure 2).
+    """Plot the sum of ranks: the longer a bar, the lower the position (WEFE paper, figure 2).
 
     Parameters
     ----------
     ranking : DataFrame of shape (n_models, n_rankings)
         What :func:`wefe.ranking.create_ranking` returns; 1 is the best rank.
     use_metric_as_facet : bool, default=False
-        Give each column a panel of its own instead of stacking them.
+        Give each column its own panel instead of stacking them.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per column; models by the sum of their ranks, the best one on top. Models that
-        lack a rank come last, because their sums cannot be compared.
+        One trace per column; the best model on top. Models that lack a rank come last, because
+        their sums cannot be compared.
 
     Raises
     ------
-    TypeError
-        If `ranking` is no DataFrame.
-    ValueError
-        If it is empty or holds anything but ranks.
+    TypeError, ValueError
+        If `ranking` is not a DataFrame of ranks, or is empty.
 
     Examples
     --------
@@ -217,7 +206,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
             orientation="h",
             name=wrap(label, 30),
             y=models,
-            # A list, because plotly stacks nothing on a NaN of an array.
+            # A list, because plotly stacks nothing on NaN in an array.
             x=own["rank"].tolist(),
             text=["" if np.isnan(rank) else f"{rank:g}" for rank in own["rank"]],
             textposition="inside",
@@ -245,7 +234,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         texts = [f"<b>{total:g}{gap}</b>" for total, gap in zip(totals, gaps, strict=True)]
         sums = pd.DataFrame({"x": totals, "y": range(len(models)), "text": texts})
         write(figure, sums.to_dict("records"))
-        # Beside the longest stack there is room for what stands there.
+        # Leaves room for the text beside the longest stack.
         longest = totals.max(initial=1) * (1.4 if lacks.any() else 1.12)
         title = f"Sum of ranks over {count(len(columns), 'ranking')}"
     figure.update_xaxes(title_text=title, range=[0, float(longest)])
@@ -266,9 +255,9 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
 
 
 def best_first(ranking: pd.DataFrame) -> Table:
-    """Check ranks; return them by their sum, of models that lack a rank last."""
+    """Check ranks; return them by their sum, models that lack a rank last."""
     models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
-    # Tied models may share the average of their ranks, a half at most.
+    # Ranks may end in .5, because tied models may share the average of their ranks.
     possible = np.arange(2, 2 * len(ranks) + 1)
     for row, column in np.argwhere(~(np.isin(2 * ranks, possible) | np.isnan(ranks))):
         raise ValueError(
@@ -283,44 +272,35 @@ def best_first(ranking: pd.DataFrame) -> Table:
 def plot_group_shares(
     frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
 ) -> go.Figure:
-    """Plot which share of the neighbours of words leans to each group, and what chance makes of it.
+    """Plot the share of each group among the neighbours of words, and what chance would give.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per word and group: 'word', 'group', and 'share' of the word's neighbours that lean to
-        the group, in [0, 1]. It may have 'model'; 'low' and 'high', the interval of the shares that
-        random words have; and 'leans_to', the label of the word itself.
+        One row per word and group: 'word', 'group', 'share' of the word's neighbours associated
+        with the group, in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random
+        words; 'leans_to', the group of the word itself.
     title : str, optional
-        Without one the figure says what is shown.
+        Default: a description.
     groups : sequence of str, optional
-        All groups, in the order of their colours; by default `frame.attrs['groups']`, or else the
-        order of the rows.
+        All groups, in the order of their colours; by default `frame.attrs['groups']` or as in rows.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per model, with a bar per word and group, the first word on top. The interval of
-        random words is a line across the bar. A bar that ends within it is hollow.
+        One panel per model, one bar per word and group. Lines across bars are intervals of random
+        words; bars that end within them are hollow. 'no value': words without shares.
 
     Raises
     ------
-    TypeError
-        If `frame` is no DataFrame.
-    ValueError
-        If it is empty, lacks one of the columns, or the shares of a word are none or sum to more
-        than 1.
-
-    Notes
-    -----
-    A word without shares is marked 'no value'.
+    TypeError, ValueError
+        If `frame` is not such a table or is empty, or the shares of a word sum to more than 1.
 
     Examples
     --------
     >>> rows = [("nurse", "female", 0.75, 0.1, 0.6), ("nurse", "male", 0.25, 0.1, 0.6)]
     >>> table = pd.DataFrame(rows, columns=["word", "group", "share", "low", "high"])
-    >>> figure = plot_group_shares(table)
-    >>> [(bar.name, bar.x) for bar in figure.data if bar.marker.line.width]
+    >>> [(bar.name, bar.x) for bar in plot_group_shares(table).data if bar.marker.line.width]
     [('male', (0.25,))]
     """
     ends = [name for name in ("low", "high") if name in frame]
@@ -358,7 +338,7 @@ def plot_group_shares(
         look = bar_style(number)
         write(figure, draw_series(figure, own, rows, number, look, (group, group), place), **place)
     rows.apply(figure)
-    # Panels of a row share the names of the words.
+    # Panels in a row share the names of the words.
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="Share of the neighbours")
     if panels.n_columns > 1:
         # The last number of a panel would run into the first one of the next.

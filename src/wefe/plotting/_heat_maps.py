@@ -20,7 +20,7 @@ from wefe.plotting._table import Table, check_kind, check_table
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
 
-# Up to so many rows or columns: pixels of a cell, and of the number in it.
+# Maximum number of rows or columns, pixels of a cell, pixels of the number in it.
 _SIZES = ((8, 64, 13), (16, 46, 11), (40, 36, 9), (math.inf, 18, 0))
 
 
@@ -32,28 +32,24 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     correlation_matrix : DataFrame of shape (n_rankings, n_rankings)
         What :func:`wefe.ranking.calculate_ranking_correlations` returns.
     title : str, default=''
-        Without one the figure says what is correlated.
+        Default: a description.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Colours always range from -1 to 1, so that a negative correlation is seen as one and
-        figures can be compared. The values stand in the cells; 'n/a' marks NaN.
+        Colours always range from -1 to 1, so you can compare figures. 'n/a' marks NaN.
 
     Raises
     ------
-    TypeError
-        If `correlation_matrix` is no DataFrame.
-    ValueError
-        If it is empty or holds anything but numbers.
+    TypeError, ValueError
+        If the matrix is not a DataFrame of numbers, or is empty.
 
     Examples
     --------
     >>> names = ["WEAT", "RND"]
     >>> matrix = pd.DataFrame([[1.0, -0.4], [-0.4, 1.0]], index=names, columns=names)
-    >>> heat_map = plot_ranking_correlations(matrix).data[0]
-    >>> heat_map.zmin, heat_map.zmax
-    (-1, 1)
+    >>> plot_ranking_correlations(matrix).data[0].zmin
+    -1
     """
     table = check_table(
         "correlation_matrix",
@@ -72,11 +68,10 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     Parameters
     ----------
     matrix : DataFrame of shape (n_words, n_words)
-        What :func:`wefe.metrics.negative_sentiment_correlation` or
-        :func:`wefe.metrics.joint_negative_sentiment` returns. The diagonal tells them apart: it is
-        1 (or NaN) for correlations.
+        What :func:`wefe.metrics.negative_sentiment_correlation` (the diagonal is 1 or NaN) or
+        :func:`wefe.metrics.joint_negative_sentiment` returns.
     title : str, default=''
-        Without one the figure says what is shown.
+        Default: a description.
 
     Returns
     -------
@@ -85,18 +80,15 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
 
     Raises
     ------
-    TypeError
-        If `matrix` is no DataFrame.
-    ValueError
-        If it is empty or holds anything but numbers.
+    TypeError, ValueError
+        If `matrix` is not a DataFrame of numbers, or is empty.
 
     Examples
     --------
     >>> words = ["irish", "cuban"]
     >>> joint = pd.DataFrame([[0.04, 0.16], [0.16, 0.64]], index=words, columns=words)
-    >>> heat_map = plot_negative_sentiment_correlation(joint).data[0]
-    >>> heat_map.zmin, heat_map.zmax
-    (0, 0.64)
+    >>> plot_negative_sentiment_correlation(joint).data[0].zmax
+    0.64
     """
     table = check_table("matrix", matrix, "negative_sentiment_correlation", "rows", "columns")
     diagonal = np.diag(table.values)
@@ -121,7 +113,6 @@ def _heat_map(
     limits: tuple[float, float] = (-1, 1),
     number_format: str = ".2f",
 ) -> go.Figure:
-    """Draw a table with its values in square cells."""
     short, aggregation = shorten(table.columns)
     cell_px, font_px = cell_size(_SIZES, max(table.values.shape))
     across, down = (
@@ -143,7 +134,7 @@ def _heat_map(
 
 
 def cell_size(sizes: Sequence[tuple[float, int, int]], n_cells: int) -> tuple[int, int]:
-    """Return the pixels of a cell, and of the number in it: 0 where there is no room for it."""
+    """Return the pixels of a cell, and of the number in it: 0 where it has no room."""
     return next((px, font) for most, px, font in sizes if n_cells <= most)
 
 
@@ -192,9 +183,9 @@ def add_cells(
     write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
 
 
-# Up to so many rows a panel: pixels of a cell, and size of the number in it.
+# Maximum number of rows in a panel, pixels of a cell, size of the number in it.
 _CELLS = ((8, 52, 12), (13, 38, 10), (40, 20, 0), (math.inf, 13, 0))
-# What a line above a panel takes.
+# Height of a line above a panel.
 _HEADING_PX = 30
 
 
@@ -208,18 +199,18 @@ def plot_direction_correlations(
     audit : DirectionAudit
         What :func:`wefe.audit.audit_direction` returns.
     without_outliers : bool, default=True
-        Where there are outliers, whether a second panel, below, shows the audit without them.
+        Add a second panel without the outliers, if there are any.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A heat map, from -1 to 1; the last row and column, behind a line, are the first principal
-        component, PC1. Outliers are marked with a star. Columns of many sets are numbered.
+        A heat map from -1 to 1. Behind a line, the last row and column are the first principal
+        component, PC1. A star marks outliers. Columns of many sets are numbered.
 
     Raises
     ------
     TypeError
-        If `audit` is anything else.
+        If `audit` is not a DirectionAudit.
 
     Examples
     --------
@@ -238,12 +229,11 @@ def plot_direction_correlations(
     labels = pd.DataFrame({"down": "<b>PC1</b>", "across": "<b>PC1</b>"}, [*audit.labels, "PC1"])
     for number, name in enumerate(audit.labels, 1):
         short = escape(shortened(name, 32)) + " *" * (name in audit.outliers)
-        # Where there are many, columns have the numbers of their rows. They are those of all sets.
+        # Many columns have the numbers of their rows, the same in both panels.
         labels.loc[name] = [short, short] if font_px else [f"{short}  {number}", str(number)]
     below_px = width_px(labels["across"]) + 24
     heights = [cell_px * (each.n_sets + 1) for each in audits]
-    # One panel below the other: beside each other, labels would lie on cells wherever a page is
-    # narrower than the figure wants to be.
+    # One panel below the other: side by side, labels would cover cells on narrow pages.
     figure, plot_px = stacked(heights, below_px + _HEADING_PX)
     kind = "Cosine" if audit.correlation == "cosine" else "Pearson correlation"
     titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
@@ -253,7 +243,7 @@ def plot_direction_correlations(
         table = Table(names, names, each.correlations.to_numpy())
         own = labels.loc[names]
         add_cells(figure, table, (list(own["down"]), list(own["across"])), kind, font_px, **cell)
-        # A panel of fewer sets has the same cells.
+        # Cells have the same size in a panel of fewer sets.
         figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
         figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
         figure.add_vline(each.n_sets - 0.5, line_width=2, **cell)
@@ -263,7 +253,7 @@ def plot_direction_correlations(
         write(figure, [note], domain="xy", font={"size": 12}, **cell)
     tick_font = {"size": 12 if cell_px >= 20 else 9}
     figure.update_xaxes(tickfont=tick_font).update_yaxes(tickfont=tick_font)
-    # Beside the first panel, as the heading of the second may be wider than its cells.
+    # Beside the first panel, because the heading of the second may be wider than its cells.
     bar = {"y": 1, "yanchor": "top", "len": heights[0], "lenmode": "pixels"}
     figure.update_traces(colorbar=bar)
     for trace in figure.data[1:]:
@@ -282,7 +272,7 @@ def plot_direction_correlations(
 
 
 def plot_direction_components(audit: DirectionAudit) -> go.Figure:
-    """Plot the variance of the components, and what each defining set has to do with the first.
+    """Plot the variance of principal components, and how each defining set relates to the first.
 
     Parameters
     ----------
@@ -292,25 +282,20 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        Left: for each set, ``|cosine|`` of its direction with the first component, the same where
-        the set did not contribute, and the stability of the component without the set. Right:
-        explained variance ratios, and what unrelated sets would have at first.
-
-    Raises
-    ------
-    TypeError
-        If `audit` is anything else.
+        Left: ``|cosine|`` of each set with the first component, and with that of the other sets;
+        how stable the component is without the set. Right: explained variance ratios; the dashed
+        line is the first ratio of unrelated sets.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.audit import audit_direction
     >>> figure = plot_direction_components(audit_direction("gender", load_test_model()))
-    >>> [trace.name for trace in figure.data]
-    ['share of variance', 'with PC1', 'with PC1 of the other sets', 'PC1 with and without the set']
+    >>> figure.data[0].name
+    'share of variance'
     """
     _check(audit)
-    # Names of sets are left of all panels, so that they lie on none of them.
+    # Names of sets stand left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: audit.n_components]
     shares = pd.DataFrame({"own": ratios, "total": audit.cumulative_ratio[: len(ratios)]})

@@ -1,4 +1,4 @@
-"""Text in figures: wrapped, escaped for plotly, and put into words."""
+"""Text in figures: wrapped, shortened, and escaped for plotly."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LINE_PX = 16
 
 
 def escape(text: str) -> str:
-    """Keep plotly from taking a text for markup."""
+    """Keep plotly from reading a text as markup."""
     return html.escape(text, quote=False)
 
 
 def wrap(text: str, width: int = 40) -> str:
-    """Break a text into lines and escape it; the name of a query breaks between its parts."""
+    """Break a text into lines and escape it; names of queries break between their parts."""
     parts = re.split(r" (?=wrt )", text) if len(text) > width else [text]
     return "<br>".join(escape(line) for part in parts for line in textwrap.wrap(part, width))
 
 
 def shorten(names: Sequence[str]) -> tuple[list[str], str]:
-    """Leave out of headings the aggregation that all share, and return it in a sentence.
+    """Leave out of headings the aggregation that all share, and return it as a sentence.
 
     Examples
     --------
@@ -52,22 +52,19 @@ def at_most(lines: Sequence[str], most: int = 5) -> list[str]:
 
 
 def n_lines(label: str) -> int:
-    """Count the lines of a wrapped text."""
     return label.count("<br>") + 1
 
 
 def height_px(labels: Iterable[str]) -> int:
-    """Estimate the height of the highest wrapped text."""
     return LINE_PX * max(map(n_lines, labels))
 
 
 def width_px(labels: Iterable[str]) -> int:
-    """Estimate the width of the longest line."""
     return 7 * max(len(line) for label in labels for line in label.split("<br>"))
 
 
 def shortened(word: str, most: int = 24) -> str:
-    """Cut a word of a vocabulary, which may be a whole URL; on hover it is whole."""
+    """Cut a word, which may be a whole URL."""
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
@@ -78,7 +75,7 @@ def left_out(words: Iterable[str], what: str) -> list[str]:
 
 
 def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
-    """Return labels of points: words, in order of importance, that have room beside the others."""
+    """Return labels of points: words, most important first, where they have room."""
     places = table[["x", "y"]]
     shares = (places / (places.max() - places.min()).replace(0, 1)).to_numpy()
     chosen: list[int] = []
@@ -92,5 +89,4 @@ def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
 
 
 def count(number: int, one: str, several: str = "") -> str:
-    """Return a number and what is counted, by default with an s in the plural."""
     return f"{number} {one if number == 1 else several or one + 's'}"

@@ -37,20 +37,18 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     scores : LayerScores
         What :func:`wefe.contextual.layer_scores` returns.
     relative : bool, default=False
-        Whether layers stand at their depth, from 0 to 1, so that models of different depth can be
-        compared; or at their number.
+        Place layers by depth, from 0 to 1, to compare models of different depth; else by number.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Of one model: a line per query. Of several: a panel per query with a line per model. A
-        dashed line is the score that means no bias; bands, if there are any, are bootstrap
-        intervals.
+        For one model, one line per query; for several, one panel per query with a line per model.
+        Dashed: no bias. Bands: bootstrap intervals.
 
     Raises
     ------
     TypeError
-        If this is anything else.
+        If `scores` is not a LayerScores.
 
     Examples
     --------
@@ -132,34 +130,22 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     Returns
     -------
     plotly.graph_objects.Figure
-        A histogram per result, all with the same bins, the combined effect size as a line and,
-        dashed, the value of no bias. Bars are shares of the samples. It shows the spread of what
-        one sample of contexts may yield, which the standard error of CEAT does not.
+        One histogram per result: what one sample of contexts may yield, which the standard error of
+        CEAT does not show. Line: combined effect size. Dashed: no bias.
 
     Raises
     ------
-    TypeError
-        If this is no result of CEAT.
-    ValueError
-        If there is none.
+    TypeError, ValueError
+        If `results` are not results of CEAT, or there are none.
 
     Examples
     --------
-    :class:`wefe.contextual.CEAT` makes the result, of an encoder. Here it is put together from four
-    effect sizes:
-
     >>> from wefe import MetricResult, Query, load_test_model
     >>> from wefe.embeddings import embed_query
     >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
-    >>> result = MetricResult(
-    ...     {"query_name": query.query_name, "result": 0.49, "ceat": 0.49},
-    ...     embed_query(load_test_model(), query),
-    ...     "CEAT",
-    ...     details={"effect_sizes": [0.31, 0.52, 0.47, 0.66]},
-    ... )
-    >>> figure = plot_effect_sizes(result)
-    >>> float(sum(figure.data[0].y)), figure.layout.xaxis.title.text
-    (1.0, 'Effect size')
+    >>> ceat = {"query_name": query.query_name, "result": 0.49, "ceat": 0.49}
+    >>> words, sizes = embed_query(load_test_model(), query), {"effect_sizes": [0.31, 0.66]}
+    >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
     given = check_several("results", results, MetricResult)
     effects = []
@@ -168,7 +154,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
             raise TypeError(f"results must be results of CEAT; got {found(result)}.")
         sizes = np.asarray(result.details.get("effect_sizes", ()), dtype=np.float64)
         effects.append(sizes[np.isfinite(sizes)])
-    # All equal, as with one context per word, they need bins of some width.
+    # If all are equal, as with one context per word, bins still need a width.
     every = np.concatenate([*effects, [-0.1, 0.1]])
     edges = np.linspace(every.min(), every.max(), _N_BINS + 1)
     bins = pd.DataFrame({"start": edges[:-1], "end": edges[1:]})
@@ -212,7 +198,7 @@ def _second_line(result: MetricResult, effect_sizes: npt.NDArray[np.float64]) ->
 
 
 _PANEL_PX = 200
-# Points of all faint curves of a panel; of more, only some sizes are drawn.
+# Maximum number of points of all faint curves of a panel; beyond it, only some sizes are drawn.
 _MOST_POINTS = 20_000
 _LISTS = {"targets": "social groups", "attributes": "concepts"}
 # Characters across the whole figure.
@@ -231,29 +217,23 @@ def plot_silhouettes(
     Parameters
     ----------
     silhouettes : Silhouette or sequence of Silhouette
-        What :func:`wefe.silhouette.bias_silhouettes` returns. Each metric, query and kind of list
-        has a row, each model a panel in it.
+        What :func:`wefe.silhouette.bias_silhouettes` returns.
     unbiased, biased : str, optional
-        Names of the models that accuracy compares. With two models, the first is taken for the
-        unbiased one unless these say otherwise.
+        Models that accuracy compares; with two models, the first is the unbiased one by default.
     full_range : bool, default=False
-        Whether the vertical axes show all scores that there can be, against which robustness and
-        accuracy are counted, or those that there are and the value of no bias.
+        Show all possible scores, the basis of robustness and accuracy; else those that occur.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Panels of a row have the same axes. In each, all runs are one faint trace, with gaps in
-        between; of very many runs and sizes only some sizes are drawn, the last always. A dashed
-        line is the score that means no bias. Robustness stands above each panel, accuracy above
-        each row.
+        One row per metric, query and kind of list, one panel per model; a row shares its axes.
+        Robustness stands above each panel, accuracy above each row. Faint: the runs (of very many,
+        some sizes). Dashed: no bias.
 
     Raises
     ------
-    TypeError
-        If `silhouettes` holds anything else.
-    ValueError
-        If there are none, or two of the same metric, query, lists and model.
+    TypeError, ValueError
+        If `silhouettes` is empty, or holds anything else or two of one metric, query and model.
 
     Examples
     --------
@@ -345,17 +325,16 @@ def _head(key: tuple[str, str, str], row: dict[str, Silhouette], compared: list[
 
     metric, query_name, vary = key
     head = f"{metric}, {query_name}, {_LISTS[vary]} vary"
-    # Those of other words cannot be compared, but looked at side by side.
+    # Silhouettes of other words have no accuracy, but may stand side by side.
     with contextlib.suppress(KeyError, ValueError, TypeError):
         return f"{head}: accuracy {accuracy_score(*(row[name] for name in compared)):.2f}"
     return head
 
 
 def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str, Any]) -> None:
-    """Draw the faint curves, the band, the mean and the line of no bias into a panel."""
     k, curves = silhouette.k, silhouette.curves
     n_runs, n_steps = curves.shape
-    # Of very many points some steps are drawn, counted from the end; the first and last always.
+    # If there are very many points, draws some steps, the first and last always among them.
     every = math.ceil(curves.size / _MOST_POINTS)
     steps = np.union1d(0, np.arange(n_steps - 1, -1, -every))
     # All curves are one line, with NaN after each.

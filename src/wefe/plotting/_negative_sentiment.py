@@ -1,4 +1,4 @@
-"""The negative sentiment of words, as RNSB measures it, as bars."""
+"""The negative sentiment of words, as RNSB measures it."""
 
 from __future__ import annotations
 
@@ -25,35 +25,24 @@ _HOVER = (
 def plot_negative_sentiment(
     results: Mapping[str, Any] | Sequence[Mapping[str, Any]],
 ) -> go.Figure:
-    """Plot how RNSB's negative sentiment spreads over the target words.
-
-    It is figure 3 of Sweeney and Najafian (ACL 2019), with the uniform distribution, which means
-    no bias, as a dashed line.
+    """Plot the share of negative sentiment of each target word (Sweeney and Najafian, figure 3).
 
     Parameters
     ----------
     results : MetricResult, mapping or sequence of them
-        One result of RNSB; or several, to compare models: a list, or a mapping from model name to
-        result. The entry 'negative_sentiment_distribution' is plotted.
+        One result of RNSB, a list of results, or a mapping from model name to result. Each needs
+        the entry 'negative_sentiment_distribution'.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A panel per result, titled with the model and its score; the same words and range in all.
-        Colours tell target sets apart where they have several words.
-
-    Raises
-    ------
-    TypeError
-        If this is no result of RNSB.
-    ValueError
-        If there is none.
+        One panel per result, with model and score. Colours are target sets, if these have several
+        words. Dashed: equal shares, which mean no bias.
 
     Examples
     --------
     >>> result = {"rnsb": 0.19, "negative_sentiment_distribution": {"irish": 0.2, "cuban": 0.8}}
-    >>> figure = plot_negative_sentiment({"w2v": result})
-    >>> figure.layout.annotations[0].text
+    >>> plot_negative_sentiment({"w2v": result}).layout.annotations[0].text
     'w2v<br>RNSB = 0.19'
     """
     spreads = read_spreads(results)
@@ -61,7 +50,7 @@ def plot_negative_sentiment(
     set_of = every["set"].groupby(level=0, sort=False).last()
     words, sets = list(set_of.index), list(set_of.unique())
     if len(sets) == len(words) or len(sets) > len(PALETTE):
-        # Sets say no more than the words.
+        # Sets add nothing to the words.
         set_of[:], sets = "", [""]
     scores = [f"RNSB = {s.score:.3g}" if len(s.words) else "" for s in spreads.values()]
     label_px = min(150, width_px(["", *words]))
@@ -120,7 +109,7 @@ def plot_negative_sentiment(
 
 
 class Spread(NamedTuple):
-    """The negative sentiment of a result; `words` has columns set, share and probability."""
+    """The negative sentiment of a result; `words` has the columns set, share and probability."""
 
     score: float
     words: pd.DataFrame
@@ -152,7 +141,7 @@ class Spread(NamedTuple):
 
 
 def read_spreads(results: object) -> dict[str, Spread]:
-    """Return what results of RNSB measured by model name; refuse what is none."""
+    """Return what results of RNSB measured, by model name; refuse other results."""
     if isinstance(results, Mapping) and _SPREAD not in results:
         names, listed = [str(name) for name in results], list(results.values())
     else:

@@ -38,58 +38,44 @@ def plot_neighborhood(
     Parameters
     ----------
     frame : DataFrame
-        A row per word, the centre included: 'word', 'x', 'y', 'cosine' (with the centre),
-        'projection' (cosine with the bias direction), 'group' (the one that the word leans to, or
-        'no clear direction'), 'indirect_bias' (with the centre) and 'is_center'.
+        One row per word, the centre included: 'word', 'x', 'y', 'cosine' and 'indirect_bias' (both
+        with the centre), 'projection' (cosine with the bias direction), 'group' (the group that the
+        word is associated with, or 'no clear direction') and 'is_center'.
     word : str
         The centre.
     title : str, optional
-        Without one the figure says what is shown.
+        Default: a description.
     groups : sequence of str, default=()
         All groups, in the order of their colours; by default those of the frame.
     method : str, default='PCA'
         How the map was made, for the note: 'PCA', 't-SNE', 'UMAP'.
     theta : float, default=0.05
-        Points of an indirect bias above it have a ring.
+        Points with an indirect bias above it get a ring.
     n_labels : int, default=30
-        At most so many of the nearest words are named, fewer where there is no room. The centre
-        always is.
+        Maximum number of nearest words to name, where there is room.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A trace of points per group, a grey one for words without a clear direction, and one for the
-        centre. Where a point is pointed at, its values are given.
+        One trace per group, a grey one for no clear direction, one for the centre. Words without
+        place or projection are left out and named below.
 
     Raises
     ------
-    TypeError
-        If `frame` is no DataFrame.
-    ValueError
-        If it is empty, or lacks one of the columns.
-
-    Notes
-    -----
-    Words without place or projection are left out, and named. An undefined indirect bias has no
-    ring.
+    TypeError, ValueError
+        If `frame` is not a DataFrame, is empty, or lacks a column.
 
     Examples
     --------
     >>> columns = ["word", "x", "y", "cosine", "projection", "group", "indirect_bias", "is_center"]
-    >>> rows = [
-    ...     ("nurse", 0, 0, 1.0, 0.3, "female", 0.0, True),
-    ...     ("doctor", 1, 0, 0.7, 0.0, "no clear direction", 0.2, False),
-    ... ]
-    >>> figure = plot_neighborhood(
-    ...     pd.DataFrame(rows, columns=columns), word="nurse", groups=("female", "male")
-    ... )
-    >>> [(trace.name, trace.text) for trace in figure.data if trace.text]
-    [('no clear direction', ('doctor',)), ('centre', ('<b>nurse</b>',))]
+    >>> row = ("nurse", 0, 0, 1.0, 0.3, "female", 0.0, True)
+    >>> plot_neighborhood(pd.DataFrame([row], columns=columns), word="nurse").data[-1].text
+    ('<b>nurse</b>',)
     """
     check_share("theta", theta)
     texts, numbers = ("word", "group"), ("x", "y", "cosine", "projection", "indirect_bias")
     table = check_frame(frame, texts, (*numbers, "is_center"))
-    # Groups that are not named are those of the rows.
+    # Groups default to those of the rows.
     names = [str(name) for name in check_sequence("groups", groups)]
     names = names or [name for name in table["group"].unique() if name != NO_CLEAR_DIRECTION]
     table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
@@ -115,13 +101,13 @@ def plot_neighborhood(
     figure = go.Figure()
     for name, (colour, symbol), part in parts:
         is_star = symbol == "star"
-        # The star is seen over the points of a crowd.
+        # The star stands out from a crowd of points.
         look = {"size": 22, "opacity": 1.0} if is_star else {"size": 11, "opacity": 0.9}
         ring = {"width": part["ring"].tolist()}
         marker = {"symbol": symbol, "color": colour, "line": ring, **look}
         add_points(figure, part, name, template, marker, showlegend=not is_star)
     figure.update_layout(showlegend=True, legend_title_text="Leans to")
-    # One scale, and no numbers, which would mean nothing.
+    # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
     notes = [
@@ -141,27 +127,22 @@ def plot_clusters(
     Parameters
     ----------
     frame : DataFrame
-        What :func:`wefe.explore.cluster_map` returns: one row per word with the columns `word`,
-        `x`, `y`, `group` and `cluster`.
+        What :func:`wefe.explore.cluster_map` returns: 'word', 'x', 'y', 'group', 'cluster'.
     title : str, optional
-        Title of the figure.
+        Default: a description.
     method : str, default='t-SNE'
-        How the map was made, for the note below the title.
+        How the map was made, for the note.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Per group, a trace of the words in the cluster of their group (dots) and one of the others
-        (crosses). From the eighth group on, colours return with other symbols.
+        Dots are words in the cluster of their own group, crosses those in another. Words without
+        place, group or cluster are left out, also of the share, and named below.
 
     Raises
     ------
     TypeError, ValueError
-        If `frame` is no such table, or empty.
-
-    Notes
-    -----
-    Words without place, group or cluster are left out, of the share as well, and named.
+        If `frame` is not such a table, or is empty.
 
     Examples
     --------
@@ -222,46 +203,36 @@ def plot_statistic(
     Parameters
     ----------
     frame : DataFrame
-        A row per word: 'word', 'statistic', 'bias'.
+        One row per word: 'word', 'statistic', 'bias'.
     statistic_name, bias_name : str
         Titles of the axes, with units.
     title : str, optional
-        Without one the figure says what is shown.
+        Default: a description.
     fit : (float, float), optional
         Slope and intercept of a line.
     band : DataFrame, optional
-        'statistic', 'low' and 'high': an interval around the line.
+        An interval around the line: 'statistic', 'low', 'high'.
     notes : sequence of str, default=()
-        What stands below the title: correlation, interval, number of words.
+        Lines below the title: correlation, interval, number of words.
     n_labels : int, default=16
-        At most so many words are named: those farthest from the line, or without one from the
-        middle of all; fewer where there is no room.
+        Maximum number of words to name: those farthest from the line, or else from the middle.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Points, and perhaps line and band. Each word stands where its point is pointed at.
+        Points, with line and band if given. Words without a value are named below.
 
     Raises
     ------
-    TypeError
-        If `frame` or `band` is no DataFrame.
-    ValueError
-        If one is empty or lacks a column, or `fit` is no pair of numbers.
-
-    Notes
-    -----
-    Words without statistic or bias are left out, and named.
+    TypeError, ValueError
+        If `frame` or `band` is not such a table or is empty, or `fit` is not two numbers.
 
     Examples
     --------
-    >>> rows = [("nurse", 0.9, 0.3), ("pilot", 0.1, -0.2), ("cook", 0.4, 0.1)]
+    >>> rows = [("nurse", 0.9, 0.3), ("pilot", 0.1, -0.2)]
     >>> table = pd.DataFrame(rows, columns=["word", "statistic", "bias"])
-    >>> figure = plot_statistic(
-    ...     table, statistic_name="share of women", bias_name="projection", fit=(0.6, -0.2)
-    ... )
-    >>> figure.data[0].name, figure.data[0].x
-    ('fit', (0.1, 0.9))
+    >>> plot_statistic(table, statistic_name="share of women", bias_name="projection").data[0].x
+    (0.9, 0.1)
     """
     check_sequence("notes", notes)
     table = check_frame(frame, ("word",), ("statistic", "bias"))
@@ -270,7 +241,7 @@ def plot_statistic(
     table = table[~missing].reset_index(drop=True)
     table[["x", "y"]] = table[["statistic", "bias"]]
     places = table[["x", "y"]]
-    # How far words are from the middle of all, with both axes of one length.
+    # Distance of words from the median, with both axes scaled to the same length.
     away = ((places - places.median()) / (places.max() - places.min())).pow(2).sum(axis=1)
     figure = go.Figure()
     if band is not None:

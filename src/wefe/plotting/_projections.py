@@ -1,4 +1,4 @@
-"""Figures of words on a bias direction: the most extreme ones, and how word lists spread."""
+"""Words on a bias direction: the most extreme ones, and how word lists spread."""
 
 from __future__ import annotations
 
@@ -24,56 +24,46 @@ from wefe.plotting._style import (
 from wefe.plotting._table import check_frame, check_groups
 
 _COSINE = "cosine with the bias direction"
-# Words that have a point each; of more, the words at both ends have one.
+# Maximum number of words with a point each; beyond it, only words at both ends have one.
 _MOST_POINTS = 60
 # A box of fewer words would hide one of them.
 _FEWEST_FOR_BOX = 5
 _QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-# Colour of what leans away from a group.
+# Colour of words on the other side of a group.
 AWAY = PALETTE[-1]
 
 
 def plot_extremes(
     frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
 ) -> go.Figure:
-    """Plot the words that lean most to each group.
+    """Plot the words most associated with each group.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per word: 'model', 'group', 'rank' (1 leans most), 'word', and 'projection', the
-        cosine with the bias direction towards the group, in [-1, 1].
+        One row per word: 'model', 'group', 'rank' (1: most associated), 'word', and 'projection',
+        the cosine with the bias direction towards the group, in [-1, 1].
     title : str, optional
-        Without one the figure says what is shown.
+        Default: a description.
     groups : sequence of str, optional
-        All groups, in the order of their colours; by default `frame.attrs['groups']`, or else the
-        order of the rows.
+        All groups, in the order of their colours; by default `frame.attrs['groups']` or as in rows.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Of two groups: a panel per model, the words of the first group to the right of 0, those of
-        the second to the left, rank 1 on top. Of others: a panel per model and group. All panels
-        have the same axis.
+        For two groups, one panel per model: the first group to the right of 0, the second to the
+        left. Otherwise one panel per model and group. Words without a projection are named below.
 
     Raises
     ------
-    TypeError
-        If `frame` is no DataFrame.
-    ValueError
-        If it is empty, or lacks one of the columns.
-
-    Notes
-    -----
-    Words without a projection are left out, and named below the figure. Long words are cut; you
-    see them in full on hover.
+    TypeError, ValueError
+        If `frame` is not a DataFrame, is empty, or lacks a column.
 
     Examples
     --------
     >>> rows = [("w2v", "female", 1, "nurse", 0.4), ("w2v", "male", 1, "pilot", 0.3)]
-    >>> columns = ["model", "group", "rank", "word", "projection"]
-    >>> figure = plot_extremes(pd.DataFrame(rows, columns=columns))
-    >>> [(trace.name, trace.x) for trace in figure.data if trace.type == "bar"]
+    >>> table = pd.DataFrame(rows, columns=["model", "group", "rank", "word", "projection"])
+    >>> [(trace.name, trace.x) for trace in plot_extremes(table).data if trace.type == "bar"]
     [('female', (0.4,)), ('male', (-0.3,))]
     """
     table = check_frame(frame, ("model", "group", "word"), ("rank", "projection"))
@@ -110,7 +100,7 @@ def plot_extremes(
             y=part["row"].tolist(),
             orientation="h",
             name=wrap(group, 30),
-            # See-through, for a text upon it on light and on dark paper.
+            # Translucent, so that texts on it are readable on light and on dark paper.
             marker={"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}},
             **hover_rows(part, template),
             **place,
@@ -144,40 +134,30 @@ def plot_projections(
     toward_first: str = "",
     toward_second: str = "",
 ) -> go.Figure:
-    """Plot how the projections of word lists on a bias direction spread.
+    """Plot how the projections of word lists onto a bias direction spread.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per word: 'model', 'set' (name of the word list), 'word', and 'projection', its
-        cosine with the bias direction, in [-1, 1]. Of more than two groups also 'group', the one
-        that the projection is towards. It may have 'chance': words that lie no farther from 0 have
-        no clear direction, and are grey.
+        One row per word: 'model', 'set' (name of the word list), 'word', and 'projection', its
+        cosine with the bias direction, in [-1, 1]. For more than two groups also 'group', the one
+        that the projection is towards. Optional 'chance': words no farther from 0 are grey.
     title : str, optional
-        Without one the figure says what is shown.
+        Default: a description.
     toward_first, toward_second : str, default=''
-        The group towards which positive projections lean, and negative ones; by default the two
-        of `frame.attrs['groups']`, if it has two.
+        Groups of positive and of negative projections; by default two of `frame.attrs['groups']`.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Of one model: a row per word list. Of several: a panel per word list with a row per model.
-        With 'group': a panel per group. A box shows how 5 words or more spread. Up to 60 words
-        have a point each, of more words the 5 at each end. The words at both ends are named; the
-        other points show their word on hover.
+        One row per word list; for several models, one panel per word list with a row per model;
+        with 'group', one panel per group. Boxes need 5 words. Up to 60 words have a point each, of
+        more words the 5 at each end. Words without a projection are named below.
 
     Raises
     ------
-    TypeError
-        If `frame` is no DataFrame.
-    ValueError
-        If it is empty, or lacks one of the columns.
-
-    Notes
-    -----
-    Colours are those of the group on whose side of 0 a word lies, beyond 'chance'. Words
-    without a projection are left out, and named.
+    TypeError, ValueError
+        If `frame` is not a DataFrame, is empty, or lacks a column.
 
     Examples
     --------
@@ -200,7 +180,7 @@ def plot_projections(
     missing = table["projection"].isna()
     lost = left_out(table["word"][missing], "projection")
     table = table[~missing].sort_values("projection", kind="stable")
-    # A panel is what is no row: groups, and word lists if rows are models.
+    # Panels are groups, and word lists if rows are models.
     rows, what = (models, "model") if of_models else (sets, "set")
     table = table.assign(
         row=table[what].map(rows.index).astype(int), panel=table["set"] if of_models else ""
@@ -253,7 +233,7 @@ def plot_projections(
 def _axis_title(
     n_columns: int, first: str = "", second: str = "", end: str = ""
 ) -> tuple[str, list[str]]:
-    """Return the title of an axis, and in a note the names of groups that are cut in it."""
+    """Return the title of an axis, and a note with the groups whose names are cut in it."""
     most = 24 // n_columns + 2
     left = f"← {shortened(second, most)}    " if second else ""
     right = f"    {shortened(first, most)} →" if first else ""
@@ -265,7 +245,7 @@ def _axis_title(
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
-    """Draw a box per row of words, sorted by projection, and points: all, or those at both ends."""
+    """Draw boxes of words, sorted by projection, and points: all, or those at the ends."""
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
     boxes = (
@@ -290,7 +270,7 @@ def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place
     points = words.assign(
         x=words["projection"],
         colour=np.where(words["projection"].abs() <= words["chance"], AWAY, towards),
-        # Neighbours stand at different heights, the same ones at each call.
+        # Neighbours get different heights, the same at each call.
         y=words["row"] + 0.44 * ((0.618 * at) % 1 - 0.5),
         text=[
             f" {escape(shortened(word, 18))} " if is_end else ""

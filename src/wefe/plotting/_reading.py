@@ -1,4 +1,4 @@
-"""What a table of scores says about itself."""
+"""What a table of scores tells about itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from wefe.plotting._table import check_table
 from wefe.results import OPPOSITE
 from wefe.running import scores_matrix
 
-# Scores of a larger p-value could well be those of words sorted at random.
+# Above this p-value, randomly regrouped words often have such a score.
 SIGNIFICANT = 0.05
 _LETTERS = "abcde"
-# One clause of the reason that `embed_query` gives: which words were lost has no room in a figure.
+# A clause in reasons of `embed_query`. A figure has no room for the list of lost words.
 _LOST = re.compile(
     r"(?P<set>'.*?'|\".*?\") (?P<lost>lost (?P<share>\d+%) of its words) \(.*?\), "
     r"(?:nothing is left|more than the \d+% allowed)(?:; |$)"
@@ -43,16 +43,11 @@ _HOVER = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How scores are to be read, as far as a table of them tells.
+    """Scores and how to read them.
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row per 'model' and 'query', with what is known of the score; NaN where nothing is.
-    models, queries : list of str
-        In the order of the table.
-    metric, query_set, aggregation : str
-        Empty if unknown. If there is an aggregation, the last query is the aggregate.
+    `table` has one row per 'model' and 'query', NaN where a fact is unknown; `models` and `queries`
+    are in its order. `metric`, `query_set` and `aggregation` are '' if unknown. With an
+    aggregation, the last query is the aggregate.
     """
 
     table: pd.DataFrame
@@ -82,7 +77,7 @@ class Reading:
     def _of_matrix(cls, matrix: pd.DataFrame, scores: pd.DataFrame) -> Reading:
         last = str(matrix.columns[-1])
         headings = [match for name in matrix.columns if (match := HEADING.fullmatch(str(name)))]
-        # Aggregates side by side are what a table shows, not what sums it up.
+        # Several aggregates are columns of their own; a single one sums up the others.
         aggregate = HEADING.fullmatch(last) if len(headings) == 1 else None
         labels = {match["label"] for match in headings}
         metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
@@ -113,20 +108,18 @@ class Reading:
         return cls(table, models, queries, metric, query_set, way)
 
     def title(self) -> str:
-        """Name the metric and the set of queries."""
         if self.metric and self.query_set:
             return f"{self.metric}: {self.query_set}"
         return f"{self.metric or 'Bias'} scores"
 
     def parts(self) -> list[pd.DataFrame]:
-        """Return the rows that share an axis: those with the same value for no bias."""
+        """Return the rows that share an axis: those with the same no-bias value."""
         apart = self.table["query"] == self.queries[-1]
         if not self.aggregation or self.table["start"].nunique() == 1:
             return [self.table]
         return [self.table[~apart], self.table[apart]]
 
     def axis_title(self, part: pd.DataFrame) -> str:
-        """Say what the axis of some rows shows."""
         what = f"{self.metric} score" if self.metric else "Score"
         if self.aggregation and {*part["query"]} == {self.queries[-1]}:
             what = self.aggregation.capitalize()
@@ -134,7 +127,7 @@ class Reading:
         return what if math.isnan(value) else f"{what} ({value:g} = no bias measured)"
 
     def labels(self) -> tuple[list[str], str]:
-        """Return the queries without what the title or, in a sentence, a note says of all."""
+        """Return the queries without what all of them repeat, and that as a sentence."""
         if not self.aggregation:
             return shorten(self.queries)
         prefix = f"{self.metric}: {self.query_set or 'Unnamed queries set'} "
@@ -144,13 +137,12 @@ class Reading:
         return [*self.queries[:-1], last], ""
 
     def test(self) -> str:
-        """Name the test behind the p-values, and its side."""
         sides = sorted(self.table["p_value_test"].dropna().unique())
         name = f"{', '.join(sides)} permutation test of {self.metric.removesuffix('-ES')}"
         return name if sides else self.metric or "unknown test"
 
     def notes(self) -> list[str]:
-        """Say what is missing, which test is behind the looks of bars, and what lines mean."""
+        """Explain what is missing, which test was used, and what the lines mean."""
         table, notes = self.table, []
         missing = table["score"].isna()
         if missing.any():
@@ -173,7 +165,7 @@ class Reading:
         return notes
 
     def reasons(self) -> tuple[dict[str, str], list[str]]:
-        """Return a letter for each reason that a score is missing, and what letters mean."""
+        """Return a letter for each reason for a missing score, and the legend of the letters."""
         missing = self.table[self.table["score"].isna()].dropna(subset="nan_reason")
         shortened = [_shortened(reason) for reason in missing["nan_reason"]]
         letters = dict(zip(dict.fromkeys(shortened), _LETTERS, strict=False))
@@ -183,7 +175,7 @@ class Reading:
         return marks, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
-        """Say all that is known about each score."""
+        """Return everything that is known about each score."""
         table = self.table
         known, has_null = table["score"].notna(), table["null_lower"].notna()
         between = table["p_value_lower"] != table["p_value_upper"]
@@ -202,7 +194,6 @@ class Reading:
 
 
 def _shortened(reason: str) -> str:
-    """Leave out which words were lost, repetitions, and how to write a remedy."""
     sets: list[str] = []
     position = 0
     while clause := _LOST.match(reason, position):

@@ -1,4 +1,4 @@
-"""The figures that papers print, as files: drawn by matplotlib, without a browser."""
+"""Figures for papers, as files: drawn by matplotlib, without a browser."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Limits: TypeAlias = tuple[float, float]
 Biases: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
 FORMATS = ("png", "svg", "pdf")
-# Of more bars, a figure has a box for each query; of more models, panels for the first ones.
+# More bars become one box per query; of more models, the first ones have panels.
 _MOST_BARS, _MOST_PANELS = 400, 12
-# In more cells a row there is no room for numbers.
+# Rows with more cells have no room for numbers.
 _MOST_NUMBERS = 20
 # Names are text, not formulas; fonts stay fonts; the same figure is the same file.
 _STYLE = {
@@ -64,22 +64,20 @@ def write_figures(
     biases: Biases | None = None,
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
-    """Write the figures that papers print: PNG, SVG and PDF, without a browser.
-
-    It needs matplotlib: ``pip install 'wefe[figures]'``.
+    """Write figures for papers as PNG, SVG and PDF; needs ``pip install 'wefe[figures]'``.
 
     Parameters
     ----------
     folder : path
-        Where the files go. It is made if it does not exist.
+        Where to write; created if it does not exist.
     scores : DataFrame, optional
-        What :func:`wefe.running.measure` returns: bars with intervals and nulls, a figure for each
-        metric and query set. More than 400 scores become a box for each query.
+        What :func:`wefe.running.measure` returns: bars with intervals and nulls, one figure for
+        each metric and query set. More than 400 scores become one box per query.
     ranking, correlations : DataFrame, optional
         What :func:`wefe.ranking.create_ranking` and
         :func:`wefe.ranking.calculate_ranking_correlations` return.
     negative_sentiment : mapping, optional
-        Title -> model name -> result of RNSB: distributions, and the matrix of every model.
+        Title -> model name -> result of RNSB: distributions, and the matrix of each model.
     silhouettes : sequence of Silhouette, optional
         What :func:`wefe.silhouette.bias_silhouettes` returns.
     biases : mapping, optional
@@ -90,20 +88,15 @@ def write_figures(
     Returns
     -------
     list of Path
-        The files. Figures with a panel for each model have the first 12 models.
+        The files. Figures with one panel per model show the first 12 models.
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
-    ValueError
-        If a format is unknown, or a table cannot be plotted.
+    ImportError, ValueError
+        If matplotlib is not installed, a format is unknown, or a table cannot be plotted.
 
     Examples
     --------
-    ``write_figures("figures", ranking=ranks)`` writes ranking.png, ranking.svg and ranking.pdf. A
-    wrong format is refused before anything is drawn:
-
     >>> write_figures("figures", formats=["jpeg"])
     Traceback (most recent call last):
     ...
@@ -140,7 +133,6 @@ def write_figures(
 
 
 def check_matplotlib() -> Any:
-    """Return matplotlib, or say how to install it."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -153,7 +145,6 @@ def check_matplotlib() -> Any:
 def _figure(
     n_panels: int = 1, abreast: int = 1, panel: tuple[float, float] = (6.0, 3.0), **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels, and their axes."""
     from matplotlib.figure import Figure
 
     columns = min(abreast, n_panels)
@@ -166,7 +157,6 @@ def _figure(
 
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Put names on the vertical axis, the first on top."""
     axes.set_yticks(range(len(names)), [textwrap.fill(name, 32) for name in names])
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
 

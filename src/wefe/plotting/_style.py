@@ -1,4 +1,4 @@
-"""What all figures share: templates, colours, small texts, title and size."""
+"""What all figures share: templates, colours, title and size."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import plotly.graph_objects as go
 from wefe._checks import found
 from wefe.plotting._labels import LINE_PX, n_lines, shortened, wrap
 
-# Okabe and Ito's colours, which every kind of colour vision tells apart. Their yellow is too pale
-# on white, so grey stands in; black is kept for what sums the others up.
+# Okabe and Ito's colours, which all kinds of colour vision can distinguish. Grey replaces their
+# yellow, which is too pale on white; black is for summaries.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
-# The eighth bar has the first colour again, hatched, and so on.
+# From the eighth bar on, colours repeat with hatching.
 _PATTERNS = ("", "/", "x", "-", ".", "|")
-# So have points of the eighth group, as another symbol; the second one is for words apart.
+# From the eighth group on, points get other symbols; the second is for words set apart.
 _SYMBOLS = (
     ("circle", "x-thin"),
     ("square", "cross-thin"),
@@ -31,7 +31,7 @@ INK = "#222222"
 def _template(
     paper: str, ink: str, grid: str, hover: str, cells: Sequence[str]
 ) -> go.layout.Template:
-    """Return a template; a trace or line that sets no colour of its own is drawn in ink."""
+    """Return a template that draws in ink whatever has no colour of its own."""
     axis = {
         "zeroline": False,
         "zerolinecolor": ink,
@@ -73,7 +73,7 @@ def _template(
     )
 
 
-# Light numbers can be read on the cells of the dark template, dark ones on those of the light one.
+# The cells of each template contrast with the numbers in its ink.
 LIGHT = _template(
     paper="white",
     ink=INK,
@@ -91,7 +91,6 @@ DARK = _template(
 
 
 def bar_style(position: int) -> dict[str, Any]:
-    """Return the marker of one series of bars among several."""
     hatching, colour = divmod(position, len(PALETTE))
     shape = _PATTERNS[hatching % len(_PATTERNS)]
     pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": "white", "size": 6}
@@ -99,26 +98,25 @@ def bar_style(position: int) -> dict[str, Any]:
 
 
 def point_style(position: int) -> tuple[str, str, str]:
-    """Return colour and symbols of one group of points: of most, and of those apart from them."""
+    """Return the colour of a group of points, its symbol, and the symbol of words set apart."""
     shape, colour = divmod(position, len(PALETTE))
     return PALETTE[colour], *_SYMBOLS[shape % len(_SYMBOLS)]
 
 
 def tint(colour: str, opacity: float = 0.15) -> str:
-    """Return a colour that the paper, light or dark, is seen through."""
     red, green, blue = bytes.fromhex(colour[1:])
     return f"rgba({red},{green},{blue},{opacity:g})"
 
 
 def hover(texts: Sequence[Any]) -> dict[str, Any]:
-    """Return the part of a trace that makes it show a text, and no more, on hover."""
+    """Return the arguments of a trace that shows these texts, and nothing else, on hover."""
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
 def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
-    """Return :func:`hover` of a text per row: a template of its columns, texts cut and escaped.
+    """Return :func:`hover` with one text per row: a template of its columns, cut and escaped.
 
-    A line is left out if something of it is not known: NaN, None or ''.
+    Lines with a value that is unknown (NaN, None or '') are left out.
     """
     lines = {
         line: {field for _, field, *_ in Formatter().parse(line)} for line in template.split("<br>")
@@ -144,7 +142,7 @@ def write(
     """Write texts into a panel, by default to the right of their point.
 
     Coordinates named in `domain`, such as 'xy', are shares of the panel. All texts are added at
-    once, because plotly copies every annotation for each that is added.
+    once, because plotly copies all annotations whenever one is added.
     """
     for name, axis in zip("xy", figure.get_subplot(row, col), strict=True):
         ref = axis.plotly_name.replace("axis", "")
@@ -162,7 +160,7 @@ def add_points(
     marker: Mapping[str, Any],
     **options: Any,
 ) -> None:
-    """Add a point per row at its x and y, with its text beside it if it has one."""
+    """Add one point per row at its x and y, labelled by the column text if there is one."""
     figure.add_scatter(
         x=table["x"].tolist(),
         y=table["y"].tolist(),
@@ -177,7 +175,7 @@ def add_points(
 
 
 def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
-    """Fill what lies between both ends of an interval: there and back again."""
+    """Fill the area between the lower and the upper ends of intervals."""
     figure.add_scatter(
         x=np.concatenate([x, x[::-1]]).tolist(),
         y=np.concatenate([high, low[::-1]]).tolist(),
@@ -199,7 +197,7 @@ def apply_layout(
     width: int | None = None,
     footnotes: Sequence[str] = (),
 ) -> go.Figure:
-    """Add template, title, the notes below it, footnotes, and the size; return the figure."""
+    """Add template, title, the notes below it, footnotes and the size; return the figure."""
     small = [f'<span style="font-size:12px">{wrap(note, 100)}</span>' for note in notes]
     text = "<br>".join([wrap(title, 66), *small])
     top_px = 28 + 22 * n_lines(text) + above_px
@@ -212,7 +210,7 @@ def apply_layout(
         below_px += LINE_PX * n_lines(foot) + 12
     groups = set()
     for trace in figure.data:
-        # The legend names a group of traces once.
+        # The legend names each group of traces once.
         if trace.legendgroup and trace.showlegend is None:
             trace.showlegend = trace.legendgroup not in groups
             groups.add(trace.legendgroup)
@@ -223,7 +221,7 @@ def apply_layout(
     return figure.update_layout(
         template=LIGHT,
         title_text=text,
-        # plotly sets a title of several lines higher by the height of a capital.
+        # plotly places a title of several lines higher by the height of a capital letter.
         title_pad_t=16 if n_lines(text) == 1 else 28,
         margin={"l": 24, "r": 24, "t": top_px, "b": below_px},
         height=top_px + max(plot_px, legend_px) + below_px,
@@ -232,34 +230,29 @@ def apply_layout(
 
 
 def as_dark(figure: go.Figure) -> go.Figure:
-    """Return a figure in light colours on a dark page.
+    """Return a copy of a figure with the dark template.
 
     Parameters
     ----------
     figure : plotly.graph_objects.Figure
-        What any function of this package returns, or another figure.
+        A figure of this package, or another one.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A copy with the dark template. Paper, texts, lines, grid and the cells of our heat maps
-        have other colours. The colours of data stay, so that both figures can be read with the
-        same legend, but points are opaque: dark blue could not be told from the paper.
+        Data keep their colours, so one legend serves both figures. Points become opaque.
 
     Raises
     ------
     TypeError
-        If `figure` is no figure.
+        If `figure` is not a plotly figure.
 
     Examples
     --------
     >>> from wefe.plotting import plot_ranking
-    >>> import pandas as pd
     >>> figure = plot_ranking(pd.DataFrame({"WEAT": [2, 1]}, index=["w2v", "glove"]))
     >>> as_dark(figure).layout.template.layout.paper_bgcolor
     '#16191d'
-    >>> figure.layout.template.layout.paper_bgcolor
-    'white'
     """
     if not isinstance(figure, go.Figure):
         raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")

@@ -1,4 +1,4 @@
-"""The checks of what is to be plotted: tables, columns, groups, and lists of results."""
+"""Checks of what is to be plotted: tables, columns, groups, and lists of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Table(NamedTuple):
-    """The numbers of a DataFrame, with names that differ: plotly merges equal ones."""
+    """The numbers of a DataFrame, with unique names because plotly merges equal ones."""
 
     rows: list[str]
     columns: list[str]
@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 def check_table(name: str, table: object, source: str, rows: str, columns: str) -> Table:
-    """Read a DataFrame of numbers; `source` returns one, `rows` and `columns` say of what."""
+    """Read a DataFrame of numbers that the function `source` returns."""
     frame = _check_filled(name, table, f", as {source} returns it")
     numbers = [_numbers(f"{name}: ", column, values) for column, values in frame.items()]
     return Table(
@@ -38,9 +38,9 @@ def check_table(name: str, table: object, source: str, rows: str, columns: str) 
 def check_frame(
     frame: object, texts: Sequence[str], numbers: Sequence[str], optional: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the columns of a table that a figure needs, texts as str and numbers as float64.
+    """Return the columns that a figure needs: texts as str, numbers as float64.
 
-    Of `optional` texts, those that are there. A missing text is '', an infinite number NaN.
+    `optional` texts are returned if present. A missing text is '', an infinite number NaN.
     """
     wanted = [*texts, *numbers]
     table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
@@ -92,12 +92,12 @@ def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]
 
 
 def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.DataFrame]]:
-    """Return the parts of a table in the order of their first rows, with their names."""
+    """Return the parts of a table with their names, in the order of their first rows."""
     return list(table.groupby(by, sort=False))
 
 
 def check_kind(what: str, given: object, kind: type) -> None:
-    """Refuse what is of another type, `what` being wanted."""
+    """Refuse another type; `what` describes the expected one."""
     if not isinstance(given, kind):
         raise TypeError(f"{what}; got {found(given)}.")
 

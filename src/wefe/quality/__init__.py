@@ -1,8 +1,7 @@
-"""External quality of embeddings: how well do they do what embeddings are used for?
+"""External quality of embeddings: word similarity, analogies, categorisation, outlier detection.
 
-Word similarity and relatedness, analogies, and categorisation, on benchmark files. The ranking by
-quality stands beside the rankings by bias (WEFE paper, section 4.2, its column WEB): a model may be
-good at one and bad at the other.
+The ranking by quality stands beside rankings by bias (WEFE paper, section 4.2): a model may be good
+at one and bad at the other.
 """
 
 import lazy_loader as lazy

@@ -13,9 +13,9 @@ from wefe.models._search import Table, directions, read, search
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality._benchmark import Benchmark, forms_of
 
-# The vectors of the model are read once for each batch.
+# Questions per batch; each batch reads the vectors of the model once.
 _BATCH = 4_096
-# What is left of unit vectors that cancel each other out is rounding noise.
+# Sums of unit vectors below this length are rounding noise.
 _ZERO_LENGTH = 1e-12
 
 
@@ -35,13 +35,7 @@ def answer_analogies(
     vocabulary_size: int,
     progress: bool,
 ) -> Answers:
-    """Answer every question whose words are among the candidates.
-
-    Raises
-    ------
-    ValueError
-        If the model was opened for some words only.
-    """
+    """Answer the questions whose words are among the candidates; needs the whole model."""
     table = model.whole_table("an analogy")
     n_candidates = min(vocabulary_size, len(table))
     words = list(dict.fromkeys(word for *four, _ in benchmark.items for word in four))
@@ -59,7 +53,7 @@ def answer_analogies(
         asked[number] = all(word in place for word in (a, b, c, d))
         if asked[number]:
             banned = {row for word in (a, b, c) for row in rows[word]}
-            # Words of the question are no answers: where d is one of them, it is not solved.
+            # Words of the question are no answers: if d is one of them, it is not solved.
             if wanted := set(rows[d]) - banned:
                 questions.append((number, place[a], place[b], place[c], list(banned), wanted))
     with progress_bar(len(questions), benchmark.name, "analogy", progress) as bar:
@@ -74,10 +68,10 @@ def answer_analogies(
 def _rows(
     model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
 ) -> dict[str, list[int]]:
-    """Return the rows of each word among the candidates: first that of its vector.
+    """Return the rows of each word among the candidates, that of its vector first.
 
-    With `lowercase` those of all words follow that differ from it in case only. They are often so
-    near to it that they would be the answer to half of the questions.
+    With `lowercase`, words that differ from it only in case follow: they are often so close to it
+    that they would be the answer to half of the questions.
     """
     rows: dict[str, list[int]] = {}
     for word in words:
@@ -102,7 +96,7 @@ def _solved(
     units: npt.NDArray[np.float64],
     batch: Sequence[tuple[Any, ...]],
 ) -> npt.NDArray[np.bool_]:
-    """Tell which questions of a batch have the right word nearest."""
+    """Return which questions of a batch have the right word nearest."""
     _, a, b, c, banned, wanted = zip(*batch, strict=True)
     points = units[list(b)] - units[list(a)] + units[list(c)]
     solvable = np.flatnonzero(np.linalg.norm(points, axis=1) > _ZERO_LENGTH)

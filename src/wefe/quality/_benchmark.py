@@ -18,17 +18,17 @@ from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
-# (number of the line, the line)
+# Number and text of a line.
 _Line: TypeAlias = tuple[int, str]
 
-# Fewest and most strings of an item of each kind. The last one is a label, except of a similarity.
+# Minimum and maximum number of strings per item. The last is a label, except for similarity.
 _LENGTHS = {
     "similarity": (2, 2),
     "analogy": (5, 5),
     "categorisation": (2, 2),
     "outlier": (4, math.inf),
 }
-# Columns of a file of comma-separated values whose first line names them.
+# Columns of CSV files with a header.
 _NAMED: dict[Kind, tuple[str, ...]] = {
     "similarity": ("word1", "word2", "similarity"),
     "analogy": ("word1", "word2", "word3", "target", "type"),
@@ -40,7 +40,7 @@ _LONGEST_PATH = 200
 
 
 class _Known(NamedTuple):
-    """A file that comes with gensim, as part of its tests, or is downloaded."""
+    """A file that is part of gensim's tests, or is downloaded."""
 
     kind: Kind
     n_items: int
@@ -84,37 +84,31 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Questions to a word embedding, and the answers that people gave.
+    """Questions about words, and the answers that people gave.
 
     Parameters
     ----------
     name : str
-        What heads the column of a table.
+        Heading of the column in a table.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
-        Relatedness is similarity with other pairs.
+        Relatedness counts as similarity.
     items : tuple of tuple of str
-        (word, word) of a similarity; (a, b, c, d, section) of an analogy, a is to b as c is to d;
-        (word, category) of a categorisation; (outlier, word, word, ..., group) of an outlier
-        detection, the words being those of the group.
+        Similarity: (word, word). Analogy: (a, b, c, d, section), a is to b as c is to d.
+        Categorisation: (word, category). Outlier: (outlier, word, word, ..., group).
     scores : tuple of float, default=()
-        The human score of each pair of a similarity, on any scale; no other kind has them.
+        For similarity: the human score of each pair, on any scale.
     source : str, default=''
         Where the items come from.
 
     Raises
     ------
-    ValueError
-        If the items are none, or not those of the kind.
-    TypeError
-        If something in them is no string.
+    TypeError, ValueError
+        If there are no items, or not those of the kind.
 
     Examples
     --------
-    >>> pairs = Benchmark("tiny", "similarity", [("cup", "mug"), ("cup", "tree")], [9.1, 0.4])
-    >>> pairs
+    >>> Benchmark("tiny", "similarity", [("cup", "mug"), ("cup", "tree")], [9.1, 0.4])
     <Benchmark 'tiny': similarity, 2 items>
-    >>> sorted(pairs.words)
-    ['cup', 'mug', 'tree']
     """
 
     name: str
@@ -177,13 +171,7 @@ class Benchmark:
         Returns
         -------
         frozenset of str
-            What to open a model for: ``wefe.load(source, words=benchmark.forms())``. Analogies
-            need the whole model.
-
-        Examples
-        --------
-        >>> sorted(Benchmark("b", "categorisation", [("FBI", "police")]).forms())
-        ['FBI', 'fbi']
+            Use: ``wefe.load(source, words=benchmark.forms())``; analogies need the whole model.
         """
         return frozenset(
             form for word in self._in_order() for form in forms_of(word, lowercase, vocab_prefix)
@@ -208,17 +196,13 @@ def list_benchmarks() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Of each: 'name', 'kind', 'n_items', 'source', and 'at_hand', which tells whether its file
-        is on this machine: it comes with gensim, or was downloaded.
+        Each has 'name', 'kind', 'n_items', 'source', and 'at_hand': whether its file is on this
+        machine, with gensim or downloaded.
 
     Examples
     --------
-    >>> for benchmark in list_benchmarks():
-    ...     if benchmark["kind"] == "analogy":
-    ...         print(benchmark["name"], benchmark["n_items"])
-    google-analogies 19544
-    msr-analogies 8000
-    semeval2012 10014
+    >>> [each["name"] for each in list_benchmarks() if each["kind"] == "analogy"]
+    ['google-analogies', 'msr-analogies', 'semeval2012']
     """
     return [
         {
@@ -235,53 +219,47 @@ def list_benchmarks() -> list[dict[str, Any]]:
 def load_benchmark(
     source: str | os.PathLike[str], kind: Kind | None = None, name: str | None = None
 ) -> Benchmark:
-    r"""Read a benchmark: one that is known by name, or a file.
+    r"""Read a benchmark by name, or from a file.
 
     Parameters
     ----------
     source : str or path
-        A name of :func:`list_benchmarks`: three of them come with gensim, the others are downloaded
-        once. Or a text file in UTF-8, where empty lines and those that start with '#' do not count:
+        A name of :func:`list_benchmarks`, such as 'wordsim353' [1]_, 'simlex999' [2]_ or
+        'google-analogies' [3]_ (these come with gensim, the others are downloaded once); or a text
+        file in UTF-8. Empty lines and those that start with '#' are ignored.
 
-        - similarity: two words and a number per line. The first line may be a header: three
-          columns of which the last is no number.
-        - analogy: four words per line, separated by spaces; a line ``: name`` starts a section.
-        - categorisation: a word and its category per line, without a header;
-        - any kind: comma-separated values whose first line names the columns: word1, word2,
-          similarity; word1, word2, word3, target, type; word, category; or category, words,
-          outliers. Lines with an empty word do not count.
+        - similarity: two words and a number per line. The first line may be a header of three
+          columns whose last one is no number.
+        - analogy: four words per line, separated by spaces; ``: name`` starts a section.
+        - categorisation: a word and its category per line, without a header.
+        - any kind: comma-separated values with the header 'word1,word2,similarity',
+          'word1,word2,word3,target,type', 'word,category' or 'category,words,outliers'. Lines with
+          an empty word are ignored.
 
-        Columns of the first and the last are separated by tabs; by commas in a line without a tab;
-        by spaces in a line with neither. Between tabs or commas a column may be in double quotes.
+        Columns, except of analogies, are separated by tabs, else commas, else spaces. Between tabs
+        or commas, they may be in double quotes.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}, optional
-        By default the first line tells.
+        Default: detected from the first line.
     name : str, optional
-        By default the name of the source, or of the file without its suffix.
+        Default: the name of the source, or of the file without its suffix.
 
     Returns
     -------
     Benchmark
-        The questions, in the order of the file.
+        The items, in the order of the file.
 
     Raises
     ------
-    ImportError
-        If one that gensim ships is asked for, and gensim is not installed.
-    ConnectionError
-        If one is neither at hand nor to be downloaded.
-    FileNotFoundError
-        If there is no such file.
-    TypeError
-        If `source` is neither a string nor a path.
-    ValueError
-        If `kind` is none of these, the file has no item, or a line is none of the kind; the error
-        shows it.
+    ImportError, ConnectionError, FileNotFoundError
+        If gensim is needed and not installed, the download fails, or there is no such file.
+    TypeError, ValueError
+        If `source` or `kind` is none of these, the file has no item, or a line does not fit.
 
     References
     ----------
-    Finkelstein et al., "Placing Search in Context", ACM TOIS 20, 2002 (WordSim-353). Hill,
-    Reichart and Korhonen, "SimLex-999", Computational Linguistics 41, 2015. Mikolov et al.,
-    "Efficient Estimation of Word Representations in Vector Space", 2013 (analogies).
+    .. [1] Finkelstein et al. Placing Search in Context. ACM TOIS 20, 2002.
+    .. [2] Hill, Reichart and Korhonen. SimLex-999. Computational Linguistics 41, 2015.
+    .. [3] Mikolov et al. Efficient Estimation of Word Representations in Vector Space. 2013.
 
     Examples
     --------
@@ -328,7 +306,7 @@ def load_benchmark(
 
 
 def as_benchmark(benchmark: object) -> Benchmark:
-    """Return a benchmark, which is read if it is a name or a path."""
+    """Return a benchmark; read it if it is a name or a path."""
     if isinstance(benchmark, Benchmark):
         return benchmark
     if isinstance(benchmark, str | os.PathLike):
@@ -350,7 +328,7 @@ def _is_at_hand(file: str) -> bool:
 
 
 def _gensim_file(file: str) -> Path | None:
-    """Return where gensim has a file; None without gensim, which is not imported."""
+    """Return the path of a file of gensim, which is not imported; None without gensim."""
     spec = importlib.util.find_spec("gensim")
     folders = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(folders)), "test", "test_data", file) if folders else None
@@ -393,7 +371,7 @@ def _columns(line: str) -> list[str]:
             (parts,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
             return [part.strip() for part in parts]
         except csv.Error:
-            pass  # the quotes are of a word
+            pass  # the quotes belong to a word
     return [part.strip() for part in line.split(separator)]
 
 

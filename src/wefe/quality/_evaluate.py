@@ -1,4 +1,4 @@
-"""One model, one benchmark: how well do its vectors answer?"""
+"""One model on one benchmark."""
 
 from __future__ import annotations
 
@@ -24,47 +24,37 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: As many words as gensim's evaluations take.
+#: The default of gensim's evaluations.
 DEFAULT_SIZE = 300_000
 
-# Cosines that are no further apart are equal but for rounding.
+# Cosines that differ by less are equal except for rounding.
 _ROUNDING = 1e-12
-# k-means ends in one of many optima; the best of so many starts is taken.
+# Number of starts of k-means, which ends in one of many optima.
 _STARTS = 10
 
 
 @dataclass(frozen=True)
 class QualityScore:
-    """What :func:`evaluate` returns.
+    """The score of a model on a benchmark, made by :func:`evaluate`.
 
     Attributes
     ----------
-    benchmark : str
-        Name of the benchmark.
+    benchmark, model_name : str
+        Names of the benchmark and the model.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
-        Its kind.
-    model_name : str
-        Name of the model.
+        Kind of the benchmark.
     score : float
-        Higher is better. Similarity: Spearman's correlation with the human scores, in [-1, 1].
-        Analogy: share of the questions solved, in [0, 1]. Categorisation: purity, in (0, 1].
-        Outlier: share of the outliers found, in [0, 1]. NaN if there is none.
+        Higher is better; NaN if there is none.
     n_used, n_items : int
-        Items that the score is over, and all of the benchmark: the others lost a word.
+        Items that the score uses, and all of the benchmark; the others lost a word.
     nan_reason : str or None
-        Why the score is NaN; None if it is a number.
+        Why the score is NaN.
     lost_words : tuple of str
-        Words of the benchmark that the model lacks, or whose vector is zero or not finite.
+        Words that the model lacks, or whose vector is zero or not finite.
     details : dict
-        Of analogies 'sections' (name -> score, n_used, n_items) and 'n_candidates'; of a
-        categorisation 'n_categories', 'random_state' and 'purities' (method -> purity); of
-        outliers 'sections' and 'position', the mean share of the words of the group that are nearer
-        to the others than the outlier is.
-
-    See Also
-    --------
-    evaluate : Makes it.
-    quality_scores : Many models and benchmarks in one table.
+        Analogies: 'sections' (name -> score, n_used, n_items), 'n_candidates'. Categorisation:
+        'n_categories', 'random_state', 'purities' (method -> purity). Outliers: 'sections',
+        'position' (mean share of the group's words that are nearer to the others than the outlier).
 
     Examples
     --------
@@ -72,9 +62,8 @@ class QualityScore:
     >>> from wefe.quality import Benchmark, evaluate
     >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "forest"), ("tree", "xyzzy")]
     >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 8.5, 0.0])
-    >>> result = evaluate(load_test_model(), judged)
-    >>> result.score, f"{result.n_used} of {result.n_items} pairs", result.lost_words
-    (1.0, '3 of 4 pairs', ('xyzzy',))
+    >>> evaluate(load_test_model(), judged).lost_words
+    ('xyzzy',)
     """
 
     benchmark: str
@@ -88,7 +77,7 @@ class QualityScore:
     details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; a score that is NaN is None.
+        """Return plain data for JSON; a score that is NaN is None.
 
         Returns
         -------
@@ -119,77 +108,62 @@ def evaluate(
 ) -> QualityScore:
     """Measure how well a model does on a benchmark.
 
+    Compare models only if `n_used` is nearly the same: items need all their words in the model.
+
+    - *Similarity*, -1 to 1: Spearman correlation of cosines and human scores, ties averaged.
+    - *Analogy*, 0 to 1, share of questions "a is to b as c is to what" solved: the right word has
+      the largest cosine with b - a + c, of unit vectors (3CosAdd, [1]_). The words a, b and c are
+      no answers. `lowercase` ignores case both there and in the right word. Encoders get NaN.
+    - *Categorisation*, up to 1: :func:`purity` of as many clusters as categories, the highest of
+      k-means (best of 10 starts) and agglomerative (Ward, average, complete linkage) [2]_.
+    - *Outlier*, 0 to 1, share found: its sum of cosines with the group is the smallest of all [3]_.
+
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model; a contextual one answers everything but analogies.
+        The model.
     benchmark : Benchmark, str or path
-        A benchmark, or what :func:`load_benchmark` takes.
+        A benchmark, or a name or file for :func:`load_benchmark`.
     lowercase : bool, default=True
-        Look a word up as it is written, then in lower case. False: as it is written. In either
-        case the prefix of the model comes first.
+        Look up each word as it is written, then in lower case; False: only as it is written. The
+        prefix of the model is added in either case.
     vocabulary_size : int, default=300_000
-        Analogies: only that many words from the start of the vocabulary, which most files sort by
-        falling frequency, count as known and may be an answer. The other kinds look up words of
-        the whole vocabulary; a size that is given for them is logged.
+        For analogies: only this many words from the start of the vocabulary, which most files sort
+        by frequency, are known and may be answers.
     random_state : int, Generator or None, default=0
-        Seed of the clustering of a categorisation.
+        Seed of the clustering for categorisation.
     progress : bool, default=True
-        Whether long work shows a bar.
+        Show a progress bar for long work.
 
     Returns
     -------
     QualityScore
-        The score, and how much of the benchmark it is over.
+        The score, and how much of the benchmark it uses.
 
     Raises
     ------
-    ValueError
-        If analogies are asked of a model that was opened for some words only, or a word is looked
-        up for which it was not opened.
-    TypeError
-        If an argument is of another type.
+    TypeError, ValueError
+        If an argument has the wrong type, or the model was opened without the words it needs
+        (analogies need the whole model).
 
     Notes
     -----
-    An item counts only if the model has all its words, with vectors that have a direction. So two
-    models can be compared only if `n_used` is nearly the same.
-
-    *Similarity* is Spearman's correlation of cosines with human scores; ties get average ranks.
-
-    *Analogies*: to "a is to b as c is to what" the answer is the word whose cosine with
-    b - a + c, of unit vectors, is largest (3CosAdd). The words a, b and c are no answers. With
-    `lowercase` words that differ from them in case only are none either, and those that differ so
-    from the right word are right.
-
-    *Categorisation* is the :func:`purity` of as many clusters as there are categories, made from
-    unit vectors: the highest of k-means (the best, by inertia, of 10 starts) and of agglomerative
-    clustering (Ward's, average and complete linkage), as in the Word Embedding Benchmark.
-
-    *Outlier* detection: a group and a word that does not belong to it. It is found if the sum of
-    its cosines with the other words is smaller than that of any of them.
-
-    `evaluate_word_pairs` and `evaluate_word_analogies` of gensim give the same scores but for
-    case. By default they turn all words into upper case and take the vector of the first row that
-    becomes the word, be it 'us' or 'US'; here 'US' is looked up, then 'us'. Their
-    ``case_insensitive=False`` is ``lowercase=False``. For similarity they know the first 300,000
-    words only; here all count.
+    gensim's `evaluate_word_pairs` (over the first 300,000 words) and `evaluate_word_analogies`
+    agree except for case: they compare words in upper case unless ``case_insensitive=False``.
 
     References
     ----------
-    Jastrzębski, Leśniak and Czarnecki, "How to evaluate word embeddings? On importance of data
-    efficiency and simple supervised tasks", 2017 (the Word Embedding Benchmark). Mikolov, Yih and
-    Zweig, "Linguistic Regularities in Continuous Space Word Representations", NAACL 2013.
-    Camacho-Collados and Navigli, "Find the word that does not belong", RepEval 2016 (outliers).
+    .. [1] Mikolov et al. Linguistic Regularities in Continuous Space Word Representations. 2013.
+    .. [2] Jastrzębski, Leśniak and Czarnecki. How to evaluate word embeddings? 2017.
+    .. [3] Camacho-Collados and Navigli. Find the word that does not belong. RepEval 2016.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.quality import Benchmark, evaluate
     >>> questions = [("man", "king", "woman", "queen", "royal"), ("go", "went", "is", "was", "be")]
-    >>> evaluate(load_test_model(), Benchmark("two", "analogy", questions))
-    QualityScore(benchmark='two', kind='analogy', model_name='minilm-words', score=1.0, n_used=2,
-    n_items=2, nan_reason=None)
+    >>> evaluate(load_test_model(), Benchmark("two", "analogy", questions)).score
+    1.0
     """
     check_model(model)
     asked = as_benchmark(benchmark)
@@ -217,7 +191,7 @@ def evaluate(
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
-    """Share of the words that belong to the category that is most frequent in their cluster.
+    """Return the share of words in the most frequent category of their cluster.
 
     Parameters
     ----------
@@ -229,21 +203,16 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     Returns
     -------
     float
-        In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0, and the more clusters
-        there are, the higher.
+        In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0; more clusters raise it.
 
     Raises
     ------
-    TypeError
-        If an argument is no sequence.
-    ValueError
-        If they have different lengths, or none.
+    TypeError, ValueError
+        If the arguments are not sequences of the same length, one or more.
 
     Examples
     --------
-    Of the first three words two are birds, the other two are fish: (2 + 2) / 5.
-
-    >>> purity(["bird", "bird", "fish", "fish", "fish"], [0, 0, 0, 1, 1])
+    >>> purity(["bird", "bird", "fish", "fish", "fish"], [0, 0, 0, 1, 1])  # (2 + 2) / 5
     0.8
     """
     if len(check_sequence("categories", categories)) != len(check_sequence("clusters", clusters)):
@@ -294,7 +263,7 @@ def _units(
             hit = next((form for form in forms if form in model), None)
         if hit is not None:
             form_of[word] = hit
-    # All at once: a model that computes its vectors does so in one batch.
+    # All at once, because models that compute vectors do so in one batch.
     units, directed = directions(model.get_vectors(list(form_of.values())))
     vectors = {
         word: unit for word, unit, usable in zip(form_of, units, directed, strict=True) if usable
@@ -345,7 +314,7 @@ def _analogies(
 def _sections(
     benchmark: Benchmark, asked: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
 ) -> dict[str, dict[str, Any]]:
-    """Say how many items of each section, their label, were asked and answered rightly."""
+    """Count the items of each section that were asked, and those answered rightly."""
     sections: dict[str, dict[str, Any]] = {}
     names = np.array([item[-1] for item in benchmark.items], dtype=object)
     for name in dict.fromkeys(names):
@@ -362,7 +331,7 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     for number, (*words, _) in enumerate(benchmark.items):
         if all(word in vectors for word in words):
             units = np.array([vectors[word] for word in words])
-            # A word's cosine with itself is 1 for all of them.
+            # Includes the cosine of each word with itself, which is 1 for all.
             outlier, *others = units @ units.sum(axis=0)
             positions[number] = np.mean([other > outlier + _ROUNDING for other in others])
     asked = ~np.isnan(positions)

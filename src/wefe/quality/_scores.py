@@ -1,4 +1,4 @@
-"""Many models, many benchmarks: the table of scores, and the ranking by quality."""
+"""Scores of many models on many benchmarks, and the ranking by quality."""
 
 from __future__ import annotations
 
@@ -31,37 +31,34 @@ def quality_scores(
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Measure models on benchmarks.
+    """Measure models on benchmarks; :func:`evaluate` explains the scores.
 
     Parameters
     ----------
     models : sequence of WordEmbeddingModel
-        The models; a name that occurs again is numbered, 'name (2)'.
+        The models; repeated names are numbered, 'name (2)'.
     benchmarks : sequence of Benchmark, str or path
-        Benchmarks, or what :func:`load_benchmark` takes.
+        Benchmarks, or names or files for :func:`load_benchmark`.
     lowercase : bool, default=True
-        Look a word up as it is written, then in lower case. False: as it is written.
+        Look up each word as it is written, then in lower case; False: only as it is written.
     vocabulary_size : int, default=300_000
-        Of analogies: only that many words from the start of the vocabulary count as known, and may
-        be an answer; see :func:`evaluate`.
+        For analogies: the number of words, from the start of the vocabulary, to use.
     random_state : int, Generator or None, default=0
-        Seed of the clustering of categorisations.
+        Seed of the clustering for categorisation.
     progress : bool, default=True
-        Whether long work shows a bar.
+        Show a progress bar for long work.
 
     Returns
     -------
     DataFrame of shape (n_models, n_benchmarks)
-        Scores, higher is better; what each is depends on the kind of the benchmark. `attrs` holds
-        'n_used' and 'nan_reasons' (model -> benchmark -> items used, why it is NaN), 'n_items' and
-        'kinds' (benchmark -> its items, its kind), and 'records', what `QualityScore.to_dict`
-        returns of each.
+        Scores, higher is better. `attrs` holds 'n_used' and 'nan_reasons' (model -> benchmark ->
+        number of items used, reason for NaN), 'n_items' and 'kinds' (by benchmark), and 'records'
+        (`QualityScore.to_dict` of each).
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`; or if there is no model or benchmark, or two benchmarks are called
-        the same.
+        As :func:`evaluate`; or if models or benchmarks are none, or two benchmarks share a name.
 
     Examples
     --------
@@ -93,7 +90,7 @@ def quality_scores(
     names = unique_labels([model.name for model in compared], "models")
     check_positive_int("vocabulary_size", vocabulary_size)
     kinds = {benchmark.kind for benchmark in asked}
-    # Where there is none, each of them says that it has no use for a size.
+    # Without analogies, pass the size to all, so that each logs that it does not use it.
     with_size = {"analogy"} if "analogy" in kinds else kinds
     options: dict[str, Any] = {
         "lowercase": lowercase,
@@ -142,49 +139,34 @@ def quality_scores(
 
 
 def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
-    """Rank models by quality: the column that stands beside rankings by bias.
-
-    For each benchmark models are ranked by falling score; the ranks are added up.
+    """Rank models by the sum of their ranks over benchmarks (WEFE paper, section 4.2).
 
     Parameters
     ----------
     scores : DataFrame of shape (n_models, n_benchmarks)
         What :func:`quality_scores` returns, or any table in which higher is better.
     name : str, default='Quality'
-        What heads the column.
+        Heading of the column.
 
     Returns
     -------
     DataFrame
-        One row per model, as of :func:`wefe.ranking.score_column`: the sum of its ranks, lower is
-        better. :func:`wefe.ranking.create_ranking` takes it beside scores of bias. Scores that are
-        equal, but for rounding, share the average of their ranks. A model that lacks a score is
-        NaN, and left out of the ranks of the others.
+        One row per model: the sum of its ranks, lower is better. Pass it to
+        :func:`wefe.ranking.create_ranking` beside scores of bias. Scores that differ only by
+        rounding share the average of their ranks. A model that lacks a score is NaN, and does not
+        count in the ranks of the others.
 
     Raises
     ------
-    TypeError
-        If `scores` is no table of numbers.
-    ValueError
-        If it is empty.
-
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, section 4.2.
+    TypeError, ValueError
+        If `scores` is not a DataFrame of numbers, or is empty.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from wefe import create_ranking
-    >>> scores = pd.DataFrame(
-    ...     {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}, index=["a", "b", "c"]
-    ... )
-    >>> column = quality_ranking(scores)
-    >>> column["score"].tolist()
+    >>> scores = {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}
+    >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
-    >>> create_ranking([column], method="average")["Quality"].to_dict()
-    {'a': 1.5, 'b': 1.5, 'c': 3.0}
     """
     import pandas as pd
 

@@ -1,7 +1,4 @@
-"""The report of a study: what it found, in words first, for people who have no Python.
-
-:func:`summarize` says everything as plain data; :func:`to_html` and :func:`to_markdown` show it.
-"""
+"""The report of a study, for readers without Python: the findings in words come first."""
 
 import lazy_loader as lazy
 

@@ -1,6 +1,6 @@
-"""What a study found, as data: a claim has a kind, a place in the report, and its evidence.
+"""What a study found, as data: each claim has a kind, a place in the report, and evidence.
 
-`templates/claims.jinja` has a macro for each kind, which makes a sentence of the facts.
+`templates/claims.jinja` has one macro per kind, which makes a sentence of the facts.
 """
 
 from __future__ import annotations
@@ -24,35 +24,21 @@ Place: TypeAlias = Literal[
     "verdict", "summary", "rankings", "scores", "correlations", "mitigation", "gaps"
 ]
 
-# Smallest Spearman correlation that has p < 0.05 (two-sided, exact) over so many models.
+# Number of models -> smallest Spearman correlation with p < 0.05 (two-sided, exact).
 _SPEARMAN = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.700, 10: 0.648, 11: 0.618, 12: 0.587}
-# p-value of a perfect rank correlation over so few models.
+# Number of models -> p-value of a perfect rank correlation.
 _PERFECT = {3: 0.33, 4: 0.083}
-# Rankings that correlate less are said to disagree.
+# Rankings with a lower correlation disagree.
 _ALIKE = 0.5
-# So many things of a kind are named, and then how many more there are.
+# Maximum number of things of a kind to name; the rest are counted.
 _MOST = 8
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim rests on.
+    """What a claim rests on: one or more models, and `n` queries, scores or other units.
 
-    Attributes
-    ----------
-    models : tuple of str
-        The models that the claim speaks of: at least one.
-    n : int
-        How many queries, scores or other units it rests on: at least one.
-    unit : str
-        What `n` counts.
-    p_value : float, optional
-        The largest p-value of what the claim calls significant.
-
-    Raises
-    ------
-    ValueError
-        If there are no models, or nothing was counted.
+    `p_value` is the largest one of what the claim calls significant.
     """
 
     models: tuple[str, ...]
@@ -70,19 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the report.
-
-    Attributes
-    ----------
-    kind : str
-        Name of the macro that says it.
-    place : str
-        Where it stands: in the verdict, in the summary, or beside the tables of a section.
-    evidence : Evidence
-        What it rests on.
-    facts : dict
-        What else the macro needs.
-    """
+    """A statement of the report; `kind` is the macro that words it, `facts` are its arguments."""
 
     kind: str
     place: Place
@@ -91,22 +65,7 @@ class Claim:
 
 
 def said(claim: Claim) -> dict[str, Any]:
-    """Return a claim as a sentence, in parts that tell names from words, with its evidence.
-
-    Parameters
-    ----------
-    claim : Claim
-        What is said.
-
-    Returns
-    -------
-    dict
-        'kind', 'place', 'text', 'parts' (dicts with 'kind' and 'text') and 'evidence'.
-
-    Raises
-    ------
-    TypeError
-        If this is no claim, or one without evidence.
+    """Return a claim as a sentence, in parts that separate names from words, with its evidence.
 
     Examples
     --------
@@ -128,26 +87,16 @@ def said(claim: Claim) -> dict[str, Any]:
 
 
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
-    """Return what a study found: at most three claims of the verdict, five of the summary.
+    """Return what a study found: at most three claims for the verdict, five for the summary.
 
-    Parameters
-    ----------
-    summary : dict
-        The tables of :func:`wefe.report.summarize`, as plain data.
-    scores : DataFrame
-        The scores, as :func:`wefe.report._scores.scored` returns them.
-
-    Returns
-    -------
-    list of Claim
-        Those of a place stand in the order in which they are read.
+    Claims of a place are in reading order. `scores` is the table of
+    :func:`wefe.report._scores.scored`.
     """
     parts = (_verdict, _gaps, _tests, _agreement, _mitigation, _warnings, _rankings, _scores)
     return [claim for part in parts for claim in part(summary, scores)]
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the different names, in order."""
     return tuple(dict.fromkeys(names))
 
 
@@ -159,7 +108,7 @@ def _n_queries(scores: pd.DataFrame, query_set: str = OVERALL) -> int:
 
 
 def _ranks(ranking: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the ranks of the models by bias, with a column per metric."""
+    """Return ranks by bias, one column per metric."""
     table = pd.DataFrame(
         [row["ranks"] for row in ranking["rows"]],
         index=[row["model"] for row in ranking["rows"]],
@@ -171,7 +120,7 @@ def _ranks(ranking: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
-    """Return by which metrics each model, or group of tied models, has the best rank."""
+    """Return the metrics on which each model, or group of tied models, has the best rank."""
     best: dict[tuple[str, ...], list[str]] = {}
     for metric, of_metric in ranks.items():
         known = of_metric.dropna()
@@ -185,7 +134,7 @@ def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
 
 
 def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    """Say who is first: of all models, and of those that are as they are; and how ranks add up."""
+    """Say which model is first, of all and of unmitigated ones, and how ranks add up."""
     known = scores[scores["score"].notna()]
     if known["model_name"].nunique() == 1:
         n = len(known[["query_set", "query_name"]].drop_duplicates())
@@ -243,7 +192,7 @@ def _leader(
 def _standings(
     best: Mapping[tuple[str, ...], list[str]], pairs: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return by which metrics models are first, alone: who shares a rank is ahead of nobody."""
+    """Return the metrics on which each model is first alone."""
     standings = []
     for winners, metrics in best.items():
         own = [pairs[metric] for metric in metrics if metric in pairs]
@@ -269,8 +218,7 @@ def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    """Say in how many rankings the first model is significantly ahead of the second one."""
-    # The overall rankings are made of the same scores again.
+    # The overall rankings use the same scores again.
     pairs = [each for each in summary["pairs"] if each["query_set"] != OVERALL]
     tested = [each for each in pairs if each["p_value"] is not None]
     clear = [each["p_value"] for each in tested if each["beyond"]]
@@ -320,7 +268,7 @@ def _of_scores(scores: pd.DataFrame) -> Evidence:
 def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     for ranking, part in zip(summary["rankings"][:1], summary["correlations"], strict=False):
         every = _ranks(ranking)
-        # A metric that ranks fewer than two models agrees with none.
+        # A metric must rank two models to agree with another one.
         ranks = every.loc[:, every.count() > 1].dropna(how="all")
         if len(ranks.columns) > 1:
             evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
@@ -391,7 +339,7 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim]:
-    """Say what lies along a direction, and around words, before and after."""
+    """Compare words along a direction, and around other words, before and after."""
     spread = {
         row["model_name"]: row["mean_abs"]
         for row in part["distribution"]
@@ -444,7 +392,7 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    # That a score could not be audited is no finding about it.
+    # A missing audit says nothing about a score.
     kinds = [each for each in summary["warnings"] if each["kind"] != "not-audited"]
     known = scores[scores["score"].notna()]
     if kinds:

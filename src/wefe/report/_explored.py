@@ -1,4 +1,4 @@
-"""What the report says of words along bias directions."""
+"""What the report says about words along bias directions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,11 @@ NOTHING = 5e-4
 
 
 def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Return per criterion where words lie in each model that is `shown`.
+    """Return for each criterion where words lie in each model that is `shown`.
 
-    Yields
-    ------
-    dict
-        'criterion', 'groups', 'models' (what is known of the directions, or 'why' there are none),
-        'distribution' (rows), 'extremes' (per group, the words of each model by rank) and 'words'
-        (per word asked for, a row per model).
+    Each has 'criterion', 'groups', 'models' (facts about the directions, or 'why' there are none),
+    'distribution' (rows), 'extremes' (words of each model by rank, per group) and 'words' (a row
+    per model, for each requested word).
     """
     groups: dict[str, list[str]] = {}
     for task, outcome in results.of_kind("explore"):
@@ -56,7 +53,6 @@ def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str
 
 
 def _why(row: dict[str, Any]) -> str | None:
-    """Return why there is no page."""
     missing = "not computed yet" if row["status"] == "missing" else None
     return missing or row["nan_reason"] or row["failure"]
 
@@ -64,7 +60,7 @@ def _why(row: dict[str, Any]) -> str | None:
 def _sides(
     extremes: pd.DataFrame, models: list[str], groups: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Return per group the words of each model by rank; what is rounding is left out."""
+    """Return the words of each model by rank, for each group; rounding noise is left out."""
     far = extremes[extremes["projection"] >= NOTHING]
     for group in groups:
         lists = [
@@ -76,16 +72,15 @@ def _sides(
 
 
 def _word(part: pd.DataFrame) -> dict[str, Any]:
-    """Return what is known of a word in one model."""
     rows = records(part)
     first = rows[0]
     if first["group"] is None:
         return {"model": first["model_name"], "why": _why(first)}
     largest = part["projection"].max()
-    # What would be shown as 0.000 leans nowhere.
+    # A cosine that is written as 0.000 has no direction.
     is_something = largest >= NOTHING
     leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
-    # The group with more of the neighbours than chance gives, if there is one.
+    # Groups with a larger share of the neighbours than by chance.
     clear = part[part["neighbor_share"] > part["chance_high"]].set_index("group")["neighbor_share"]
     return {
         **{name: first[name] for name in ("proximity_bias", "n_neighbors")},
@@ -95,7 +90,7 @@ def _word(part: pd.DataFrame) -> dict[str, Any]:
         "is_clear": leans_to != NO_CLEAR_DIRECTION,
         "percentile": first["percentile"] if is_something else None,
         "projection": largest,
-        # Of neighbours that are not known nothing is said but why.
+        # Why neighbours are unknown.
         "missing": first["nan_reason"],
         "most": clear.idxmax() if len(clear) else None,
         "shares": [] if first["neighbor_share"] is None else rows,

@@ -1,4 +1,4 @@
-"""The figures of the report, as plain data for plotly.js, each with words that can stand for it."""
+"""The figures of the report, as plain data for plotly.js, each with words that can replace it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from wefe.study._results import StudyResults
 
-# So many models have room for their scores in the cells of a heat map.
+# Maximum number of models with scores in the cells of a heat map.
 _MOST_WITH_NUMBERS = 12
 _CELL_PX = 26
-# About what all models have together on a page.
+# Approximate width for all models on a page.
 _ACROSS_PX = 600
-# The font of what stands above a row of silhouettes.
+# Font size of the heading above a row of silhouettes.
 _HEAD_SIZE = 13
-# So many queries of RNSB have figures; the table has all of them.
+# Maximum number of RNSB queries with figures; the table has all of them.
 _MOST_QUERIES = 8
 _LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-# What is said of a cell that is pointed at, where it is known.
+# Lines that appear when you hover over a cell, if their value is known.
 _SAID = {
     "score": "score = {:.4g}",
     "no_bias_value": "no bias: {:g}",
@@ -52,19 +52,7 @@ _SAID = {
 
 
 class Figure(NamedTuple):
-    """A figure with what stands for it where it cannot be seen.
-
-    Attributes
-    ----------
-    id : str
-        Where it belongs in the report.
-    caption : str
-        What it shows, for all readers.
-    alt : str
-        What is to be seen in it, in a sentence.
-    data : dict
-        'data' and 'layout' for plotly.js.
-    """
+    """A figure as `data` and layout for plotly.js, with its caption and alternative text."""
 
     id: str
     caption: str
@@ -73,14 +61,14 @@ class Figure(NamedTuple):
 
 
 def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "") -> Figure:
-    """Return a figure as plain data, without its title: the caption says that."""
+    """Return a figure as plain data, with the title as its caption."""
     data = json.loads(figure.to_json())
     layout = data["layout"]
     # The page has the template once, in light and in dark.
     del layout["template"]
     title = layout.pop("title", {}).get("text", "")
     top = layout["margin"]["t"]
-    # What `apply_layout` reserved for the title; what stands above the panels keeps its room.
+    # The room that `apply_layout` reserved for the title; headings of panels keep theirs.
     taken = 28 + 22 * (title.count("<br>") + 1)
     layout["margin"]["t"] = max(24, top - taken + 12)
     layout["height"] -= top - layout["margin"]["t"]
@@ -90,21 +78,11 @@ def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "
 
 
 def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figure]:
-    """Return the figures of a study by what they show.
+    """Return the figures of a study by their place in the summary.
 
-    Parameters
-    ----------
-    results : StudyResults
-        The study.
-    summary : dict
-        What :func:`wefe.report.summarize` says of it.
-
-    Returns
-    -------
-    dict of Figure
-        'ranking-0' and so on, in the order of the tables of the summary; 'scores-0' per metric;
-        'correlations-0'; 'sentiment-0' and 'matrix-0' per query of RNSB; 'silhouettes-0' per
-        metric; 'explored-0' per criterion that has a page.
+    'ranking-0' and so on, in the order of its tables; 'scores-0' per metric; 'correlations-0';
+    'sentiment-0' and 'matrix-0' per query of RNSB; 'silhouettes-0' per metric; 'explored-0' per
+    criterion that has a page.
     """
     made = [
         *(_distributions(summary) if summary["is_large"] else _rankings(results, summary)),
@@ -122,16 +100,14 @@ def write_figures(
     folder: str | os.PathLike[str],
     formats: Sequence[str] = ("png", "svg", "pdf"),
 ) -> list[Path]:
-    """Write the figures that papers print: PNG, SVG and PDF, without a browser.
-
-    It needs matplotlib: ``pip install 'wefe[figures]'``.
+    """Write the figures of a study by :func:`wefe.plotting.write_figures`, which needs matplotlib.
 
     Parameters
     ----------
     results : StudyResults
         What :meth:`wefe.study.Study.run` returns.
     folder : path
-        Where the files go. It is made if it does not exist.
+        Where to write; created if it does not exist.
     formats : sequence of {'png', 'svg', 'pdf'}, default=('png', 'svg', 'pdf')
         What to write of each figure.
 
@@ -142,18 +118,11 @@ def write_figures(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
-
-    See Also
-    --------
-    wefe.plotting.write_figures : Writes the same figures of tables of your own.
+    ImportError, ValueError
+        If matplotlib is not installed, or a format is unknown.
 
     Examples
     --------
-    ``write_figures(results, "figures")`` writes all of them. A wrong format is refused before
-    anything is drawn:
-
     >>> from wefe.study import Study
     >>> results = Study.example().run(":memory:", progress=False)
     >>> write_figures(results, "figures", formats=["jpeg"])
@@ -191,7 +160,6 @@ def write_figures(
 
 
 def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw accumulated ranks, with external columns and that of quality (WEFE paper, figure 2)."""
     from wefe.plotting import plot_ranking
 
     for position, ranks in enumerate(rankings(results).values()):
@@ -201,7 +169,7 @@ def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Fig
 
 
 def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw how aggregated scores spread over many models, a panel per metric."""
+    """Draw how aggregated scores spread over many models, one panel per metric."""
     for position, ranking in enumerate(summary["rankings"]):
         names = [column["name"] for column in ranking["columns"]]
         models = [row["model"] for row in ranking["rows"]]
@@ -291,7 +259,7 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     shown = [wrap(name, 24) for name in models] if is_upright else shown
     on_hover = "%{z:.4g} from no bias" if is_large else "%{hovertext}"
     figure = go.Figure()
-    # Plotly merges equal categories, so positions stand for names.
+    # plotly merges equal categories, so the axis has positions instead of names.
     figure.add_heatmap(
         z=[[_from_no_bias(cell) for cell in row] for row in rows],
         coloraxis="coloraxis",
@@ -408,7 +376,7 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
         if task.model in summary["shown"]:
             key = (each.metric, task.place["query_set"], each.query_name, each.vary)
             groups[key].append(replace(each, model_name=task.model))
-    # More than three panels abreast cannot be read on a page.
+    # More than three panels abreast are too small to read.
     parts = [
         (key, own[start : start + 3])
         for key, own in groups.items()
@@ -416,7 +384,7 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
     ]
     for position, (place, own) in enumerate(parts):
         figure = plot_silhouettes(own)
-        # The caption says what stands above the row. Of two models, none must be unbiased.
+        # Drops the heading, which the caption repeats: neither of two models need be unbiased.
         figure.layout.annotations = [
             each for each in figure.layout.annotations if each.font.size != _HEAD_SIZE
         ]
@@ -444,7 +412,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     table = pd.DataFrame(rows)
     sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]
-    # Of two groups, the direction towards one is away from the other.
+    # For two groups, one direction shows both.
     colours = (
         dict(zip(groups, itertools.cycle(PALETTE))) if len(groups) > 2 else {None: PALETTE[-1]}
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _Page = TypeVar("_Page", ModelPage, WordPage)
 
-# A row of a legend, what an entry has beside its name, a letter, and the narrowest drawing.
+# Height of a legend row, width of an entry without its name, of a letter, of narrow figures.
 _LEGEND_PX, _ENTRY_PX, _LETTER_PX, _ACROSS_PX = 22, 42, 7, 520
 
 
@@ -38,25 +38,23 @@ def page_html(
     title: str | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> str:
-    """Return pages of words and models as one HTML page.
+    """Return pages of words and models as one HTML file, which needs and allows no network.
 
-    It is one file without any other: no network is used, and its Content-Security-Policy forbids
-    it. Whatever comes from vocabularies and names is shown as text. It says how to read the
-    numbers, and what they do not show.
+    It explains how to read the numbers. Texts from vocabularies cannot run as code.
 
     Parameters
     ----------
     pages : sequence of WordPage or ModelPage
         What :func:`wefe.explore.word_page` and :func:`wefe.explore.model_page` return, or one of
-        them. Models of one criterion share their figures, so that they can be compared.
+        them. Models of one criterion share their figures.
     analogies : mapping from str to DataFrame, optional
-        By the name of the model, what :func:`wefe.explore.generate_analogies` returns.
+        Model name -> what :func:`wefe.explore.generate_analogies` returns.
     correlations : sequence of StatisticCorrelation, optional
         What :func:`wefe.explore.correlate_with_statistic` returns.
     title : str, optional
-        By default the words, or the models.
+        Default: the words, or the models.
     facts : mapping, optional
-        What else there is to say of where the numbers are from, such as ``{"Seed": 0}``.
+        More about the origin of the numbers, such as ``{"Seed": 0}``.
 
     Returns
     -------
@@ -65,18 +63,15 @@ def page_html(
 
     Raises
     ------
-    TypeError
-        If one of `pages` is no page.
-    ValueError
-        If there is nothing to show.
+    TypeError, ValueError
+        If `pages` holds anything else, or there is nothing to show.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.explore import word_page
-    >>> html = page_html(word_page(load_test_model(), "nurse", k=20))
-    >>> html[:15], html.count("<h1")
-    ('<!doctype html>', 1)
+    >>> page_html(word_page(load_test_model(), "nurse", k=20))[:15]
+    '<!doctype html>'
     """
     from wefe import __version__
 
@@ -117,14 +112,14 @@ def write_page(
     pages: Sequence[WordPage | ModelPage] | WordPage | ModelPage,
     **options: Any,
 ) -> None:
-    """Write pages of words and models as one HTML file; `path` is what it was, or the whole page.
+    """Write :func:`page_html` to a file.
 
     Parameters
     ----------
     path : path
-        The file.
+        The file. It is replaced only when the page is complete.
     pages : sequence of WordPage or ModelPage
-        What is shown; see :func:`page_html`.
+        What to show.
     **options
         Those of :func:`page_html`.
 
@@ -135,26 +130,23 @@ def write_page(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from wefe import load_test_model
     >>> from wefe.explore import model_page
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_page(Path(folder, "model.html"), model_page(load_test_model()))
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['model.html']
+    >>> with TemporaryDirectory() as folder:
+    ...     write_page(f"{folder}/model.html", model_page(load_test_model()))
     """
     write(path, lambda: page_html(pages, **options))
 
 
 def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
-    """Return pages so that those of a word stand together, in the order of the first ones."""
+    """Put the pages of a word together, in the order of the first ones."""
     order = list(dict.fromkeys(page.word for page in pages))
     return sorted(pages, key=lambda page: order.index(page.word))
 
 
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
-    """Return pages by criterion: only those can stand in one figure."""
+    """Group pages by criterion: only those of one can share a figure."""
     parts: dict[tuple[str, tuple[str, ...]], list[_Page]] = {}
     for page in pages:
         parts.setdefault((page.directions.name, page.directions.groups), []).append(page)
@@ -209,7 +201,7 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
 
 
 def _with_legend_below(figure: go.Figure) -> go.Figure:
-    """Put the legend where it is seen on a narrow page, too: below, from the left edge."""
+    """Put the legend below, from the left edge, where narrow pages show it too."""
     layout = figure.layout
     names = [str(trace.name or "") for trace in figure.data if trace.showlegend is not False]
     # The first entry stands beside the title of the legend.
@@ -228,7 +220,7 @@ def _of_statistics(correlations: Iterable[StatisticCorrelation]) -> Iterator[Fig
         yield drawn(f"statistic-{position}", one.plot(), _correlation(one))
 
 
-# What is said
+# Data for the templates
 
 
 def _correlation(one: StatisticCorrelation) -> dict[str, Any]:
@@ -250,6 +242,6 @@ def _direction(one: BiasDirections) -> dict[str, Any]:
 
 
 def _original(page: WordPage) -> str | None:
-    """Return the model whose directions a page has, if it is another one."""
+    """Return the model whose directions a page uses, if it is another one."""
     name = page.directions.model_name
     return None if name == page.model_name else name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 # With fewer independent groups of queries, sign flips say little.
 LEAST_CLUSTERS = 8
-# So many differences have 2^16 patterns of signs, which are all counted.
+# Maximum number of differences for an exact test (2^16 sign patterns).
 _MOST_EXACT = 16
 # Sums that differ by less, relative to the largest one possible, are ties.
 _TIE = 1e-9
@@ -31,37 +31,14 @@ def sign_flip_p_value(
 ) -> float:
     """Test whether paired differences have a mean other than 0: a sign-flip permutation test.
 
-    If it does not matter which of two models is which, each difference could as well have the
-    other sign. The p-value (two-sided) is the share of the patterns of signs whose sum is as far
-    from 0 as the observed one, or farther; the observed pattern is one of them.
-
-    Parameters
-    ----------
-    differences : sequence of float
-        One per pair; weighted ones, where pairs weigh differently.
-    n_random : int, default=9999
-        With more than 16 differences, so many random patterns stand for all.
-    random_state : int, default=0
-        Seed of the random patterns.
-
-    Returns
-    -------
-    float
-        In (0, 1]; at least 2 / 2^n, so that fewer than six pairs are never below 0.05. 1 without
-        any pair.
-
-    References
-    ----------
-    R. A. Fisher. The Design of Experiments. 1935, section 21.
-
-    Examples
-    --------
-    Of the eight patterns of three signs, two have a sum as far from 0 as 6: all +, and all -.
+    If the two models were exchangeable, each difference could as well have the other sign. The
+    two-sided p-value is the share of sign patterns, the observed one included, whose sum is at
+    least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21).
+    With more than 16 differences, `n_random` random patterns replace all. Fewer than six pairs
+    never reach 0.05, because the least p-value is 2 / 2^n. Without any pair it is 1.
 
     >>> sign_flip_p_value([1.0, 2.0, 3.0])
     0.25
-    >>> sign_flip_p_value([1.0, -2.0, 3.0])
-    0.75
     """
     observed = abs(math.fsum(differences))
     least = observed - _TIE * math.fsum(map(abs, differences))
@@ -80,26 +57,14 @@ def sign_flip_p_value(
 def first_and_second(
     results: StudyResults, scores: pd.DataFrame, rankings: Mapping[str, pd.DataFrame]
 ) -> Iterator[dict[str, Any]]:
-    """Compare the first two models of every ranking, paired over the queries of the ranking.
+    """Compare the first two models of each ranking, paired over its queries.
 
-    Parameters
-    ----------
-    results : StudyResults
-        The study.
-    scores : DataFrame
-        Its scores, as :func:`wefe.report._scores.scored` returns them.
-    rankings : mapping from str to DataFrame
-        Ranks by query set, of the models that are compared.
-
-    Yields
-    ------
-    dict
-        Per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
-        aggregate that both answered), 'n_nearer' (in how many the first is nearer to no bias),
-        'difference' (how much nearer, in the mean), 'n_clusters' (groups of queries that share no
-        words), 'p_value' (of resampled words where the study has intervals, else of sign flips;
-        None with fewer than eight of the groups), 'beyond' (whether that is beyond chance),
-        'n_intervals' (queries in which both have one) and 'n_overlap' (of these).
+    Yields per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
+    aggregate that both answered), 'n_nearer' (how often the first is nearer to no bias),
+    'difference' (how much nearer, on average), 'n_clusters' (groups of queries that share no
+    words), 'p_value' (of resampled words if the study has intervals, else of sign flips; None with
+    fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries in
+    which both have one) and 'n_overlap' (how many of these overlap).
     """
     weights = {part.name: part.weight for part in results.plan.query_sets}
     has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
@@ -114,12 +79,12 @@ def first_and_second(
         names = metric.query_sets if name == OVERALL else (name,)
         found = _compare(_of(scores, metric.label, names), pair, weights)
         if found:
-            # Of one query set, the overall ranking is that of the set.
+            # With one query set, the overall ranking is that of the set.
             names = names if len(names) == 1 else (name,)
             if has_intervals:
                 p_values = _of(resampled(*pair), metric.label, names)["p_value"]
                 found["p_value"] = next(iter(p_values), found["p_value"])
-            # The mean may be against the order, where scores of opposite signs cancel.
+            # The mean may contradict the order if scores of opposite signs cancel.
             is_small = found["p_value"] is not None and found["p_value"] < SIGNIFICANT
             found["beyond"] = is_small and found["difference"] > 0
             yield {"metric": metric.label, "query_set": name, **found}
@@ -132,7 +97,7 @@ def _of(table: pd.DataFrame, metric: str, query_sets: Collection[str]) -> pd.Dat
 def _compare(
     scores: pd.DataFrame, pair: Sequence[str], weights: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Compare two models by their scores of one metric; nothing if they have none in common."""
+    """Compare two models by their scores of one metric; empty if they have none in common."""
     first, second = pair
     wide = scores[scores["counts"] & scores["model_name"].isin([first, second])].pivot(
         index=["query_set", "query_name", "cluster"],
@@ -141,7 +106,7 @@ def _compare(
     )
     both = wide["distance"].dropna()
     differences = both[second] - both[first]
-    # As overall scores weigh them: each set by its weight, its queries alike.
+    # Weights as in overall scores: each set has its weight, its queries share it equally.
     sizes = differences.groupby("query_set").transform("size")
     shares = both.index.get_level_values("query_set").map(dict(weights)).to_numpy(float) / sizes
     if not shares.sum() > 0:

@@ -1,4 +1,4 @@
-"""What the report says of how results were made: methods, references, provenance."""
+"""What the report says about methods, references and provenance."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )
-# What is known of a run, unless it was never made.
+# Facts about a run, None if there was none.
 _RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
 
 
 def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
-    """Return how scores were made, aggregated and compared."""
     settings = results.plan.settings
     aggregation = settings["aggregation"]
     return {
@@ -50,7 +49,7 @@ def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
 def _metric(
     metric: PlannedMetric, scores: pd.DataFrame, lookup: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what a metric asks and means, and the bounds of its scores of these queries."""
+    """Return what a metric asks and means, and the bounds of its scores on these queries."""
     about = {
         "label": metric.label,
         "title": metric.title,
@@ -58,7 +57,7 @@ def _metric(
         "range": [scores["scale_min"].min(), scores["scale_max"].max()],
         "params": {key: value for key, value in metric.params.items() if key not in lookup},
     }
-    # A metric of another package may not be installed here.
+    # Metrics of other packages may not be installed here.
     with suppress(ValueError):
         found = as_metric(metric.metric)
         about |= {"asks": found.question, "meaning": found.meaning, "reference": found.reference}
@@ -95,7 +94,7 @@ def provenance(results: StudyResults) -> dict[str, Any]:
 
 
 def as_toml(table: Mapping[str, Any], path: str = "") -> str:
-    """Return plain data as TOML, as study files are written in it.
+    """Return plain data as TOML, in the style of study files.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
     """
     lines, blocks = [], []
     for key, value in table.items():
-        # JSON's texts, numbers and lists are TOML as well.
+        # Texts, numbers and lists have the same form in JSON and TOML.
         name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _as_json(key)
         place = f"{path}.{name}" if path else name
         if isinstance(value, Mapping):
@@ -120,12 +119,11 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
 
 
 def _as_json(value: Any) -> str:
-    # The only character that JSON may leave as it is and TOML may not.
+    # JSON allows this character unescaped, TOML does not.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _given(value: Any) -> Any:
-    """Leave out of a declaration what says nothing."""
     if isinstance(value, Mapping):
         parts = {key: _given(part) for key, part in value.items()}
         return {key: part for key, part in parts.items() if part not in (None, {}, [])}

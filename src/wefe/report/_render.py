@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else, and in short as Markdown."""
+"""The report as one HTML file, and in short as Markdown."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 def to_html(results: StudyResults) -> str:
-    """Return the report as HTML.
+    """Return the report as one HTML file, which needs and allows no network.
 
-    It is one file without any other: no network is used, and its Content-Security-Policy forbids
-    it. Whatever comes from word lists, names and messages is shown as text.
+    Texts from word lists, names and messages cannot run as code.
 
     Parameters
     ----------
@@ -37,9 +36,8 @@ def to_html(results: StudyResults) -> str:
     Examples
     --------
     >>> from wefe.study import Study
-    >>> html = to_html(Study.example().run(":memory:", progress=False))
-    >>> html[:15], html.count("<h1")
-    ('<!doctype html>', 1)
+    >>> to_html(Study.example().run(":memory:", progress=False))[:15]
+    '<!doctype html>'
     """
     from wefe.report._figures import figures
 
@@ -48,14 +46,14 @@ def to_html(results: StudyResults) -> str:
 
 
 def html_page(template: str, **content: Any) -> str:
-    """Return a page of a template that extends 'base.html.jinja', with style and scripts in it."""
+    """Return a page of a template that extends 'base.html.jinja', with its style and scripts."""
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     from wefe.plotting._style import DARK, LIGHT
 
-    # The first stands above all others, so that it sees what goes wrong in them. All are as a
-    # browser reads them, or the hash would be of something else; and must not end early.
+    # The first script reports errors of the others. Line ends are those that a browser hashes, and
+    # no script may contain the tag that ends it.
     scripts = [
         text.replace("\r\n", "\n").replace("</script", r"<\/script")
         for text in (_file("errors.js"), get_plotlyjs(), _file("report.js"))
@@ -65,7 +63,7 @@ def html_page(template: str, **content: Any) -> str:
     return page.render(
         **content,
         themes={"light": LIGHT.to_plotly_json(), "dark": DARK.to_plotly_json()},
-        # The only scripts that may run are these: by their hash, not by where they stand.
+        # Only these scripts may run, identified by their hashes.
         script_hashes=Markup(" ".join(f"'sha256-{digest.decode()}'" for digest in digests)),
         scripts=[Markup(text) for text in scripts],
         css=Markup(_file("report.css")),
@@ -83,83 +81,64 @@ def to_markdown(results: StudyResults) -> str:
     Returns
     -------
     str
-        The findings, ranks, changes and failures, in at most about 80 lines.
+        Findings, ranks, changes and failures, about 80 lines at most.
 
     Examples
     --------
     >>> from wefe.study import Study
-    >>> text = to_markdown(Study.example().run(":memory:", progress=False))
-    >>> print(text.splitlines()[0])
-    # Example
+    >>> to_markdown(Study.example().run(":memory:", progress=False))[:9]
+    '# Example'
     """
     template = environment(finalize=escape_markdown).get_template("report.md.jinja")
     return re.sub(r"\n{3,}", "\n\n", template.render(**summarize(results))).strip() + "\n"
 
 
 def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report as one HTML file, which needs no other and no network.
+    """Write :func:`to_html` to a file.
 
     Parameters
     ----------
     results : StudyResults
         What :meth:`wefe.study.Study.run` returns.
     path : path
-        The file. It is written as a whole: until then, or if that fails, it stays what it was.
+        The file. It is replaced only when the report is complete.
 
     Raises
     ------
     OSError
         If the file cannot be written.
 
-    See Also
-    --------
-    to_html : The same as a string.
-
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from wefe.study import Study
-    >>> results = Study.example().run(":memory:", progress=False)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "report.html"
-    ...     write_html(results, path)
-    ...     print(path.read_text(encoding="utf-8")[:15])
-    <!doctype html>
+    >>> with TemporaryDirectory() as folder:
+    ...     write_html(Study.example().run(":memory:", progress=False), f"{folder}/report.html")
     """
     write(path, lambda: to_html(results))
 
 
 def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report in short as Markdown, for pull requests and job summaries.
+    """Write :func:`to_markdown` to a file.
 
     Parameters
     ----------
     results : StudyResults
         What :meth:`wefe.study.Study.run` returns.
     path : path
-        The file. It is written as a whole: until then, or if that fails, it stays what it was.
+        The file. It is replaced only when the report is complete.
 
     Raises
     ------
     OSError
         If the file cannot be written.
 
-    See Also
-    --------
-    to_markdown : The same as a string.
-
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from wefe.study import Study
-    >>> results = Study.example().run(":memory:", progress=False)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "report.md"
-    ...     write_markdown(results, path)
-    ...     print(path.read_text(encoding="utf-8").splitlines()[0])
-    # Example
+    >>> with TemporaryDirectory() as folder:
+    ...     write_markdown(Study.example().run(":memory:", progress=False), f"{folder}/report.md")
     """
     write(path, lambda: to_markdown(results))
 
@@ -179,12 +158,10 @@ def _file(name: str) -> str:
 def escape_markdown(value: object) -> str:
     r"""Return a text that GitHub shows as it is: no markup, no table cell, no mention.
 
-    Examples
-    --------
     >>> escape_markdown("a|b `c` <i> @me #1")
     'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1'
     """
     text = re.sub(r"\s+", " ", str(value))
     text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
-    # An invisible space keeps names from calling people and issues.
+    # An invisible space prevents mentions of people and links to issues.
     return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)

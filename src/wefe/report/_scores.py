@@ -14,29 +14,24 @@ if TYPE_CHECKING:
     from wefe.query import Query
     from wefe.study._results import StudyResults
 
-# Less is not to be seen in a score as it is written.
+# Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
 
 
 def query_sets(results: StudyResults) -> list[str]:
-    """Return what has a ranking of its own: if there are several sets, all together first."""
+    """Return what has its own ranking: all query sets together first, if there are several."""
     asked = {name for metric in results.plan.metrics for name in metric.query_sets}
     names = [part.name for part in results.plan.query_sets if part.name in asked]
     return [OVERALL, *names] if len(names) > 1 else names
 
 
 def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
-    """Return ranks by query set.
-
-    External columns and the one of quality are in the overall ranking only; of one query set, that
-    is the same otherwise.
-    """
+    """Return ranks by query set; only the overall ranking has external columns and quality."""
     names = query_sets(results)
     return {name: results.rankings(name if len(names) > 1 else OVERALL) for name in names}
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table; what is missing is None."""
     rows: list[dict[str, Any]]
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
     return rows
@@ -45,11 +40,10 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def scored(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with more columns.
 
-    'distance' from no bias, 'near' and 'far' (the interval of the distance), 'outside' (whether an
-    interval does not hold its own score, as both are written), 'opposite' (whether the score is
-    strong on the side that its test does not look at), 'counts' (whether the query counts in
-    aggregated scores), and 'cluster' (a number for each group of queries of a metric that share
-    words).
+    'distance' from no bias; 'near' and 'far', the interval of the distance; 'outside': whether an
+    interval does not hold its own score, as both are written; 'opposite': whether the score is
+    strong on the side that its test ignores; 'counts': whether the query counts in aggregated
+    scores; 'cluster': a number for each group of queries of a metric that share words.
     """
     tidy = results.to_frame()
     score, no_bias = tidy["score"], tidy["no_bias_value"]
@@ -78,7 +72,7 @@ def scored(results: StudyResults) -> pd.DataFrame:
 
 
 def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
-    """Number the groups of queries that share words with each other, and with no other query."""
+    """Number the groups of queries that share words with each other, but with no other query."""
     groups: list[tuple[set[str], list[tuple[str, str]]]] = []
     for key, query in queries.items():
         parts = query.target_sets + query.attribute_sets

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 #: Of more models, the report has tables and distributions in place of cells and panels for each.
 MOST_MODELS = 40
-# What the report says of a score.
+# What the report says about a score.
 _KNOWN = [
     *("score", "distance", "no_bias_value", "score_lower", "score_upper", "outside", "opposite"),
     *("p_value", "p_value_holm", "null_lower", "null_upper", "words_used", "words_lost"),
     *("nan_reason", "status"),
 ]
-# Of more warnings of a kind, the report has the first ones; the tidy table has all.
+# Maximum number of warnings of a kind in the report; the tidy table has all.
 _MOST_WARNINGS = 100
-# Changes and distances below it are rounding, and nothing to be relative to.
+# Smaller scores are rounding noise: relative changes of them have no meaning.
 _NOTHING = 1e-6
-# What calls itself so is compared with models, and is none.
+# Names of controls, which are compared with models but are not candidates.
 _CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECASE)
 
 
 def summarize(results: StudyResults) -> dict[str, Any]:
-    """Return everything that the report says about a study.
+    """Return everything that the report says about a study, as plain data for JSON.
 
     Parameters
     ----------
@@ -53,26 +53,26 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain data, fit for JSON: texts, numbers, lists; what has no value is None.
+        Missing values are None.
 
-        - 'claims': list of {'place', 'kind', 'text', 'parts', 'evidence'}, what was found, in
-          sentences in which names can be told from words; 'caveat' goes with them.
-        - 'models', 'query_sets': what was compared; 'is_large': whether these are more than 40
-          models, of which tables of single scores and words have those in 'shown' only, which the
-          verdict names; 'controls': models that are controls by their names.
-        - 'rankings': ranks and aggregated scores per query set, and 'Overall' first if there are
-          several; 'kind' tells columns of bias from external ones and those of quality.
-        - 'metrics': per metric its scores, query set by query set, with all that is known of each.
-        - 'correlations': per query set, how rankings correlate.
+        - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
+          'evidence'}; 'caveat' belongs to them.
+        - 'models', 'query_sets': what was compared; 'controls': models that are controls by name;
+          'is_large': more than 40 models, so that tables of single scores and words have only the
+          models in 'shown', which the verdict names.
+        - 'rankings': ranks and aggregated scores per query set, 'Overall' first; 'kind' separates
+          columns of bias, quality and external scores.
+        - 'metrics': all scores of each metric, by query set.
+        - 'correlations': between rankings, per query set.
         - 'pairs': how sure it is that the first model of each ranking is ahead of the second;
-          'own_pairs': the same, without mitigated models and controls.
-        - 'sentiment': per query of RNSB, how negative sentiment spreads over the target words.
+          'own_pairs': the same without mitigated models and controls.
+        - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
         - 'changes': each mitigated model against its base.
-        - 'quality', 'silhouettes', 'directions': what else was asked for.
+        - 'quality', 'silhouettes', 'directions': further parts of the study.
         - 'explored': per criterion, where words lie along its directions.
-        - 'warnings': by kind, with where; 'gaps': what has no value, and why.
-        - 'words': per query set and query, word sets, lost words and individual biases.
-        - 'methods', 'provenance': how all this was made.
+        - 'warnings': by kind; 'gaps': what has no value, and why.
+        - 'words': word sets, lost words and individual biases, per query.
+        - 'methods', 'provenance': how the results were made.
 
     Examples
     --------
@@ -103,14 +103,13 @@ def summarize(results: StudyResults) -> dict[str, Any]:
 
 
 def named_in(summary: Mapping[str, Any], most: int = 8) -> list[str]:
-    """Return the models that the verdict names."""
     verdict = (claim for claim in summary["claims"] if claim["place"] == "verdict")
     names = [p["text"] for claim in verdict for p in claim["parts"] if p["kind"] == "model"]
     return list(dict.fromkeys(names))[:most]
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a value, with texts that cannot disturb what is around them."""
+    """Return plain data for JSON, with texts that cannot disturb what is around them."""
     return visible_data(plain(value), "\n\t")
 
 
@@ -142,7 +141,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
         "directions": [
             {"model": task.model, **task.place, **audit} for task, audit in results.directions()
         ],
-        # The claims speak of all models.
+        # Claims are about all models.
         "explored": list(explored(results, [model.label for model in plan.models])),
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
@@ -153,7 +152,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
 
 
 def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
-    # Of each model, the different words that the queries ask for, and those that it lacks.
+    # For each model, the unique words of the queries that it has, and those that it lacks.
     words: dict[str, dict[str, set[str]]] = defaultdict(lambda: {"used": set(), "lost": set()})
     for task, outcome in results.of_kind("words"):
         for part in (outcome.value or {}).get("sets", ()):
@@ -162,7 +161,7 @@ def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
     for model in results.plan.models:
         known = dict(results.models.get(model.label, {}))
         used, lost = words[model.label].values()
-        # What the engine tells of a mitigation, beside its name in the plan.
+        # What the engine knows about a mitigation; the plan has only its name.
         yield known | {
             "how": known.get("mitigation"),
             **vars(model),
@@ -175,7 +174,7 @@ def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(results: StudyResults) -> dict[str, str]:
-    """Return of what kind rankings are that are none by bias."""
+    """Return the kind of each ranking that is not by bias."""
     settings = results.plan.settings
     kinds = {part["name"]: "external" for part in settings["external"]}
     return kinds | ({settings["quality"]["name"]: "quality"} if settings["quality"] else {})
@@ -184,7 +183,6 @@ def _kinds(results: StudyResults) -> dict[str, str]:
 def _ranking(
     results: StudyResults, scores: pd.DataFrame, name: str, ranks: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return ranks with the aggregated scores that they are made of."""
     settings, kinds, totals = results.plan.settings, _kinds(results), results.totals(name)
     external = {part["name"]: pd.Series(part["scores"]) for part in settings["external"]}
     aggregated = pd.DataFrame(
@@ -194,7 +192,7 @@ def _ranking(
     in_set = scores if name == OVERALL else scores[scores["query_set"] == name]
     no_bias = in_set.groupby("metric")["no_bias_value"].unique()
     bias = [column for column in ranks if column not in kinds]
-    # A sum over fewer ranks cannot be compared.
+    # Sums over fewer ranks are not comparable.
     sums = ranks[bias].sum(axis=1, skipna=False).sort_values(kind="stable")
     return {
         "name": name,
@@ -250,7 +248,7 @@ def _scores(results: StudyResults, scores: pd.DataFrame, metric: PlannedMetric) 
         totals = results.totals(str(name))[metric.label]
         cells = defaultdict(list)
         for model, row in zip(rows["model_name"], records(rows[_KNOWN]), strict=True):
-            # What is known, and no more: a report may have thousands.
+            # Keeps only known values, because a report may have thousands of cells.
             known = {key: each for key, each in row.items() if each not in (None, "")}
             cells[model].append({key: each for key, each in known.items() if each is not False})
         parts.append(
@@ -266,7 +264,7 @@ def _scores(results: StudyResults, scores: pd.DataFrame, metric: PlannedMetric) 
     return {
         "label": metric.label,
         "title": metric.title,
-        # That of a query is in its cells.
+        # The value of each query is in its cells.
         "no_bias": values,
         "models": [model.label for model in results.plan.models],
         "parts": parts,
@@ -298,18 +296,17 @@ def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _change(table: pd.DataFrame, base: str, model: str) -> list[dict[str, Any]]:
-    """Return what both models have a value of, before and after."""
     pair = table.reindex([base, model]).set_axis(["before", "after"]).T.dropna()
     pair["change"] = pair["after"] - pair["before"]
     size = pair["before"].abs()
     pair["relative"] = pair["change"] / size.where(size > _NOTHING)
-    # As precise as it is written: 0.313 to 0.313 is no change.
+    # Compares scores as they are written: 0.313 to 0.313 is no change.
     same = pair["before"].map(number) == pair["after"].map(number)
     pair["way"] = np.where(same, "the same", np.where(pair["change"] > 0, "higher", "lower"))
     return records(pair.rename_axis("name").reset_index())
 
 
-# What else was asked for
+# Other parts of a study
 
 
 def _quality(results: StudyResults) -> dict[str, Any] | None:
@@ -339,7 +336,7 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Return by metric, query set and query of RNSB what was measured of each model."""
+    """Return what RNSB measured per model, by metric, query set and query."""
     found: dict[tuple[str, str, str], dict[str, Any]] = defaultdict(dict)
     for task, outcome in results.of_kind("score"):
         value = outcome.value or {}
@@ -353,7 +350,7 @@ def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict
 
 
 def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Return per query of RNSB the shares of negative sentiment of its target words."""
+    """Return the shares of negative sentiment of the target words, per query of RNSB."""
     for (metric, query_set, query), by_model in sentiment_by_query(results).items():
         known = {model: by_model[model] for model in by_model if model in shown}
         table = pd.DataFrame(
@@ -371,7 +368,7 @@ def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str
         }
 
 
-# What to mind
+# Warnings and gaps
 
 
 def _warnings(results: StudyResults) -> list[dict[str, Any]]:
@@ -407,7 +404,6 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _gaps(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
-    """Return what has no value, and why."""
     without = scores[scores["score"].isna()]
     nan = without[without["status"] == "done"].fillna({"nan_reason": "the score is NaN"})
     names = {"query_name": "query", "model_name": "model", "nan_reason": "reason"}

@@ -1,4 +1,4 @@
-"""The templates of the report, and numbers, lists and names as they write them."""
+"""The templates of the report, and how they write numbers, lists and names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wefe.plotting._labels import count
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-# Where a name begins and ends in a sentence: characters that no text has, and no name is left with.
+# Marks around names in a sentence: characters that occur in no text and are removed from names.
 _KINDS = {"\ufdd0": "model", "\ufdd1": "metric", "\ufdd2": "name"}
 _END = "\ufdd3"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -20,12 +22,12 @@ _SPACE = "\N{NO-BREAK SPACE}"
 
 @cache
 def macros(name: str) -> Any:
-    """Return the macros of a template; their texts are not escaped."""
+    """Return the macros of a template; they do not escape texts."""
     return environment().get_template(name).module
 
 
 def environment(**options: Any) -> Environment:
-    """Return the templates of the report, with the filters that they use."""
+    """Return the templates of the report, with their filters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -55,7 +57,7 @@ def environment(**options: Any) -> Environment:
 
 
 def in_parts(sentence: str) -> list[dict[str, str]]:
-    r"""Separate the marked names of a sentence from its words, and tidy the spaces between words.
+    r"""Separate the marked names of a sentence from its words, and tidy the spaces.
 
     Examples
     --------
@@ -75,8 +77,6 @@ def in_parts(sentence: str) -> list[dict[str, str]]:
 def number(value: float | None) -> str:
     """Return a score for people.
 
-    Examples
-    --------
     >>> number(0.12345), number(-0.00123), number(-1e-9), number(1234.5), number(None)
     ('0.123', '-0.0012', '0.000', '1234', 'no value')
     """
@@ -90,8 +90,6 @@ def number(value: float | None) -> str:
 def p_value(value: float | None) -> str:
     """Return a p-value for people.
 
-    Examples
-    --------
     >>> p_value(0.03125), p_value(0.0001), p_value(None)
     ('0.031', '< 0.001', '')
     """
@@ -100,16 +98,9 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def count(value: int, one: str, several: str = "") -> str:
-    """Return a number and what is counted."""
-    return f"{value} {one if value == 1 else several or one + 's'}"
-
-
 def listed(names: Sequence[str], most: int = 5) -> str:
     """Return names as a list in words.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
     ('a, b and c', 'a, b and 1 more')
     """
@@ -120,12 +111,8 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 
 def percent(share: float | None) -> str:
-    r"""Return a share of 100, which no line end divides from its sign; nothing if there is none.
+    r"""Return a share as a percentage, 0 % and 100 % only if exact.
 
-    What is not all is never 100 %, and what is something never 0 %.
-
-    Examples
-    --------
     >>> percent(0.974), percent(0.999), percent(None)
     ('97\xa0%', 'more than 99\xa0%', '')
     """
@@ -137,6 +124,5 @@ def percent(share: float | None) -> str:
 
 
 def cut(text: object, most: int = 80) -> str:
-    """Return a text, or its beginning if it is longer than `most` letters."""
     whole = str(text)
     return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""What the report says of words: which were used and lost, and which are biased most."""
+"""What the report says about words: which were used and lost, and which are biased most."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from wefe.query import Query
     from wefe.study._results import StudyResults
 
-# Of a longer list, the report has the beginning; the results file has all of it.
+# Maximum number of words of a list in the report; the results file has all.
 MOST_WORDS = 200
-# Words with the largest individual biases to each side that stand in the text.
+# Number of words to name with the largest individual biases to each side.
 _STRONGEST = 10
 
 
 def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Return per query which words `shown` models used and lost, and which are biased most."""
-    # By position, as two queries of a set may have the same name.
+    """Return for each query which words `shown` models used and lost, and which are biased most."""
+    # By position, because two queries of a set may have the same name.
     values: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for task, outcome in results.of_kind("words"):
         if task.model in shown:
