@@ -65,7 +65,10 @@ def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) 
     answering = [
         set(own)
         for own in lacked
-        if all(sum(w in own for w in part) <= threshold * len(part) for part in _sets(query))
+        if all(
+            sum(w in own for w in part) <= min(threshold * len(part), len(part) - 1)
+            for part in _sets(query)
+        )
     ]
     lost: set[str] = set().union(*answering)
     return sorted(lost.difference(answering[0].intersection(*answering))) if lost else []

@@ -1,5 +1,6 @@
 """The audit of a query: worked examples, theorems, slow implementations, and every warning."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from wefe import WEAT, Query, WordEmbeddingModel
 from wefe.audit import QueryAudit, audit_query, largest_effect_size, score_warnings
+from wefe.audit._query import p_and_auc
 from wefe.datasets import load_weat_queries
 from wefe.embeddings import UnanswerableError, UnusableVectorError
 from wefe.metrics import weat_effect_size
@@ -610,15 +612,12 @@ def test_pairs_that_are_not_all_in_order_are_not_a_hundred_percent():
 
 
 def test_only_sets_told_apart_without_error_have_an_auc_of_one():
-    from wefe.audit._query import auc_text
-
-    assert [auc_text(auc) for auc in (1, 0.9975, 0.994, 0.004, 0)] == [
-        "1.00",
-        ">0.99",
-        "0.99",
-        "<0.01",
-        "0.00",
+    compared = audit_of([0.1, 0.3], [0.0, 0.2]).comparison
+    texts = [
+        p_and_auc(dataclasses.replace(compared, p_value=math.nan, auc=auc))
+        for auc in (1, 0.9975, 0.994, 0.004, 0)
     ]
+    assert texts == ["AUC 1.00", "AUC >0.99", "AUC 0.99", "AUC <0.01", "AUC 0.00"]
 
 
 def test_sets_of_different_sizes_are_named_as_weat_is_a_sum():

@@ -163,6 +163,24 @@ def test_words_that_one_model_lacks_are_left_out_for_all(models, queries):
     assert study.silhouettes["WEAT-ES", "math", "targets", "one"].words_left_out == ()
 
 
+def test_a_model_that_lacks_many_words_of_a_set_is_compared_on_the_same_words(models, queries):
+    query = queries["career"]
+    lost = {word.lower() for word in query.target_sets[0][:4]}
+    few = models["right"]
+    words = [word for word in few.vocab if word.lower() not in lost]
+    lacking = WordEmbeddingModel.from_arrays(words, few.get_vectors(words), "few")
+    named = {"unbiased": models["left"], "biased": lacking}
+    study = silhouette_study(["weat", "ect"], query, named, vary="targets", n_runs=2)
+    assert {one.n_words for one in study.silhouettes.values()} == {12}
+    assert study.accuracy.notna().all(axis=None)
+    # One without any word of a set answers nothing, and takes no words from the others.
+    without = [word for word in words if word not in query.target_sets[0]]
+    none = WordEmbeddingModel.from_arrays(without, few.get_vectors(without), "none")
+    study = silhouette_study("weat", query, [models["left"], none], vary="targets", n_runs=2)
+    assert [(key[3], one.n_words) for key, one in study.silhouettes.items()] == [("one", 16)]
+    assert any(note.startswith("nan: WEAT-ES") for note in study.notes)
+
+
 def test_messages_are_said_once(models, queries, caplog):
     words = [word for word in models["right"].vocab if word.lower() != "john"]
     lacking = WordEmbeddingModel.from_arrays(words, models["right"].get_vectors(words), "few")

@@ -11,7 +11,7 @@ from wefe._checks import check_sequence, check_word_set, found
 from wefe.embeddings import DEFAULT_THRESHOLD, embed_query
 from wefe.metrics._pairs import paired as paired_sets
 from wefe.metrics._pairs import too_few_tuples
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ def mean_attribute_differences(
 ) -> pd.DataFrame:
     """Measure how far the means of two attribute sets are apart in each model.
 
-    Individual biases s(w, A, B) lie between -d and d, with d the distance for unit vectors. Where
-    it differs between models, so does what a bias can be, and biases cannot be compared between
-    them.
+    Individual biases s(w, A, B) lie between -d and d, with d the distance for unit vectors. Models
+    of different d cannot be compared by their biases (Schröder et al., ICPRAM 2024, table 2).
 
     Parameters
     ----------
@@ -55,9 +54,8 @@ def mean_attribute_differences(
     DataFrame
         A row per model, the largest distance first, undefined ones (NaN) last. Columns:
         'mean_attribute_difference'; 'share_of_largest', its ratio to that of the first row, in
-        [0, 1] (NaN if all distances are 0);
-        'n_words_1' and 'n_words_2', the words (or pairs) used of each set; 'words_lost', those
-        that the model lacks, separated by commas; 'nan_reason', why a distance is undefined.
+        [0, 1]; 'n_words_1' and 'n_words_2', the words (or pairs) used of each set; 'words_lost',
+        separated by commas; 'nan_reason', why a distance is undefined.
 
     Raises
     ------
@@ -69,19 +67,10 @@ def mean_attribute_differences(
     UnusableVectorError
         If a word has a zero or non-finite vector.
 
-    See Also
-    --------
-    wefe.audit.audit_query : individual biases as shares of this distance.
-
     Notes
     -----
     The means of n_1 and n_2 vectors of random direction are about sqrt(1 / n_1 + 1 / n_2) apart
     in many dimensions, so small sets differ in any model.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, theorem 1 and table 2.
 
     Examples
     --------
@@ -99,11 +88,7 @@ def mean_attribute_differences(
     from wefe._visible import unique_labels
 
     query, paired = _as_query(attribute_sets)
-    given = [models] if isinstance(models, WordEmbeddingModel) else check_sequence("models", models)
-    if len(given) == 0:
-        raise ValueError("models is empty; give at least one model.")
-    for model in given:
-        check_model(model)
+    given = check_models(models)
     lookup["normalize"] = normalize
     rows = [_measure(query, model, paired, lookup) for model in given]
     names = unique_labels([model.name for model in given], "models")

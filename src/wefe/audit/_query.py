@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_choice,
-    check_share,
-)
+from wefe._checks import check_choice, check_share
 from wefe._plain import Facts
 from wefe._visible import draw
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
-from wefe.metrics._geometry import (
-    ZERO_LENGTH,
-    Vectors,
-    association,
-    average_ranks,
-    unit,
-)
+from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
@@ -79,8 +70,7 @@ class TargetComparison:
         WEAT effect size, at most `largest_effect_size` on either side of 0; nan if all individual
         biases are equal.
     largest_effect_size : float
-        What it can reach for sets of these sizes (theorem 4 with lemma 1): N / sqrt(n_1 n_2) with
-        the population deviation, times sqrt((N - 1) / N) with the sample deviation.
+        What it can reach for sets of these sizes, see :func:`largest_effect_size`.
     p_value : float
         Of the permutation test, in (0, 1]; nan if it was not run.
     smallest_p_value : float
@@ -107,9 +97,6 @@ class TargetComparison:
     >>> compared = audit_query(load_weat_queries()[5], load_test_model()).comparison
     >>> compared.effect_size, compared.largest_effect_size, compared.share_of_largest
     (1.04, 2.0, 0.52)
-
-    In 80 % of all pairs of words, the one of the first set has the larger bias. The best threshold
-    puts three words in four on the side of their set.
 
     >>> compared.auc, compared.threshold_accuracy, compared.p_value
     (0.80, 0.75, 0.019)
@@ -181,8 +168,8 @@ class QueryAudit(Facts):
     1  Paul            0.003     0.004
     2  Mike            0.075     0.089
 
-    The effect size of this query is 1.04. Yet no bias is larger than an eighth of what is
-    attainable, and fewer words count as biased than do of random directions.
+    No bias is larger than an eighth of what is attainable, and fewer words count as biased than do
+    of random directions.
 
     >>> audit.most_biased_word, audit.largest_bias, audit.attribute_difference
     ('Joan', 0.103, 0.842)
@@ -238,10 +225,7 @@ class QueryAudit(Facts):
 
     @property
     def share_biased(self) -> float:
-        """Share of words whose bias is beyond epsilon d, in [0, 1].
-
-        To be compared with `chance_share`, that of random directions.
-        """
+        """Share of words whose bias is beyond epsilon d, in [0, 1]; compare `chance_share`."""
         return self.n_biased / len(self.all_biases)
 
     @property
@@ -303,14 +287,11 @@ class QueryAudit(Facts):
     def summary(self) -> pd.Series:
         """Return every number of the audit, with names that say what it is.
 
-        p-values are text of two digits, as pandas would show small ones as 0.0; the numbers are in
-        `comparison`. The p-value is nan if there was no test.
-
         Returns
         -------
         Series
-            Of objects; its name is that of the query. Words lost are listed for the sets that lost
-            any, and what compares target sets only where there are two.
+            Of objects; its name is that of the query. p-values are text of two digits, as pandas
+            would show small ones as 0.0; `comparison` has the numbers.
         """
         import pandas as pd
 
@@ -337,14 +318,10 @@ class QueryAudit(Facts):
     def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
         """Draw the distribution of the biases, as figures 1 and 2 of the paper do.
 
-        See :func:`wefe.plotting.plot_individual_biases`, which draws several audits side by side.
-
         Parameters
         ----------
-        relative : bool, default=False
-            Whether to draw shares of what is attainable, s / d.
-        full_range : bool, default=False
-            Whether the axis shows all that is attainable, from -d to d.
+        relative, full_range : bool, default=False
+            As for :func:`wefe.plotting.plot_individual_biases`.
 
         Returns
         -------
@@ -365,11 +342,21 @@ class QueryAudit(Facts):
             f"{len(self.all_biases)} words beyond {self.epsilon:.0%} of that",
         ]
         if self.comparison is not None:
-            lines.append(f"- {_in_short(self.comparison)}")
+            lines.append(f"- {self._effect()}, {p_and_auc(self.comparison)}")
         if lost := sum(len(use.lost) for use in self._sets):
             lines.append(f"- words lost: {lost}")
         lines += [f"- {warning}" for warning in self.warnings] or ["- no warnings"]
         return "\n".join(lines) + ">"
+
+    def _effect(self) -> str:
+        compared: Any = self.comparison
+        if math.isnan(compared.effect_size):
+            return "effect size undefined"
+        return (
+            f"effect size {round(compared.effect_size, 2) + 0.0:.2f} "
+            f"({round(compared.share_of_largest, 2) + 0.0:.0%} of the attainable "
+            f"{compared.largest_effect_size:.2f})"
+        )
 
 
 def audit_query(
@@ -433,18 +420,14 @@ def audit_query(
     See Also
     --------
     wefe.audit.score_warnings : the warnings that concern a metric.
-    wefe.plotting.plot_individual_biases : several audits side by side.
 
     Notes
     -----
-    The individual bias s(w, A, B) is the mean cosine of w with A minus that with B, which is the
-    dot product of the unit vector of w with mean(A) - mean(B), the means being of unit vectors. So
-    it lies between -d and d with d the length of that difference (theorem 1); which differs
-    between models, so that only s / d can be compared.
-
-    The effect size divides by the deviation of the individual biases. It is 0 when the biases of
-    each set cancel (theorem 3), and reaches its maximum whenever all words of a set have the same
-    bias, however small the gap between the sets (theorem 4).
+    The individual bias s(w, A, B) is the mean cosine of w with A minus that with B. It lies between
+    -d and d, with d the distance of the means of the unit vectors of A and B (theorem 1). As d
+    differs between models, only s / d can be compared. The effect size is 0 when the biases of
+    each set cancel (theorem 3), and largest whenever all words of a set have the same bias, however
+    small the gap between the sets (theorem 4).
 
     References
     ----------
@@ -536,13 +519,7 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
     -------
     float
         ``N / sqrt(n_1 * n_2) * sqrt((N - ddof) / N)`` with N = n_1 + n_2: 2 for equal sizes and
-        ``ddof=0``, more for unequal ones. It is reached when all words of a set have the same
-        individual bias.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, theorem 4 and lemma 1.
+        ``ddof=0``, more for unequal ones.
 
     Examples
     --------
@@ -569,9 +546,7 @@ def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
     return {
         "auc": float(auc),
         "threshold_accuracy": float((1 + np.abs(above - others).max()) / 2),
-        "ranges_overlap": bool(
-            max(first.min(), second.min()) <= min(first.max(), second.max()),
-        ),
+        "ranges_overlap": bool(first.min() <= second.max() and second.min() <= first.max()),
     }
 
 
@@ -583,16 +558,13 @@ def _chance_share(epsilon: float, dim: int) -> float:
     return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2)) if dim > 1 else float(epsilon < 1)
 
 
-def _in_short(found: TargetComparison) -> str:
-    effect = "effect size undefined"
-    if not math.isnan(found.effect_size):
-        effect = (
-            f"effect size {round(found.effect_size, 2) + 0.0:.2f} "
-            f"({round(found.share_of_largest, 2) + 0.0:.0%} of the attainable "
-            f"{found.largest_effect_size:.2f})"
-        )
+def p_and_auc(found: TargetComparison) -> str:
+    """Return p-value and AUC; an AUC of 1 or 0 only where a threshold makes no error."""
     p_value = "" if math.isnan(found.p_value) else f"p = {found.p_value:.2g}, "
-    return f"{effect}, {p_value}AUC {auc_text(found.auc)}"
+    auc = f"{found.auc:.2f}"
+    if 0 < found.auc < 1:
+        auc = {"1.00": ">0.99", "0.00": "<0.01"}.get(auc, auc)
+    return f"{p_value}AUC {auc}"
 
 
 def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
@@ -654,10 +626,3 @@ def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, boo
         "other-direction": not_significant and is_untested,
         "large-but-not-significant": not_significant and not is_untested,
     }, facts
-
-
-def auc_text(auc: float) -> str:
-    """Return two digits, but 1 and 0 only for sets that a threshold tells apart without error."""
-    if 0.995 <= auc < 1:
-        return ">0.99"
-    return "<0.01" if 0 < auc < 0.005 else f"{auc:.2f}"

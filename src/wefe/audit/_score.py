@@ -36,9 +36,8 @@ def score_warnings(
     metric : metric class, instance or name
         The metric. Warnings are those of :func:`audit_query` that bear on what it computes; of
         :func:`audit_direction` for Direct Bias and RIPA, whose target words are pairs; and for
-        ECT, a lean that all words share ('shared-lean'). For a metric of your own: those of
-        :func:`audit_query` that do not concern effect sizes and p-values. Nothing for SEAT and
-        CEAT, which measure other vectors than those of the words.
+        ECT, a lean that all words share ('shared-lean'). There are none for SEAT and CEAT, which
+        measure other vectors than those of the words.
     query : Query
         The query. If the metric takes one attribute set, its words are audited between each two
         target sets.
@@ -50,17 +49,12 @@ def score_warnings(
     Returns
     -------
     tuple of AuditWarning
-        Empty if nothing was found. A single one, of the kind 'not-audited' and with the reason, if
-        the query cannot be answered.
+        Empty if nothing was found; a single one, 'not-audited', if the query cannot be answered.
 
     Raises
     ------
     TypeError, ValueError
         If `metric` is none, or a parameter that the audit needs is wrong.
-
-    See Also
-    --------
-    wefe.running.measure : ``audit=True`` shows them beside each score.
 
     Examples
     --------
@@ -110,23 +104,16 @@ def _of_biases(
         yield from (warning for warning in audit.warnings if warning.kind in relevant)
 
 
-def between_two_groups(query: Query) -> Iterator[Query]:
-    """Yield queries with two attribute sets: between each two of the groups of a query.
+def between_two_groups(query: Query) -> list[Query]:
+    """Return queries with two attribute sets: between each two of the groups of a query.
 
     These are its attribute sets; if there is one only, its target sets, between which the words of
     that attribute set are.
     """
-    if query.template[1] > 1:
-        yield from [query] if query.template[1] == 2 else query.get_subqueries(("n", 2))
-    else:
-        names = query.target_sets_names
-        for first, second in itertools.combinations(range(query.template[0]), 2):
-            yield Query(
-                query.attribute_sets,
-                [query.target_sets[first], query.target_sets[second]],
-                query.attribute_sets_names,
-                [names[first], names[second]],
-            )
+    if query.template[1] < 2:
+        names = query.attribute_sets_names, query.target_sets_names
+        query = Query(query.attribute_sets, query.target_sets, *names)
+    return query.get_subqueries(("n", 2))
 
 
 def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:

@@ -45,11 +45,6 @@ class IndividualBias(BaseMetric):
     --------
     wefe.audit.audit_query : the individual biases of all words of a query.
 
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, equation 1.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
@@ -130,10 +125,7 @@ class Design:
 def theorems_of(
     metric: BaseMetric, params: Mapping[str, Any], design: Design
 ) -> dict[Property, Theorem]:
-    """Return what is proven of a metric, by property; empty for metrics of users.
-
-    Subclasses of the built-in metrics may compute something else, so nothing is known of them.
-    """
+    """Return what is proven of a built-in metric, by property; nothing for metrics of users."""
     built_in = type(metric).__module__.startswith("wefe.")
     if not built_in or design.groups != groups_of(metric):
         return {}
@@ -141,11 +133,9 @@ def theorems_of(
     proven: dict[Property, Theorem] = {}
     for entry in read_texts("theorems.toml").get(name, ()):
         if all(facts.get(fact) == value for fact, value in entry.get("when", {}).items()):
+            words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
             for subject in get_args(Property):
                 if subject in entry:
-                    words = {
-                        key: entry[key] for key in ("short", "reason", "source") if key in entry
-                    }
                     proven[subject] = Theorem(name, subject, entry[subject], **words)
     return proven
 
@@ -170,11 +160,7 @@ def _facts(metric: BaseMetric, params: Mapping[str, Any], design: Design) -> dic
 
 
 def groups_of(metric: BaseMetric) -> Side:
-    """Say which sets of a metric's queries are the groups: the attribute sets, if several.
-
-    So they are for WEAT, SC-WEAT, MAC, RNSB and GWEAT. A metric with a single attribute set
-    compares target sets on it: RND, RIPA, ECT, SAME and Direct Bias.
-    """
+    """Say which sets of a metric's queries are the groups: the attribute sets, if several."""
     n, least = metric.metric_template[1], metric.metric_template_minimum[1]
     # 'n' attribute sets beside a fixed number of target sets, or n of both.
     return "attributes" if n == "n" or max(n, least) >= 2 else "targets"
@@ -183,23 +169,10 @@ def groups_of(metric: BaseMetric) -> Side:
 def attainable(
     metric: BaseMetric, params: Mapping[str, Any], groups: Vectors, sizes: Sequence[int]
 ) -> tuple[float, float] | None:
-    """Smallest and largest score that unit vectors can have with given groups, by the theorems.
+    """Return the smallest and largest score for given groups, or None if no theorem has them.
 
-    Parameters
-    ----------
-    metric : BaseMetric
-        A built-in metric, with its groups on the usual side.
-    params : mapping
-        Its parameters.
-    groups : ndarray of shape (n_groups, group_size, dim)
-        Unit vectors; more dimensions than groups.
-    sizes : sequence of int
-        How many neutral words each neutral set has.
-
-    Returns
-    -------
-    (float, float) or None
-        None where no closed form is known.
+    `metric` has its groups, (n_groups, group_size, dim), on the usual side; `sizes` are numbers of
+    neutral words.
     """
     means, n = groups.mean(axis=1), sum(sizes)
     bound: Any

@@ -59,8 +59,7 @@ def generate_analogies(
         1 allows an angle of 60 degrees, a cosine of 0.5; 2 allows any pair.
     among : int or sequence of str, default=50_000
         Words that may be x or y: so many from the start of the vocabulary, which most files sort
-        by falling frequency, or a list. Words without a direction are left out. The time grows
-        with the square of their number.
+        by falling frequency, or a list. The time grows with the square of their number.
     repeat_words : bool, default=False
         False allows each word once as x and once as y, in the best pair that is left for it, as
         the published code does. True shows all pairs.
@@ -80,11 +79,8 @@ def generate_analogies(
           but for its prefix;
         - `score`: cos(g, x - y), above 0, at most 1;
         - `distance`: ||x - y|| of unit vectors;
-        - `is_definitional`: whether both are specific words of the criterion, as those of its
-          definitional and equalize sets always are: a difference of meaning. Of the other pairs a
-          person has to say whether they are a stereotype.
-
-        Fewer than `n` lines where there are fewer pairs.
+        - `is_definitional`: whether both are specific words of the criterion: a difference of
+          meaning. Of the other pairs a person has to say whether they are a stereotype.
 
     Raises
     ------
@@ -92,16 +88,9 @@ def generate_analogies(
         If an argument is of another type or out of range, the criterion has no direction in the
         model, or fewer than two words are left.
 
-    Notes
-    -----
-    The other way round is the same analogy: the score of (y, x) is the negative of that of (x, y).
-
-    Score and distance are computed in float64.
-
     References
     ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, equation 1.
+    Bolukbasi et al., NeurIPS 2016, equation 1; see :func:`bias_directions`.
 
     Examples
     --------
@@ -160,24 +149,9 @@ def generate_analogies(
 def candidates(
     model: WordEmbeddingModel, among: int | Sequence[str], preprocessors: Preprocessors | None
 ) -> tuple[list[str], FloatArray]:
-    """Return words, without the prefix of the model, and their vectors as they are stored.
+    """Return words with a direction, without the prefix of the model, and their stored vectors.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        The model.
-    among : int or sequence of str
-        How many words from the start of the vocabulary, or which. Words of a list that the model
-        lacks are left out, counted and logged.
-    preprocessors : list of dict, optional
-        Variants of the words of a list.
-
-    Returns
-    -------
-    words : list of str
-        Words with a direction, each once.
-    vectors : ndarray of shape (len(words), dim)
-        Their vectors.
+    `among` is a number of words from the start of the vocabulary, or a list.
     """
     if isinstance(among, int | np.integer):
         count = check_positive_int("among", among)

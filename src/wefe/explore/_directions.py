@@ -15,12 +15,7 @@ from wefe._checks import found
 from wefe.datasets import Criterion, load_criterion
 from wefe.embeddings import definitional_vectors
 from wefe.explore._lookup import look_up
-from wefe.metrics._direction import (
-    RANK_TOLERANCE,
-    ROUNDING,
-    bias_subspace,
-    group_directions,
-)
+from wefe.metrics._direction import RANK_TOLERANCE, ROUNDING, bias_subspace, group_directions
 from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -52,8 +47,8 @@ class BiasDirections:
         An orthonormal basis of what they span: g alone for two groups.
     explained_variance_ratio : ndarray
         Share of the variance of the centred definitional sets along each principal direction. If
-        the first ones do not dominate, the directions do not represent the sets;
-        :func:`wefe.audit.audit_direction` says more.
+        the first ones do not dominate, the directions do not represent the sets, see
+        :func:`wefe.audit.audit_direction`.
     reach : ndarray of shape (n_groups,)
         Mean cosine of each group's own definitional words with the direction towards it: how far
         words go to which the group belongs by definition.
@@ -66,15 +61,8 @@ class BiasDirections:
     criterion : Criterion
         Where the sets are from.
 
-    See Also
-    --------
-    bias_directions : Finds them.
-    wefe.audit.audit_direction : How far they can be trusted.
-
     Examples
     --------
-    Of two groups there is one direction; how far do two words lie towards either group?
-
     >>> from wefe import load_test_model
     >>> model = load_test_model()
     >>> gender = bias_directions(model, "gender")
@@ -83,11 +71,6 @@ class BiasDirections:
     >>> gender.cosines(model.get_vectors(["nurse", "engineer"])).round(2)
     array([[ 0.32, -0.32],
            [ 0.05, -0.05]])
-
-    Words to which a group belongs by definition go this far, on the average:
-
-    >>> dict(zip(gender.groups, gender.reach.round(2).tolist()))
-    {'female': 0.43, 'male': 0.31}
     """
 
     name: str
@@ -117,13 +100,12 @@ class BiasDirections:
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
 
     def caveat(self) -> str:
-        """Say so if the directions hold so little of the sets that they may be anything.
+        """Warn about directions that hold less than half of the variance of their sets.
 
         Returns
         -------
         str
-            A sentence, if they hold less than half of the variance of the definitional sets;
-            otherwise ''.
+            A sentence, or ''.
         """
         if self.explained >= LEAST_EXPLAINED:
             return ""
@@ -140,8 +122,7 @@ class BiasDirections:
         Returns
         -------
         dict
-            'criterion', 'groups', 'n_sets' and 'n_sets_lost' (definitional sets), 'explained',
-            'explained_variance_ratio', 'n_directions', 'reach' (by group) and 'caveat'.
+            'n_sets' and 'n_sets_lost' are numbers of definitional sets, 'reach' is by group.
         """
         return {
             "criterion": self.name,
@@ -337,32 +318,14 @@ def as_criterion(criterion: Any) -> Criterion:
 
 
 def chance(frequent: FloatArray, directions: BiasDirections) -> float:
-    """Return the range of chance: the strength that most of the frequent words do not exceed.
-
-    Parameters
-    ----------
-    frequent : ndarray of shape (n_frequent_words, n_groups)
-        Cosines of frequent words with the direction of each group.
-    directions : BiasDirections
-        The directions.
-    """
+    """Return the strength that most of the frequent words do not exceed, given their cosines."""
     strengths = _strength(frequent, directions)
     usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
     return max(ROUNDING, float(usual))
 
 
 def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Places:
-    """Return the place in `directions.labels` of each word's label; -1 where it is unknown.
-
-    Parameters
-    ----------
-    cosines : ndarray of shape (..., n_groups)
-        Cosines of the words with the direction of each group; NaN where they are unknown.
-    chance : float
-        Words of no more strength have no clear direction.
-    directions : BiasDirections
-        The directions.
-    """
+    """Return the place in `directions.labels` of each word's label; -1 where it is unknown."""
     strength = _strength(cosines, directions)
     # The word that sets the range lies within it, however its vector was read.
     place = np.where(

@@ -24,7 +24,7 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     vectors : array-like of shape (n_words, dim)
         Words; they are scaled to unit length.
     method : {'pca', 't-sne', 'umap'}, default='pca'
-        How.
+        't-sne' by scikit-learn, 'umap' by umap-learn (``pip install "wefe[umap]"``).
     random_state : int, default=0
         Seed of UMAP; t-SNE starts from PCA and draws nothing.
 

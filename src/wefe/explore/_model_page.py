@@ -68,20 +68,14 @@ class ModelPage:
 
     See Also
     --------
-    model_page : Makes it.
     wefe.report.write_page : Pages of words and models as an HTML file.
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> page = model_page(load_test_model(), n=3)
-    >>> for group, part in page.extremes.groupby("group"):
-    ...     print(group, *part["word"])
-    female hillary mary mia
-    male hes bro fellow
-
     The mean of the absolute cosines, of the frequent words and of the stereotyped occupations:
 
+    >>> from wefe import load_test_model
+    >>> page = model_page(load_test_model(), n=3)
     >>> page.distribution.set_index("set")["mean_abs"].round(3).to_dict()
     {'vocabulary': 0.056, 'female stereotypes': 0.156, 'male stereotypes': 0.029}
     """
@@ -95,12 +89,12 @@ class ModelPage:
     n_lost: int
 
     def plot(self) -> Figure:
-        """Plot the distribution of the projections per set.
+        """Plot the distribution of the projections; see :func:`wefe.plotting.plot_projections`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            A row per set of words; see :func:`wefe.plotting.plot_projections`.
+            A row per set of words.
         """
         return draw(
             "plot_projections",
@@ -125,8 +119,8 @@ class ModelPage:
         Returns
         -------
         dict
-            'model', what :meth:`BiasDirections.to_dict` has, 'chance', 'n_words_lost', and the
-            rows of 'distribution' and 'extremes'. NaN is None.
+            What :meth:`BiasDirections.to_dict` has, 'model', 'chance', 'n_words_lost', and the rows
+            of 'distribution' and 'extremes'. NaN is None.
         """
         return {
             "model": self.model_name,

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_positive_int, check_sequence, check_word_set, found
+from wefe._checks import check_positive_int, check_word_set, found
 from wefe._visible import unique_labels
 from wefe.debias._base import check_words
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import Found, as_looked_up, every_form, form_of, look_up
 from wefe.metrics._direction import ROUNDING
-from wefe.metrics._geometry import Vectors
+from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._indirect_bias import indirect_bias
 from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
 from wefe.query import Query
 from wefe.words import Preprocessors
 
@@ -63,23 +63,15 @@ def project(
         One row per model, set and word, with the columns `model`, `set`, `word` and `projection`:
         the cosine with the bias direction, in [-1, 1], positive towards the first group. Of more
         than two groups, one row for each of them, named in a further column `group`, with the
-        cosine with the direction towards it. `attrs` has 'criterion', 'groups', and 'lost': model
-        -> set -> words that were not found, or have no direction.
+        cosine with the direction towards it. Words of a vocabulary that have no direction are NaN.
+        `attrs` has 'criterion', 'groups', and 'lost': model -> set -> words that were not found, or
+        have no direction.
 
     Raises
     ------
     ValueError
         If no word is found in a model, or a model that was opened for some words only is asked
         for its vocabulary.
-
-    Notes
-    -----
-    Lists are computed in float64; a whole vocabulary as wide as its vectors, in one pass. Words of
-    a vocabulary that have no direction are NaN.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, section 5.2; Gonen and Goldberg, NAACL-HLT 2019, section 3.
 
     Examples
     --------
@@ -95,7 +87,8 @@ def project(
     given = check_models(models)
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
-    for label, model in zip(labels_of(given), given, strict=True):
+    names = unique_labels([model.name for model in given], "models")
+    for label, model in zip(names, given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
         if lists is None:
             towards = directions.towards[: 1 if directions.is_binary else None]
@@ -166,10 +159,6 @@ def extreme_words(
         If there is no model, `n` or `among` is below 1, or a model has none of `words`; and as
         :func:`bias_directions`.
 
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, figure 1.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -185,7 +174,8 @@ def extreme_words(
     given = check_models(models)
     check_positive_int("n", n)
     parts = []
-    for label, model in zip(labels_of(given), given, strict=True):
+    names = unique_labels([model.name for model in given], "models")
+    for label, model in zip(names, given, strict=True):
         directions = bias_directions(model, criterion, preprocessors=preprocessors)
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
         left_out = every_form(ignored, preprocessors)
@@ -238,23 +228,6 @@ def _of_vocabulary(
         wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
     few: Rows = np.array(sorted(wanted), dtype=np.intp)
     return bare_words(model, model.table.words_at(few)), directions.cosines(model.rows(few))
-
-
-def check_models(models: object) -> list[WordEmbeddingModel]:
-    """Return one model or several as a list."""
-    if isinstance(models, WordEmbeddingModel):
-        return [models]
-    given = list(check_sequence("models", models))
-    if not given:
-        raise ValueError("models is empty; one model or more is needed.")
-    for model in given:
-        check_model(model)
-    return given
-
-
-def labels_of(models: Sequence[WordEmbeddingModel]) -> list[str]:
-    """Return names that differ, even where those of models do not."""
-    return unique_labels([model.name for model in models], "models")
 
 
 def bare_words(model: WordEmbeddingModel, forms: Sequence[str]) -> list[str]:
@@ -322,9 +295,9 @@ def indirect_bias_along(
 ) -> pd.DataFrame:
     """Find the extreme words between two neutral ones, and their indirect bias.
 
-    Why is 'receptionist' nearer to 'softball' than to 'football'? The words farthest along the
-    direction from one word to the other are looked for, and of each the share of its similarity
-    with the word at its end that disappears without the bias directions.
+    These are the words farthest along the direction from one word to the other. The indirect bias
+    is the share of a word's similarity with the word at its end that disappears without the bias
+    directions.
 
     Parameters
     ----------
@@ -363,10 +336,6 @@ def indirect_bias_along(
     --------
     wefe.metrics.indirect_bias : That of any pairs of vectors, and its formula.
 
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, section 5.3 and figure 3.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -398,11 +367,8 @@ def indirect_bias_along(
         if not here.any():
             continue
         # With the prefix of the model, words are as its vocabulary has them.
-        others = np.asarray(model.get_vectors(forms(model, table["word"][here])), dtype=np.float64)
-        (own,) = np.asarray(
-            model.get_vectors([form_of(model, word, preprocessors)]), dtype=np.float64
-        )
-        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
-        table.loc[here, "cosine"] = others @ own / lengths
+        asked = [form_of(model, word, preprocessors), *forms(model, table["word"][here])]
+        own, *others = np.asarray(model.get_vectors(asked), dtype=np.float64)
+        table.loc[here, "cosine"] = unit_rows(np.array(others)) @ unit_rows(own[None])[0]
         table.loc[here, "indirect_bias"] = indirect_bias(own, others, bias.subspace)
     return table.drop(columns="model").rename(columns={"group": "end"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -60,17 +60,16 @@ def recovery_tests(
     criterion : str, Criterion, mapping or sequence, default='gender'
         The groups; see :func:`wefe.explore.bias_directions`.
     original : WordEmbeddingModel, optional
-        The model before its mitigation, in which words are given to groups; by default `model`
-        itself. Then the tests say how far biased words lie apart, which they do by choice: compare
-        with other models, and not with chance.
+        The model before its mitigation, in which words are given to groups. By default `model`
+        itself; then compare the tests with those of other models, and not with chance.
     n_words : int, default=500
-        Words of each group: those of largest bias. Of a small vocabulary fewer are taken: the
-        words of all groups are half of it at most.
+        Words of each group: those of largest bias. The words of all groups are half of the
+        vocabulary at most.
     k : int, default=100
         Number of neighbours.
     words : sequence of str, optional
-        Words whose neighbours and projections are looked at, for example occupations, as
-        published; by default the most frequent ones, `n_words` for each group.
+        Words whose neighbours and projections are looked at, for example occupations; by default
+        the most frequent ones, `n_words` for each group.
     ignore : sequence of str, default=()
         Words that are left out, besides those to which a group rightly belongs (the specific
         words of the criterion).
@@ -106,9 +105,7 @@ def recovery_tests(
     Words are those of both models among the 50,000 most frequent: in lower case, shorter than 20
     letters, without digits and punctuation. Of two groups, bias is cos(w, first) - cos(w, second)
     with the words that represent them ('she' and 'he'); of more, the cosine with each direction of
-    :func:`wefe.metrics.group_directions`, and a word belongs to the group of its largest bias.
-
-    The published values belong to other models; the packaged vectors are too few to compare.
+    :func:`wefe.metrics.group_directions`.
 
     References
     ----------
@@ -132,17 +129,15 @@ def recovery_tests(
     2  classification (linear)   0.92    0.50  0.86  0.95
     3               neighbours   0.73    0.00  0.65  0.80
     4              projections    NaN    0.00   NaN   NaN
-    >>> table.note[4]
-    'nothing but rounding is left of the projections'
     """
     import pandas as pd
 
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
-    common, vocabulary, axes, notes = chosen.common, chosen.vocabulary, chosen.axes, chosen.notes
+    common, vocabulary, positions, axes, notes = chosen
     last = len(common.models) - 1
     vectors = common.vectors(last, vocabulary)
-    groups = [vectors[rows] for rows in chosen.groups]
+    groups = [vectors[rows] for rows in positions]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
         test = classification_test(groups, kernel=kernel, random_state=seed)
@@ -183,19 +178,6 @@ def recovery_tests(
     return table
 
 
-class MostBiased(NamedTuple):
-    """The words of largest bias towards each group, in the original model."""
-
-    # The original model first, and the one to be judged, if that is another one.
-    common: CommonWords
-    # Numbers of all words that may be chosen, and positions in it per group.
-    vocabulary: Rows
-    groups: list[Rows]
-    # What unit vectors are multiplied by to get biases.
-    axes: Vectors
-    notes: list[str]
-
-
 def most_biased_words(
     model: WordEmbeddingModel,
     criterion: Criterion,
@@ -203,8 +185,13 @@ def most_biased_words(
     n_words: int,
     ignore: Sequence[str],
     preprocessors: Preprocessors | None,
-) -> MostBiased:
-    """Choose the words that tests of recovery look at; see :func:`recovery_tests`."""
+) -> tuple[CommonWords, Rows, list[Rows], Vectors, list[str]]:
+    """Choose the words of largest bias towards each group, in the original model.
+
+    Returns the common words (those of the original model first), the numbers of all words that
+    may be chosen, positions among these per group, what unit vectors are multiplied by to get
+    biases, and notes.
+    """
     models = [model] if original is None else [original, model]
     for each in models:
         check_model(each)
@@ -225,7 +212,7 @@ def most_biased_words(
     vocabulary = common.usable(plain_words(common, set(words), notes))
     axes = _axes(models[0], criterion, preprocessors)
     groups = _most_biased(_bias(common, 0, axes, vocabulary), n_words, notes)
-    return MostBiased(common, vocabulary, groups, axes, notes)
+    return common, vocabulary, groups, axes, notes
 
 
 def _axes(
@@ -316,12 +303,8 @@ def cluster_map(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        The model to be judged, with its whole vocabulary.
-    criterion : str, Criterion, mapping or sequence, default='gender'
-        The groups; see :func:`bias_directions`.
-    original : WordEmbeddingModel, optional
-        The model before its mitigation, in which words are given to groups; by default `model`.
+    model, criterion, original : model, criterion, model
+        As for :func:`recovery_tests`.
     n_words : int, default=250
         Words of each group; fewer, if the vocabulary is small.
     method : {'pca', 't-sne', 'umap'}, default='t-sne'
@@ -345,10 +328,6 @@ def cluster_map(
     ValueError
         If a model was opened for some words only, or too few words are left.
 
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, figure 1.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -360,15 +339,16 @@ def cluster_map(
 
     known, seed = as_criterion(criterion), as_seed(random_state)
     chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
-    numbers = chosen.vocabulary[np.concatenate(chosen.groups)]
-    vectors = chosen.common.vectors(len(chosen.common.models) - 1, numbers)
+    common, vocabulary, groups, *_ = chosen
+    numbers = vocabulary[np.concatenate(groups)]
+    vectors = common.vectors(len(common.models) - 1, numbers)
     points = in_two_dimensions(vectors, method, seed)
-    sizes = [len(rows) for rows in chosen.groups]
+    sizes = [len(rows) for rows in groups]
     names = np.array(known.class_names, dtype=object)
     own = np.repeat(np.arange(len(sizes)), sizes)
     table = pd.DataFrame(
         {
-            "word": bare_words(model, [chosen.common.words[number] for number in numbers]),
+            "word": bare_words(model, [common.words[number] for number in numbers]),
             "x": points[:, 0],
             "y": points[:, 1],
             "group": names[own],

@@ -44,8 +44,7 @@ class SpecificWords:
         The seed words that the model has and all words classified as specific, by falling
         decision value.
     decisions : ndarray of shape (n_words,)
-        Their decision values: distance from the plane between the classes, in units in which the
-        margin is 1. Seed words may be on the other side.
+        Their decision values: distance from the plane between the classes, of a margin of 1.
     is_seed : ndarray of bool of shape (n_words,)
         Whether each was given.
     folds : ndarray of shape (n_folds, 3)
@@ -58,26 +57,12 @@ class SpecificWords:
     threshold, confidence_level : float
         As given.
 
-    See Also
-    --------
-    learn_specific_words : Makes it.
-
     Examples
     --------
-    A toy model, in which the first dimension tells who is meant:
-
-    >>> import numpy as np
-    >>> from wefe import WordEmbeddingModel
-    >>> words = ["she", "her", "aunt", "niece", *(f"thing{i}" for i in range(8))]
-    >>> vectors = np.random.default_rng(0).normal(0, 0.1, (12, 3))
-    >>> vectors[:4, 0] += 1
-    >>> vectors[4:, 1] += 1
-    >>> model = WordEmbeddingModel((words, vectors), "toy")
-    >>> specific = learn_specific_words(model, ["she", "her", "aunt"], among=words, n_folds=2)
-    >>> [word for word, seed in zip(specific.words, specific.is_seed) if not seed]
-    ['niece']
+    >>> from wefe import load_test_model
+    >>> specific = learn_specific_words(load_test_model(), n_folds=5)
     >>> specific.n_seed, specific.lost, list(specific.scores())
-    (3, (), ['mean', 'lower', 'upper'])
+    (232, (), ['mean', 'lower', 'upper'])
     """
 
     model_name: str
@@ -102,8 +87,8 @@ class SpecificWords:
         -------
         pandas.DataFrame
             A line for 'precision', 'recall' and 'f1': `mean` over the parts held out, and `lower`
-            and `upper` of a t-interval, cut to [0, 1]. Precision is an underestimate: a word that
-            is specific, but no seed word, counts as an error.
+            and `upper` of a t-interval, cut to [0, 1]. Specific words that are no seed words count
+            as errors, so precision is an underestimate.
         """
         import pandas as pd
         from scipy.stats import sem, t
@@ -161,19 +146,16 @@ def learn_specific_words(
     model : WordEmbeddingModel
         A model that has its whole vocabulary.
     seed_words : sequence of str, optional
-        Words that are specific, such as 'actress': as many, and as different, as possible. By
-        default the specific words of the criterion.
+        Words that are specific, such as 'actress': as many, and as different, as possible.
     criterion : str, Criterion, mapping or sequence of tuples, default='gender'
-        Where the seed words are from, if none are given. 'gender' has the 218 words chosen by hand
-        and those of its pairs.
+        Its specific words are the seed words, if none are given.
     among : int or sequence of str, default=50_000
         Words that count as not specific in training, unless they are seed words: so many from
         the start of the vocabulary, which most files sort by falling frequency, or a list.
     C : float, default=1.0
         How much errors in training weigh, above 0.
     class_weight : {'balanced'}, optional
-        'balanced' weighs errors of either class by how rare it is: many more words are
-        classified as specific, recall rises and precision falls.
+        'balanced' weighs errors of either class by how rare it is: recall rises, precision falls.
     threshold : float, default=0.0
         Least decision value of a specific word, exclusive. A larger one is stricter.
     n_folds : int, default=10
@@ -200,20 +182,17 @@ def learn_specific_words(
 
     Notes
     -----
-    Read the words before they are used: the classifier knows no more than the seed words show.
-    Names, and stereotypes near to the seed words, may be among them, and more so if it learned
-    from few other words, or with ``class_weight='balanced'``.
+    Read the words before you use them: names, and stereotypes near to the seed words, may be among
+    them, and more so if it learned from few other words, or with ``class_weight='balanced'``.
 
     References
     ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, section 7 and appendix C.
+    Bolukbasi et al., NeurIPS 2016, section 7 and appendix C; see :func:`bias_directions`.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_criterion
-    >>> from wefe.debias import HardDebias
     >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
     >>> specific = learn_specific_words(model, criterion=gender, n_folds=5)
     >>> specific
@@ -221,8 +200,6 @@ def learn_specific_words(
 0.81, recall 0.58)>
     >>> [word for word in specific.words if word not in gender.specific_words][:3]
     ['feminine', 'bros', 'feminist']
-    >>> method = HardDebias().fit(model, criterion=gender)
-    >>> debiased = method.transform(model, ignore=specific.words)
     """
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold

@@ -61,29 +61,26 @@ class WordPage:
     model_name : str
         The model.
     directions : BiasDirections
-        The directions: those of the original model, if there is one.
+        Those of the original model, if there is one.
     projection : pandas.Series
         Cosine of the word with the direction towards each group, in [-1, 1].
     direct_bias : float
         Share of its length that lies in the bias subspace, in [0, 1].
     percentile : float
-        Share of frequent words with a smaller direct bias, in [0, 1]; NaN if nothing but rounding
-        of the word lies in the subspace.
+        Share of frequent words with a smaller direct bias, in [0, 1]; NaN if there is none.
     neighbors : pandas.DataFrame
         Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, as that of the page;
-        `projection`, the cosine with the direction of the first group (of more than two groups: the
-        largest one); `indirect_bias`, the share of the similarity that disappears without the bias
-        directions; and `biased`, whether that is above `theta`.
+        `projection`, the cosine with the direction of the first group (of more than two: the
+        largest one); `indirect_bias` with the word; and `biased`, whether that is above `theta`.
     proximity_bias : float
         Share of the neighbours that are biased, in [0, 1].
     shares : pandas.DataFrame
         A row per group, and one for 'no clear direction'. `neighbors` is the share of the
-        neighbours that lean to the group, in [0, 1]. For the neighbours of random words of the same
-        frequency, it is `expected` on average, and from `low` to `high` in 95 of 100 cases.
-        `is_clear` says whether the neighbours lie outside this interval.
+        neighbours that lean to the group, in [0, 1]. Around random words of the same frequency, it
+        is `expected` on average, and from `low` to `high` in 95 of 100 cases. `is_clear`: whether
+        the share is outside this interval.
     indirect_bias : pandas.Series
-        With each of the words asked about; NaN where it is undefined. Words that the model lacks
-        are not in it.
+        With each of the words asked about that the model has; NaN where it is undefined.
     map : pandas.DataFrame
         The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`, `group` (as
         `leans_to`), `indirect_bias` and `is_center`.
@@ -96,7 +93,6 @@ class WordPage:
 
     See Also
     --------
-    word_page : Makes it.
     wefe.report.write_page : Pages of words and models as an HTML file.
 
     Examples
@@ -106,8 +102,7 @@ class WordPage:
     >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
     ('female', 0.32, 0.99)
 
-    12 of its 20 nearest neighbours lean to the same group. That happens by chance: in 95 of 100
-    cases a random word of the same frequency has from 0 to 14 such neighbours.
+    A random word of the same frequency has up to 14 neighbours of 20 that lean to one group:
 
     >>> page.shares.round(2)
                         neighbors  expected   low  high  is_clear
@@ -142,13 +137,12 @@ class WordPage:
         return str(self.projection.idxmax()) if self.percentile >= CLEAR else NO_CLEAR_DIRECTION
 
     def plot(self) -> Figure:
-        """Plot the map of the neighbourhood.
+        """Plot the map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            Points for the word and its neighbours, coloured by their projection; see
-            :func:`wefe.plotting.plot_neighborhood`.
+            Points for the word and its neighbours, coloured by their projection.
         """
         return draw(
             "plot_neighborhood",
@@ -179,9 +173,8 @@ class WordPage:
         Returns
         -------
         dict
-            The attributes of the page under their names, with 'model' for its name, 'criterion',
-            'groups', 'reach' and 'caveat' of the directions, 'leans_to' and 'n_neighbors'; of
-            `shares`, `neighbors` and `map` the rows.
+            The attributes of the page under their names, of frames the rows; with 'model',
+            'leans_to', 'n_neighbors', and what :meth:`BiasDirections.to_dict` has.
         """
         names = (
             *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),
@@ -230,13 +223,11 @@ def word_page(
     others : sequence of str
         Words whose indirect bias with the word is wanted.
     original : WordEmbeddingModel, optional
-        The model before mitigation: directions and indirect bias are those in it, so that what is
-        left of the former bias shows.
+        The model before mitigation, whose directions and indirect bias are taken.
     map_method : {'pca', 't-sne', 'umap'}, default='pca'
-        How the neighbourhood is drawn in two dimensions; 't-sne' by scikit-learn, 'umap' by
-        umap-learn (``pip install "wefe[umap]"``).
+        How the neighbourhood is drawn, see :func:`in_two_dimensions`.
     random_state : int, default=0
-        Seed of the random words, and of UMAP; t-SNE starts from PCA and draws nothing.
+        Seed of the random words, and of UMAP.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
@@ -254,9 +245,8 @@ def word_page(
 
     References
     ----------
-    Bolukbasi et al., NeurIPS 2016 (indirect bias); Kumar, Bhotia and Chakraborty, TACL 2020
-    (proximity bias); Kumar, Bhotia and Chakraborty, "Fair Embedding Engine", NLP-OSS 2020, whose
-    word report this generalises to any groups.
+    Kumar, Bhotia and Chakraborty, "Fair Embedding Engine", NLP-OSS 2020, whose word report this
+    generalises to any groups.
 
     Examples
     --------
@@ -270,11 +260,6 @@ def word_page(
       by chance       female 0-70%, male 0-75%, no clear direction 5-100% (random words as frequent)
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
       indirect bias   midwife +0.099, doctor -0.062
-    >>> page.neighbors[["neighbor", "cosine", "leans_to", "indirect_bias"]].head(3).round(3)
-      neighbor  cosine leans_to  indirect_bias
-    0   nurses   0.925   female          0.008
-    1  nursing   0.868   female          0.016
-    2  midwife   0.530   female          0.099
     """
     import pandas as pd
 

@@ -628,3 +628,15 @@ def check_model(model: object) -> None:
             f"model must be a WordEmbeddingModel; got {found(model)}. Open a file first: "
             "wefe.load(path); wrap vectors first: WordEmbeddingModel(vectors, name='...')."
         )
+
+
+def check_models(models: object) -> list[WordEmbeddingModel]:
+    """Return one model or several as a list; refuse an empty one."""
+    if isinstance(models, WordEmbeddingModel):
+        return [models]
+    given = list(check_sequence("models", models))
+    if not given:
+        raise ValueError("models is empty; one model or more is needed.")
+    for model in given:
+        check_model(model)
+    return given

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool
-from wefe.audit._query import auc_text
+from wefe.audit._query import p_and_auc
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import count, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
@@ -131,8 +131,7 @@ def _numbers(audit: QueryAudit) -> str:
     compared = audit.comparison
     shown = round(compared.effect_size, 2) + 0.0  # never -0.00
     effect = "undefined" if math.isnan(shown) else f"{shown:.2f}"
-    p_value = "" if math.isnan(compared.p_value) else f"p = {compared.p_value:.2g}, "
-    return f"effect size {effect}, {p_value}AUC {auc_text(compared.auc)}"
+    return f"effect size {effect}, {p_and_auc(compared)}"
 
 
 def _draw(

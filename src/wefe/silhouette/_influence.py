@@ -65,10 +65,6 @@ def word_influence(
     ValueError
         If the query cannot be answered, or the score is undefined or random.
 
-    See Also
-    --------
-    wefe.silhouette.bootstrap_interval : how much all words together leave open.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -132,12 +128,8 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    metric : metric class, instance or name
-        For example ``WEAT`` or ``"weat"``.
-    query : Query
-        The query; it must have the shape that the metric asks for.
-    model : WordEmbeddingModel
-        The model to be measured.
+    metric, query, model : metric, Query, WordEmbeddingModel
+        As for :func:`word_influence`.
     n_bootstrap : int, default=1000
         Number of resamples; enough for one beyond each bound, 40 for a confidence of 0.95.
     confidence : float, default=0.95
@@ -147,46 +139,33 @@ def bootstrap_interval(
     method : {'expanded', 'percentile', 'bca'}, default='expanded'
         Bounds are quantiles of the samples: 'percentile' those of the confidence itself, 'expanded'
         wider ones, as few words vary less than the population they stand for, moved for the bias of
-        resamples. 'bca' moves them for bias and skewness. How often each holds the score of the
-        population is measured in ``benchmarks/``.
+        resamples. 'bca' moves them for bias and skewness.
     random_state : int, Generator or None, default=0
         The same seed gives the same resamples for every metric and model that has the same words.
     n_jobs : int, optional
         Workers of joblib; the result does not depend on it.
     metric_params : mapping, optional
-        What `run_query` is called with: parameters of the metric and of the look-up. As in
-        :func:`bias_silhouette`, some metrics have other defaults here; ``run_queries`` with
-        `n_bootstrap` has intervals of the scores that it shows.
+        As for :func:`word_influence`; ``measure`` with `n_bootstrap` has intervals of the scores
+        that it shows.
     progress : bool, default=True
         Whether long work shows a bar.
 
     Returns
     -------
     BootstrapInterval
-        Score, bounds, standard error, and the samples. Without an interval, why there is none: a
-        random metric (RNSB with a hold-out and no seed), a metric with a `run_query` of its own
-        (a query cannot repeat a word), sets of one word, or more than 5 % of the resamples
-        without a score.
+        Score, bounds, standard error, and the samples; or why there is no interval: a random
+        metric, a metric with a `run_query` of its own (a query cannot repeat a word), sets of one
+        word, or more than 5 % of the resamples without a score.
 
     Raises
     ------
     ValueError
         If the query cannot be answered, or an argument is out of range.
 
-    See Also
-    --------
-    wefe.silhouette.word_influence : which words the score hangs on.
-
     Notes
     -----
     What varies is the choice of words, not the training of the embedding. Intervals of short
-    lists (fewer than about ten words) are too narrow, as those of any bootstrap. A seeded
-    hold-out of RNSB is drawn anew from its seed in each resample, so its variation counts as well.
-
-    References
-    ----------
-    Efron, "Better Bootstrap Confidence Intervals", Journal of the American Statistical
-    Association 82, 1987.
+    lists (fewer than about ten words) are too narrow, as those of any bootstrap.
 
     Examples
     --------

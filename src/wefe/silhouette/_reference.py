@@ -6,7 +6,7 @@ import itertools
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -67,42 +67,39 @@ def make_biased_embeddings(
     r"""Make an embedding in which the bias that a query asks for is known.
 
     Attribute set j leans towards target set j by as much as the dial `bias` says, 0 (none,
-    provably) to 1 (as much as the most biased word lists of real embeddings). Everything else is
-    as in real embeddings: lengths, frequency, a common mean vector, neighbourhoods.
+    provably) to 1 (as much as the most biased word lists of real embeddings). Lengths, frequency,
+    the mean vector and neighbourhoods are as in real embeddings.
 
     Parameters
     ----------
     query : Query
         Two or more target sets (groups) and one or more attribute sets (concepts). Attribute sets
-        without a target set of the same position lean to no group, at any bias. A single
-        attribute set leans to the first group on average; its words differ in how much. Repeated
-        words within a set count once.
+        without a target set of the same position lean to no group. A single attribute set leans
+        to the first group on average; its words differ in how much.
     bias : float
         The dial, from 0 to 1: the mean cosine of the words of attribute set j with the direction
-        of target set j (from the mean of all groups, for sets of equal size) is ``0.2 * bias``, to
-        rounding. In word2vec's Google News vectors the mean absolute cosine (SAME) of the WEAT
-        lists is 0.02 to 0.16.
+        of target set j (from the mean of all groups, for sets of equal size) is ``0.2 * bias``. In
+        word2vec's Google News vectors the mean absolute cosine (SAME) of the WEAT lists is 0.02 to
+        0.16.
     n_words : int, default=10_000
-        Size of the vocabulary: the words of the query and fillers, 'word0001' and so on. Rows are
-        in the order of frequency; the words of the query are spread over it.
+        Size of the vocabulary: the words of the query, spread over fillers 'word0001' and so on.
+        Rows are in the order of frequency.
     dim : int, default=300
         Dimensions; at least some 20, the error says how many the query needs.
     noise : float, default=1.0
         How much words differ from the others of their set or cluster, 0 or more; 1 is realistic.
         It also scales, up to 1.4 times what it is at 1, how much single group words lean to single
-        concepts, and a random part of how much the words of a concept lean to its group (which
-        grows with `bias`, too).
+        concepts, and a random part of how much the words of a concept lean to its group.
     random_state : int, Generator or None, default=0
         The same seed gives the same vocabulary, and the same draws for every `bias` and `noise`:
         with `bias`, only the words of attribute sets change.
     name : str, optional
-        Name of the model; by default 'bias 0.5', say.
+        Name of the model; by default 'bias 0.5', for example.
 
     Returns
     -------
     WordEmbeddingModel
-        In float64, so that what is zero below is zero to 1e-15, and metrics can tell an undefined
-        score from rounding noise.
+        In float64, so that what is zero below is zero to 1e-15.
 
     Raises
     ------
@@ -113,37 +110,28 @@ def make_biased_embeddings(
     See Also
     --------
     wefe.silhouette.dial_response : which metrics follow the dial.
-    wefe.silhouette.accuracy_score : compares what a metric measures of two such models.
 
     Notes
     -----
     *The construction.* A unit vector is a sum of parts in orthogonal subspaces, in random
-    position: the group subspace (directions of the groups, a centred simplex), a subspace of group
-    words alone, one of concept words alone, the mean vector, a frequency direction, and a subspace
-    that all words share, with a direction for each attribute set. Words of the same position in the
-    target sets (she, he) are twins: equally long and frequent, they differ in their group only.
-    Group words have parts in the shared subspace, so that single words do lean to a concept; in
-    sets of different sizes these parts have mean zero. The dial changes cosines between group and
-    concept words by their lean alone. For two sets each, WEAT is ``0.16 * bias`` times the number
-    of target words, exactly.
+    position: the directions of the groups, a subspace of group words alone, one of concept words
+    alone, the mean vector, a frequency direction, and a subspace that all words share, with a
+    direction for each attribute set. Words of the same position in the target sets (she, he)
+    differ in their group only. The dial changes cosines between group and concept words by their
+    lean alone. For two sets each, WEAT is ``0.16 * bias`` times the number of target words.
 
-    *What is zero at bias 0.* Words of attribute sets have no part in the group subspace, and the
-    means of any two target sets (of vectors, and of unit vectors) differ within the group subspace
-    and that of group words alone. So every attribute word has an inner product of exactly zero with
-    these differences. For the metrics it follows that
+    *What is zero at bias 0.* Every attribute word has an inner product of exactly zero with the
+    difference of the means of any two target sets (of vectors, and of unit vectors). So
 
     - WEAT (sum and effect size) and GWEAT are 0, SAME is 0 and ECT is 1, to rounding;
-    - direct bias and RIPA, which pair words and so need sets of equal size, are 0;
-    - RND is 0 for target sets of equal size. Otherwise it is not: the mean of more words is
-      shorter, which RND takes for a difference between groups;
-    - RNSB is nearly 0. It compares words, not groups, so it also sees that some words of *both*
-      groups lean to a concept; 0.003 with eight words a set, where it is 0.09 at bias 1;
-    - MAC is not 1, but less by the mean cosine that any two words have (some 0.07): the mean vector
-      counts as an association.
+    - direct bias, RIPA and RND are 0 for target sets of equal size. With others RND is not, as the
+      mean of more words is shorter;
+    - RNSB is nearly 0 (0.003 with eight words a set, where it is 0.09 at bias 1): it compares
+      words, of which some of *both* groups lean to a concept;
+    - MAC is about 0.93: any two words have a mean cosine of some 0.07.
 
     The effect size is undefined (0/0) at bias 0 if target sets have one word. All this holds for
-    the full sets. For random subsets WEAT and GWEAT are 0 on average only: the choice of words
-    makes the score, as in real embeddings.
+    the full sets; for random subsets WEAT and GWEAT are 0 on average only.
 
     References
     ----------
@@ -348,12 +336,12 @@ def dial_response(
     ----------
     metrics : metric class, instance or name, or a sequence of them
         Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
-        RNSB trains on all words unless it is told otherwise.
+        RNSB trains on all words unless you say otherwise.
     query : Query
-        The query of the reference models. A metric with another template answers its subqueries,
-        and the mean over these is reported; without any, its row is NaN.
+        The query of the reference models. A metric with another template answers its subqueries:
+        the mean over these is reported, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
-        Settings of the dial, all different, at least two.
+        Settings of the dial, two or more, all different.
     n_seeds : int, default=5
         Number of models for each setting.
     random_state : int, Generator or None, default=0
@@ -363,16 +351,16 @@ def dial_response(
     progress : bool, default=True
         Show a progress bar on a terminal when a metric takes more than two seconds.
     **model_params
-        'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Fillers are made for metrics
-        that look at neighbours only, as others do not see them.
+        'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Only metrics of
+        neighbourhoods get models with fillers; the others do not see them.
 
     Returns
     -------
     DataFrame
-        One row per metric. Its columns are the settings of the dial, with the distance of the score
-        from the value that means no bias (mean over seeds), then 'rank_correlation', Spearman's
-        between dial and distance (mean over seeds; 1 for a metric that follows, NaN if the distance
-        never changes), and 'note': what to know about the row.
+        One row per metric. Columns: the settings of the dial, with the mean distance of the score
+        from the value that means no bias; 'rank_correlation', the mean over seeds of Spearman's
+        correlation of dial and distance (1 for a metric that follows, NaN if the distance never
+        changes); and 'note'.
 
     Raises
     ------
@@ -380,22 +368,15 @@ def dial_response(
         As for :func:`make_biased_embeddings`; if there are fewer than two settings of the dial, or
         no metric.
 
-    See Also
-    --------
-    wefe.silhouette.make_biased_embeddings : makes the models.
-
     Notes
     -----
     With the WEAT queries and noise of 0, 1 and 3, WEAT, GWEAT, RNSB (without hold-out), RND, SAME,
     direct bias and RIPA follow without exception, ECT nearly (0.99: ranks move in steps). But:
 
-    - MAC does not move at all. It averages over all target sets, and what one gains the others
-      lose (all of it, if they are of equal size);
+    - MAC hardly moves: it averages over all target sets, and what one gains the others lose;
     - the effect size of WEAT follows, but is near its maximum from 0.3 on;
-    - RND measures a bias that is not there when target sets differ in size, which hides small
-      ones that are;
-    - ECT sees only that the words of an attribute set lean by different amounts. A lean that they
-      all share leaves the order of its words, and so ECT, as it is.
+    - RND measures a bias that is not there when target sets differ in size;
+    - ECT sees only that the words of an attribute set lean by different amounts.
 
     Examples
     --------
@@ -421,43 +402,32 @@ def dial_response(
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
     for metric, params in asked:
-        # Whole models of one seed after the other: all at once may need gigabytes.
-        batches: Iterable[list[WordEmbeddingModel]] = small
-        if metric.needs_vocabulary:
-            batches = (_models(query, dial, seed, **model_params) for seed in seeds)
-        curves, note = _curves(metric, params, query, batches, n_jobs, progress)
+        parts = metric.subqueries(query)
+        if not parts:
+            why = no_subquery(metric)
+            logger.warning("%r: %s", query.query_name, why)
+            rows.append([*[math.nan] * len(dial), math.nan, why])
+            continue
+        scales = [metric.scale(part, **params) for part in parts]
+        notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
+        curves, reasons = [], []
+        for seed, models in zip(seeds, small, strict=True):
+            if metric.needs_vocabulary:
+                # Whole models of one seed after the other: all at once may need gigabytes.
+                models = _models(query, dial, seed, **model_params)
+            table = run_all([(metric, parts)], models, params, n_jobs, progress)[0]
+            distances = [
+                [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
+            ]
+            curves.append(np.mean(distances, axis=1))
+            reasons += [answer.nan_reason for row in table for answer in row]
+        undefined = [reason for reason in reasons if reason]
+        if undefined:
+            notes.append(f"{len(undefined)} of {len(reasons)} scores are NaN: {undefined[0]}")
         correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
-        rows.append([*np.mean(curves, axis=0), correlation, note])
+        rows.append([*np.mean(curves, axis=0), correlation, "; ".join(notes)])
     labels = unique_labels(_labels(asked), "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
-
-
-def _curves(
-    metric: BaseMetric,
-    params: Mapping[str, Any],
-    query: Query,
-    batches: Iterable[Sequence[WordEmbeddingModel]],
-    n_jobs: int | None,
-    progress: bool,
-) -> tuple[list[Vectors], str]:
-    """Return distances from no bias by model, for each batch of models, and what to know."""
-    parts = metric.subqueries(query)
-    if not parts:
-        logger.warning("%r: %s", query.query_name, no_subquery(metric))
-        return [np.full(len(models), math.nan) for models in batches], no_subquery(metric)
-    scales = [metric.scale(part, **params) for part in parts]
-    notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
-    curves, answers = [], []
-    for models in batches:
-        table = run_all([(metric, parts)], models, params, n_jobs, progress)[0]
-        biases = [
-            [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
-        ]
-        curves.append(np.mean(biases, axis=1))
-        answers += [answer for row in table for answer in row]
-    if reasons := [answer.nan_reason for answer in answers if answer.nan_reason]:
-        notes.append(f"{len(reasons)} of {len(answers)} scores are NaN: {reasons[0]}")
-    return curves, "; ".join(notes)
 
 
 def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import math
@@ -19,7 +20,6 @@ from wefe._checks import (
     check_choice,
     check_number,
     check_positive_int,
-    check_sequence,
     check_share,
     check_up_to,
     found,
@@ -33,7 +33,7 @@ from wefe._wordset import Nested, Ones, Weights
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ class Silhouette(Facts):
     >>> silhouette.robustness, silhouette.value
     (0.720, 1.04)
 
-    With two names of women and two of men, the score is anything from 0.15 to 1.91, depending on
-    which they are:
+    With two names of women and two of men, the score is anything from 0.15 to 1.91:
 
     >>> silhouette.to_frame().round(2).iloc[[1, 4, 7]]
         k  lower  mean  upper
@@ -158,23 +157,19 @@ class Silhouette(Facts):
         """Share of the possible area that the silhouette does not cover, in [0, 1].
 
         ``1 - area / (range * |W|)``, as in section 3.3 of the paper: 1 if the score never depends
-        on the words. It is high, too, where a metric uses little of its range. As curves start at
-        some words, even a silhouette that covers everything keeps the share before them;
-        `robustness_of_span` does not count it. NaN if there is a single size, so that nothing
-        varied.
+        on the words, and high where a metric uses little of its range. The words before the first
+        size count as covered by nothing, unlike in `robustness_of_span`. NaN of a single size.
         """
-        if len(self.k) == 1:
-            return math.nan
-        low, high = self.value_range
-        return 1.0 - self.area / ((high - low) * self.n_words)
+        return self._robustness(self.n_words)
 
     @property
     def robustness_of_span(self) -> float:
         """Robustness within the sizes that were measured, in [0, 1]; NaN of a single size."""
-        if len(self.k) == 1:
-            return math.nan
+        return self._robustness(float(self.k[-1] - self.k[0]))
+
+    def _robustness(self, width: float) -> float:
         low, high = self.value_range
-        return 1.0 - self.area / ((high - low) * float(self.k[-1] - self.k[0]))
+        return 1.0 - self.area / ((high - low) * width) if len(self.k) > 1 else math.nan
 
     @property
     def bias(self) -> Vectors:
@@ -249,8 +244,6 @@ class Silhouette(Facts):
     ) -> int | None:
         """Smallest number of words from which on the score stays near that of all words.
 
-        A query with fewer words measures something else, depending on which they are.
-
         Parameters
         ----------
         tolerance : float, default=0.05
@@ -321,30 +314,24 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     -------
     float
         In [0, 1]. 0.5: no difference seen; 1: as far apart as scores can be; below 0.5: more bias
-        measured in the model that is taken for unbiased. It is
-        ``0.5 + 0.5 * I / (b * |W|)``, where I integrates over k the distance of the biased model's
-        mean score from the value of no bias, less that of the unbiased one, b is the largest
-        distance that a score can have, and ``|W|`` the number of words.
+        measured in the model that is taken for unbiased. It is ``0.5 + 0.5 * I / (b * |W|)``: I
+        integrates over k the `bias` of the biased model less that of the other one, b is the
+        largest bias that a score can have, and ``|W|`` the number of words.
 
     Raises
     ------
-    TypeError
-        If one of them is no Silhouette.
-    ValueError
-        If the silhouettes are not of the same metric, lists, sizes and scale.
+    TypeError, ValueError
+        If one of them is no Silhouette, or metric, lists, sizes and scale are not the same.
 
     Notes
     -----
     If the score of one model is undefined for few words, both are compared from the size on at
-    which it is defined.
-
-    In the paper's formula the value of no bias is 0. Metrics such as ECT, of which 1 means no
-    bias, would take the less biased model for the more biased one then.
+    which it is defined. In the paper's formula the value of no bias is 0 for all metrics, also for
+    those such as ECT, of which 1 means no bias.
 
     References
     ----------
-    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021, section 3.3.
+    Spliethöver and Wachsmuth, IJCAI 2021, section 3.3; see :func:`bias_silhouette`.
 
     Examples
     --------
@@ -353,13 +340,8 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
     >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
-    >>> accuracy_score(unbiased, biased)
-    0.758
-
-    No difference is seen between a model and itself.
-
-    >>> accuracy_score(biased, biased)
-    0.5
+    >>> accuracy_score(unbiased, biased), accuracy_score(biased, biased)
+    (0.758, 0.5)
     """
     from scipy.integrate import trapezoid  # quicker to start without it
 
@@ -383,19 +365,15 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per size: 'k' (words of all growing lists), 'accuracy' (0.5 + 0.5 * difference of
-        the two mean distances from the value of no bias, as a share of the largest possible one;
-        :func:`accuracy_score` integrates it), and 'told_apart': the share of pairs of a run on
-        either model in which the biased model scores as the more biased one, in [0, 1], ties
-        counting half. Unlike the accuracy, that does not depend on how much of its range a
-        metric uses.
+        One row per size: 'k' (words of all growing lists), 'accuracy' (:func:`accuracy_score`
+        integrates it), and 'told_apart': the share of pairs of a run on either model in which the
+        biased model scores as the more biased one, in [0, 1], ties counting half. That does not
+        depend on how much of its range a metric uses.
 
     Raises
     ------
-    TypeError
-        If one of them is no Silhouette.
-    ValueError
-        If the silhouettes are not of the same metric, lists, sizes and scale.
+    TypeError, ValueError
+        If one of them is no Silhouette, or metric, lists, sizes and scale are not the same.
 
     Examples
     --------
@@ -413,19 +391,18 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     import pandas as pd
 
     unbiased, biased = _aligned(unbiased, biased)
-    difference = (biased.bias - unbiased.bias) / _largest_bias(biased)
-    low, high = (np.abs(each.curves - each.no_bias_value) for each in (unbiased, biased))
-    told_apart = [_share_above(high[:, step], low[:, step]) for step in range(len(biased.k))]
+    largest = max(abs(bound - biased.no_bias_value) for bound in biased.value_range)
+    distances = np.abs(unbiased.curves - biased.no_bias_value)
+    of_biased = np.abs(biased.curves - biased.no_bias_value)
+    # For each run on the biased model: 1, 0 or -1 for each run on the other one.
+    wins = [np.sign(run - distances).mean(axis=0) for run in of_biased]
     return pd.DataFrame(
-        {"k": biased.k, "accuracy": 0.5 + 0.5 * difference, "told_apart": told_apart}
+        {
+            "k": biased.k,
+            "accuracy": 0.5 + 0.5 * (biased.bias - unbiased.bias) / largest,
+            "told_apart": 0.5 + 0.5 * np.mean(wins, axis=0),
+        }
     )
-
-
-def _share_above(values: Vectors, others: Vectors) -> float:
-    """Share of pairs of a value and another one in which the value is larger; ties count half."""
-    ordered = np.sort(others)
-    below = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-    return float(below.mean()) / (2 * len(others))
 
 
 def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
@@ -450,10 +427,6 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
     return unbiased, biased
 
 
-def _largest_bias(silhouette: Silhouette) -> float:
-    return max(abs(bound - silhouette.no_bias_value) for bound in silhouette.value_range)
-
-
 def bias_silhouette(
     metric: type[BaseMetric] | BaseMetric | str,
     query: Query,
@@ -465,10 +438,8 @@ def bias_silhouette(
 
     Parameters
     ----------
-    metric : metric class, instance or name
-        For example ``WEAT`` or ``"weat"``.
-    query : Query
-        The query; it must have the shape that the metric asks for.
+    metric, query : metric, Query
+        As for :func:`bias_silhouettes`.
     model : WordEmbeddingModel
         The model to be measured.
     *args, **options
@@ -487,10 +458,8 @@ def bias_silhouette(
 
     See Also
     --------
-    wefe.silhouette.bias_silhouettes : several models, and what the options mean.
     wefe.silhouette.silhouette_study : several metrics, queries and models, in tables.
     wefe.silhouette.bootstrap_interval : how much the words leave open, as an interval.
-    wefe.plotting.plot_silhouettes : several silhouettes in a figure.
 
     References
     ----------
@@ -541,7 +510,7 @@ def bias_silhouettes(
     vary : {'targets', 'attributes'}, default='targets'
         Which word lists grow: the social groups or the concepts.
     n_runs : int, default=100
-        Number of random orders. From 80 on, the paper saw scores change by less than 0.003.
+        Number of random orders.
     step : int, optional
         Words added per step, all growing lists together; by default 2 for targets and 6 for
         attributes, as in the paper. Each list grows by its share of them, rounded down, at least 1.
@@ -551,15 +520,14 @@ def bias_silhouettes(
     random_state : int, Generator or None, default=0
         Draws the orders. They depend on the seed and on the lists only, so the same words come in
         at the same step for every model, and for every metric that takes the same lists. (Pairs
-        come in together, so they have an order of their own.)
+        come in together.)
     n_jobs : int, optional
         Workers of joblib; the result does not depend on it. Under ``joblib.parallel_config`` the
         runs go to its backend, such as Dask.
     unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
         What becomes of lists of different lengths. 'exhaust': each grows by the same number, and
         stays once all its words are in. 'proportional': each has the same share of its words.
-        'trim': all end where the shortest one does, as the published code does; then the last
-        point is not the score of the full lists.
+        'trim': all end where the shortest one does, as in the published code.
     value_range : tuple of float, optional
         Lowest and highest score there can be; by default as the metric declares it. The paper
         has (-1, 1) for ECT, (0, 1) for RNSB and (-2, 2) for WEAT.
@@ -596,23 +564,15 @@ def bias_silhouettes(
     (``holdout=False``). `metric_params` overrides them; a WEAT sum is then related to the range
     of the full lists.
 
-    Words that lists share count once in each. Pairs, as in RIPA, stay together.
-
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_criterion
-    >>> from wefe.debias import HardDebias
-    >>> from wefe.silhouette import accuracy_score, bias_silhouettes
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> debiased = HardDebias().fit_transform(
-    ...     model, criterion=gender, ignore=gender.specific_words
-    ... )
-    >>> low, high = bias_silhouettes("weat", gender.queries()[0], [debiased, model], n_runs=10)
-    >>> print(f"{accuracy_score(low, high):.2f}")
-    0.63
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import bias_silhouettes, make_biased_embeddings
+    >>> query = load_weat_queries()[5]
+    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> [one.robustness for one in bias_silhouettes("weat", query, models, n_runs=20)]
+    [0.63, 0.84]
     """
-    measured = as_metric(metric)
     check_choice("vary", vary, get_args(Vary))
     check_positive_int("n_runs", n_runs)
     wanted = check_positive_int("step", _STEPS[vary] if step is None else step)
@@ -621,16 +581,15 @@ def bias_silhouettes(
     most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
     fewest = check_up_to("k_min", k_min or 0, most, "the number of words")
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
-    evaluations = _evaluations(measured, query, models, params)
+    evaluations = _evaluations(as_metric(metric), query, models, params)
     first = evaluations[0]
-    growing = first.targets if vary == "targets" else first.attributes
-    lengths = [len(part) for part in growing]
+    n_targets = len(first.targets)
+    growing = slice(n_targets) if vary == "targets" else slice(n_targets, None)
+    lengths = [len(part) for part in first.sets[growing]]
     sizes = growth_sizes(lengths, max(1, wanted // len(lengths)), unequal, fewest)
     orders = run_orders(lengths, n_runs, seed, paired=vary == "targets" and first.paired)
-    scale = _scale(first, vary, sizes, value_range, no_bias_value)
-    n_targets = len(first.targets)
-    lost = first.lost[:n_targets] if vary == "targets" else first.lost[n_targets:]
-    left_out = tuple(dict.fromkeys(word for words in lost for word in words))
+    scale = _scale(first, growing, sizes, value_range, no_bias_value)
+    left_out = tuple(dict.fromkeys(itertools.chain(*first.lost[growing])))
     if left_out:
         logger.warning(
             "%d words of the %s are left out, as a model lacks them: %s",
@@ -640,7 +599,7 @@ def bias_silhouettes(
     with progress_bar(len(evaluations) * n_runs, scale.label, "run", progress) as bar:
         for evaluation in evaluations:
             blocks = []
-            for block in _score_blocks(evaluation, vary, sizes, orders, n_jobs):
+            for block in _score_blocks(evaluation, growing, sizes, orders, n_jobs):
                 blocks.append(block)
                 bar.update(len(block))
             curves = np.concatenate(blocks)
@@ -672,29 +631,8 @@ def bias_silhouettes(
 def growth_sizes(
     lengths: Sequence[int], per_list: int, unequal: UnequalLists = "exhaust", k_min: int = 0
 ) -> Sizes:
-    """Sizes of each list in each step of a growing subset.
+    """Return the sizes of each list in each step: (n_steps, n_lists), with `k_min` words or more.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Number of words in each list.
-    per_list : int
-        Words that are added to each list in a step.
-    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
-        What becomes of lists of different lengths. 'exhaust': each grows by the same number, and
-        stays once all its words are in. 'proportional': each has the same share of its words, as
-        nearly as whole numbers allow; the shortest one grows by `per_list`. 'trim': each ends
-        where the shortest one does.
-    k_min : int, default=0
-        Steps with fewer words in all are left out.
-
-    Returns
-    -------
-    ndarray of int, shape (n_steps, n_lists)
-        Rising; the last row has all words (with 'trim', as many as the shortest list has).
-
-    Examples
-    --------
     >>> growth_sizes([5, 3], 1).tolist()
     [[1, 1], [2, 2], [3, 3], [4, 3], [5, 3]]
     >>> growth_sizes([5, 3], 1, "proportional").tolist()
@@ -718,24 +656,10 @@ def growth_sizes(
 def run_orders(
     lengths: Sequence[int], n_runs: int, seed: int, *, paired: bool = False
 ) -> list[Sizes]:
-    """Draw the order in which the words of each list come in, in each run.
+    """Draw the order in which words come in: (n_runs, n_words) per list, one for all if paired.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Number of words in each list.
-    n_runs : int
-        Number of runs.
-    seed : int
-        Orders depend on it, on the number of the run, the position of the list and its length:
-        not on metric, model or the number of runs.
-    paired : bool, default=False
-        Word i of all lists belong together and come in together.
-
-    Returns
-    -------
-    list of ndarray of int, shape (n_runs, n_words)
-        One per list.
+    It depends on the seed, the number of the run, the position of the list and its length: not on
+    metric, model or the number of runs.
     """
     return [
         np.stack(
@@ -755,14 +679,8 @@ def _evaluations(
     params: Mapping[str, Any],
 ) -> list[Evaluation]:
     """Look a query up in several models that are to be compared on the same words."""
-    given = list(check_sequence("models", models))
-    if not given:
-        raise ValueError("models is empty; one model or more is needed.")
-    for model in given:
-        check_model(model)
-    evaluations = [
-        Evaluation(metric, query, model, params) for model in on_same_words(given, [query], params)
-    ]
+    alike = on_same_words(check_models(models), [query], params)
+    evaluations = [Evaluation(metric, query, model, params) for model in alike]
     for evaluation in evaluations:
         if reason := why_not_comparable(evaluation):
             raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
@@ -780,30 +698,28 @@ def _evaluations(
 
 def _score_blocks(
     evaluation: Evaluation,
-    vary: Vary,
+    growing: slice,
     sizes: Sizes,
     orders: Sequence[Sizes],
     n_jobs: int | None,
 ) -> Iterator[Vectors]:
     """Yield the curves of some runs after the others."""
     n_runs = len(orders[0])
-    fixed = evaluation.attributes if vary == "targets" else evaluation.targets
-    per_run = len(sizes) * sum(len(part) for part in fixed)
-    size = max(1, min(_MOST_RUNS, _BLOCK_NUMBERS // per_run)) if evaluation.is_fast else 1
-    parts = [slice(start, min(start + size, n_runs)) for start in range(0, n_runs, size)]
+    n_fixed = sum(map(len, evaluation.sets)) - sum(map(len, evaluation.sets[growing]))
+    most = _BLOCK_NUMBERS // (len(sizes) * n_fixed)
+    size = max(1, min(_MOST_RUNS, most)) if evaluation.is_fast else 1
+    parts = [slice(start, start + size) for start in range(0, n_runs, size)]
     sent = evaluation.for_jobs(n_jobs)
-    calls = [(sent, vary, sizes, [order[part] for order in orders]) for part in parts]
+    calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
     return call_all(_curves, calls, n_jobs)
 
 
-def _curves(evaluation: Evaluation, vary: Vary, sizes: Sizes, orders: Sequence[Sizes]) -> Vectors:
+def _curves(
+    evaluation: Evaluation, growing: slice, sizes: Sizes, orders: Sequence[Sizes]
+) -> Vectors:
     """Return the curves of some runs: shape (n_runs, n_steps)."""
-    growing: list[Weights] = [
-        Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)
-    ]
-    fixed = evaluation.attributes if vary == "targets" else evaluation.targets
-    whole: list[Weights] = [Ones(len(part)) for part in fixed]
-    weights = growing + whole if vary == "targets" else whole + growing
+    weights: list[Weights] = [Ones(len(part)) for part in evaluation.sets]
+    weights[growing] = [Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)]
     return evaluation.scores(weights).reshape(-1, len(sizes))
 
 
@@ -863,15 +779,15 @@ def scale_with(
 
 def _scale(
     evaluation: Evaluation,
-    vary: Vary,
+    growing: slice,
     sizes: Sizes,
     value_range: tuple[float, float] | None,
     no_bias_value: float | None,
 ) -> Scale:
     """Return the scale that holds for the full lists and all subsets."""
-    scale, bounds = evaluation.scale, np.array([evaluation.scale.value_range])
+    scale = evaluation.scale
     if value_range is None:
-        if np.isinf(bounds).any():
+        if np.isinf(scale.value_range).any():
             raise ValueError(
                 f"{scale.label} has no finite range {scale.value_range} with these parameters of "
                 f"{type(evaluation.metric).__name__}, so a silhouette has no share of it to fill. "
@@ -879,11 +795,8 @@ def _scale(
                 "normalize=True."
             )
         # The effect size of sets of different sizes may exceed that of the full sets.
-        lengths = [len(part) for part in evaluation.sets]
-        n_targets = len(evaluation.targets)
-        for own in np.unique(sizes, axis=0).tolist():
-            lengths[:n_targets] = own if vary == "targets" else lengths[:n_targets]
-            lengths[n_targets:] = own if vary == "attributes" else lengths[n_targets:]
-            bounds = np.vstack([bounds, evaluation.scale_of(lengths).value_range])
-        value_range = float(bounds.min()), float(bounds.max())
+        lengths = np.tile([len(part) for part in evaluation.sets], (len(sizes) + 1, 1))
+        lengths[1:, growing] = sizes
+        bounds = [evaluation.scale_of(own).value_range for own in lengths.tolist()]
+        value_range = float(np.min(bounds)), float(np.max(bounds))
     return scale_with(scale, value_range, no_bias_value)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import os
 import pickle
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -56,7 +58,11 @@ Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query
 Models: TypeAlias = (
     Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
 )
+# Metric, bias type, vary and model.
+Key: TypeAlias = tuple[str, str, str, str]
 Table: TypeAlias = Literal["robustness", "accuracy"]
+
+T = TypeVar("T")
 
 # A metric that uses less of its range is robust for that reason alone.
 _LEAST_USED = 0.1
@@ -64,24 +70,12 @@ _LEAST_USED = 0.1
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
 # Who logs that words are left out.
 _TALKATIVE = ("_same_words", "embeddings", "silhouette._silhouette")
-# Columns of the tables of the paper, and the title of each table.
-_LEVELS = {
-    "robustness": ["bias_type", "list_type", "model"],
-    "accuracy": ["bias_type", "list_type"],
-}
+# The tables of the paper.
 _TITLES = {
     "robustness": "Robustness (1: the score never depends on the words)",
     "accuracy": "Accuracy (0.5: no difference seen; {biased} as biased, {unbiased} as unbiased)",
 }
-
-
-class StudyKey(NamedTuple):
-    """What one silhouette of a study is about; a plain tuple finds it as well."""
-
-    metric: str
-    bias_type: str
-    vary: str
-    model: str
+_FACTS = ("robustness", "robustness_of_span", "area", "n_words", "n_runs")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,23 +103,16 @@ class SilhouetteStudy:
     ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
     ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
     ... }
-    >>> study = silhouette_study(
-    ...     ["weat", "mac"], {"career": query}, models, vary="targets", n_runs=10
-    ... )
+    >>> study = silhouette_study(["weat", "mac"], query, models, vary="targets", n_runs=10)
     >>> study.to_frame()[["metric", "model", "robustness", "accuracy"]].round(2)
         metric     model  robustness  accuracy
     0  WEAT-ES  unbiased        0.73      0.81
     1  WEAT-ES    biased        0.98      0.81
     2      MAC  unbiased        0.99      0.50
     3      MAC    biased        0.99      0.50
-
-    MAC hardly depends on the words, but does not tell the two models apart either.
-
-    >>> study.silhouettes["WEAT-ES", "career", "targets", "biased"].value
-    1.86
     """
 
-    silhouettes: Mapping[tuple[str, str, str, str], Silhouette]
+    silhouettes: Mapping[Key, Silhouette]
     metrics: tuple[str, ...]
     bias_types: tuple[str, ...]
     vary: tuple[Vary, ...]
@@ -136,20 +123,20 @@ class SilhouetteStudy:
 
     @property
     def robustness(self) -> pd.DataFrame:
-        """Robustness scores, Table 1 of the paper.
+        """Robustness scores, in [0, 1]: Table 1 of the paper.
 
-        One row per metric; columns (bias type, list type, model). Each in [0, 1]; NaN where a
-        metric could not be asked.
+        One row per metric; columns (bias type, list type, model). NaN where a metric could not be
+        asked.
         """
-        return self._pivot("robustness", "robustness")
+        return self._pivot("robustness")
 
     @property
     def accuracy(self) -> pd.DataFrame | None:
-        """Accuracy scores, Table 2 of the paper; None without two reference models.
+        """Accuracy scores, in [0, 1]: Table 2 of the paper; None without two reference models.
 
-        One row per metric; columns (bias type, list type). Each in [0, 1]; 0.5: no difference.
+        One row per metric; columns (bias type, list type). 0.5: no difference.
         """
-        return None if self.unbiased is None else self._pivot("accuracy", "accuracy")
+        return None if self.unbiased is None else self._pivot("accuracy", ["model"])
 
     def best(self, table: Table = "robustness", digits: int = 2) -> pd.DataFrame:
         """Tell where a metric is the best of its column; the paper prints these scores in bold.
@@ -173,13 +160,13 @@ class SilhouetteStudy:
         ValueError
             If `table` is none of these, or there is no table of accuracy.
         """
-        check_choice("table", table, tuple(_LEVELS))
+        check_choice("table", table, tuple(_TITLES))
         scores = self.robustness if table == "robustness" else self.accuracy
         if scores is None:
             raise ValueError("there is no table of accuracy, as no two reference models are named.")
         printed = scores.round(digits)
         if table == "robustness":
-            printed = printed.mask(self._pivot("robustness", "used") < _LEAST_USED)
+            printed = printed.mask(self._pivot("used") < _LEAST_USED)
         return printed.eq(printed.max())
 
     def to_frame(self) -> pd.DataFrame:
@@ -191,58 +178,54 @@ class SilhouetteStudy:
             Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
             'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
             'no_bias_value', 'lowest', 'highest' (the range of the score), 'words_left_out' (how
-            many), and 'accuracy', which is that of the two reference models and stands beside both
-            of them; NaN beside others.
+            many), and 'accuracy' of the two reference models, in the rows of both; NaN elsewhere.
         """
         return self._frame().drop(columns="used")
 
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame([self._row(StudyKey(*key)) for key in self.silhouettes]).rename(
-            columns={"vary": "list_type"}
-        )
+        return pd.DataFrame([self._row(*key) for key in self.silhouettes])
 
-    def _row(self, key: StudyKey) -> dict[str, Any]:
-        one = self.silhouettes[key]
-        of_models = [self.silhouettes.get(key._replace(model=model)) for model in self.models]
-        curves = np.concatenate([each.curves.ravel() for each in of_models if each is not None])
+    def _row(self, metric: str, bias_type: str, vary: str, model: str) -> dict[str, Any]:
+        by_model = {
+            name: self.silhouettes.get((metric, bias_type, vary, name)) for name in self.models
+        }
+        one: Any = by_model[model]
+        curves = np.concatenate([each.curves.ravel() for each in by_model.values() if each])
         low, high = one.value_range
+        unbiased, biased = (by_model.get(str(name)) for name in (self.unbiased, self.biased))
+        accuracy = math.nan
+        if unbiased and biased and one in (unbiased, biased):
+            accuracy = accuracy_score(unbiased, biased)
         return {
-            **key._asdict(),
-            "vary": LIST_TYPES[key.vary],
+            "metric": metric,
+            "bias_type": bias_type,
+            "list_type": LIST_TYPES[vary],
+            "model": model,
             "query": one.query_name,
-            "robustness": one.robustness,
-            "robustness_of_span": one.robustness_of_span,
-            "area": one.area,
-            "n_words": one.n_words,
-            "n_runs": one.n_runs,
+            **{name: getattr(one, name) for name in _FACTS},
             "score": one.value,
             "no_bias_value": one.no_bias_value,
             "lowest": low,
             "highest": high,
             "words_left_out": len(one.words_left_out),
-            "accuracy": self._accuracy_of(key),
+            "accuracy": accuracy,
             "used": np.ptp(curves) / (high - low),
         }
 
-    def _accuracy_of(self, key: StudyKey) -> float:
-        references = [key._replace(model=str(name)) for name in (self.unbiased, self.biased)]
-        if key in references and all(each in self.silhouettes for each in references):
-            return accuracy_score(*(self.silhouettes[each] for each in references))
-        return np.nan
-
-    def _pivot(self, table: Table, values: str) -> pd.DataFrame:
+    def _pivot(self, values: str, without: Iterable[str] = ()) -> pd.DataFrame:
         import pandas as pd
 
-        levels = _LEVELS[table]
         lists = [LIST_TYPES[vary] for vary in self.vary]
-        columns = [self.bias_types, lists, self.models][: len(levels)]
+        levels = {"bias_type": self.bias_types, "list_type": lists, "model": self.models}
+        for level in without:
+            del levels[level]
         names = [level.replace("_", " ") for level in levels]
-        wide = self._frame().pivot_table(values, "metric", levels, aggfunc="first")
+        wide = self._frame().pivot_table(values, "metric", list(levels), aggfunc="first")
         return wide.reindex(
             index=pd.Index(self.metrics, name="metric"),
-            columns=pd.MultiIndex.from_product(columns, names=names),
+            columns=pd.MultiIndex.from_product([*levels.values()], names=names),
         )
 
     def plot(
@@ -272,20 +255,17 @@ class SilhouetteStudy:
         ValueError
             If the study has no such metric, bias type, kind of list or silhouette.
         """
-        wanted: dict[str, Any] = {"metric": metric, "bias_type": bias_type, "vary": vary}
-        wanted = {name: value for name, value in wanted.items() if value is not None}
         known = {"metric": self.metrics, "bias_type": self.bias_types, "vary": self.vary}
-        for name, value in wanted.items():
-            check_choice(name, value, known[name])
+        chosen = self.silhouettes
+        for place, (name, wanted) in enumerate(zip(known, (metric, bias_type, vary), strict=True)):
+            if wanted is not None:
+                check_choice(name, wanted, known[name])
+                chosen = {key: one for key, one in chosen.items() if key[place] == wanted}
         # A figure has little room, and the bias type says which query it is.
-        chosen = [
-            replace(silhouette, query_name=key[1])
-            for key, silhouette in self.silhouettes.items()
-            if wanted.items() <= StudyKey(*key)._asdict().items()
-        ]
+        shown = [replace(one, query_name=key[1]) for key, one in chosen.items()]
         return draw(
             "plot_silhouettes",
-            chosen,
+            shown,
             unbiased=self.unbiased,
             biased=self.biased,
             full_range=full_range,
@@ -293,11 +273,11 @@ class SilhouetteStudy:
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and scores as texts: metrics in columns, a star at the best of each row."""
-        scores: dict[Any, pd.DataFrame | None] = {
+        tables: dict[Table, pd.DataFrame | None] = {
             "robustness": self.robustness,
             "accuracy": self.accuracy,
         }
-        for name, table in scores.items():
+        for name, table in tables.items():
             if table is not None:
                 stars = np.where(self.best(name) & (len(self.metrics) > 1), "*", "")
                 title = _TITLES[name].format(biased=self.biased, unbiased=self.unbiased)
@@ -306,13 +286,13 @@ class SilhouetteStudy:
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
         several = len(self.metrics) > 1
-        parts = [f"Silhouette study, {n_runs} runs" + (" (*: best of the row)" if several else "")]
+        parts = [f"Silhouette study, {n_runs} runs" + " (*: best of the row)" * several]
         for title, cells in self._tables():
             # Digits stand below each other.
             padded = cells.map(f"{{:{4 + several}}}".format).rename_axis(columns=None)
             padded.index.names = [None] * padded.index.nlevels
             parts += [title, *map(str.rstrip, padded.to_string().splitlines())]
-        parts += ["\n".join(textwrap.wrap(note, 99, subsequent_indent="  ")) for note in self.notes]
+        parts += [textwrap.fill(note, 99, subsequent_indent="  ") for note in self.notes]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
@@ -365,24 +345,20 @@ def silhouette_study(
         Words added per step, or a mapping such as ``{"targets": 2, "attributes": 6}``, which is
         what the paper has and the default.
     random_state : int, Generator or None, default=0
-        Draws the orders. Metrics and models that are asked about the same lists get the same
-        words in the same order; see the notes for the exceptions.
-    n_jobs : int, optional
-        Workers of joblib; the result does not depend on it.
-    unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
-        What becomes of lists of different lengths, see :func:`bias_silhouette`.
+        Draws the orders. Models get the same words in the same order, and so do metrics that are
+        asked about the same lists; pairs and joined lists have orders of their own.
+    n_jobs, unequal : int, str
+        As for :func:`bias_silhouettes`.
     unbiased, biased : str, optional
         Names of the reference models: one that is taken for free of the bias, and one that is
         taken for as biased as can be. By default models that are called just 'unbiased' and
         'biased'; without both there is no accuracy.
     directory : path, optional
         Folder where each silhouette is kept as JSON as soon as it is done; it is made if needed.
-        A later call reads what it would compute again: metric and parameters, lists, vectors of
-        their words, model name, runs, steps and seed are compared. Vectors of other words, and
-        the code of a metric or function of your own, are not: take another folder when these
-        change. With ``random_state=None`` nothing is ever read, as each call draws a seed of its
-        own. Of a metric instance all attributes are compared, save those with an underscore that
-        its class has as well: caches, which work fills.
+        A later call reads what it would compute again. It compares metric, parameters, lists,
+        vectors of their words, model name, runs, steps and seed, but not vectors of other words,
+        nor the code of your own metrics and functions: take another folder when these change. With
+        ``random_state=None`` nothing is ever read, as each call draws a seed of its own.
     metric_params : mapping from metric to mapping, optional
         What `run_query` of a metric is called with, such as ``{"rnsb": {"holdout": True}}``.
     scales : mapping from metric to mapping, optional
@@ -394,7 +370,8 @@ def silhouette_study(
     Returns
     -------
     SilhouetteStudy
-        Tables of robustness and accuracy, all silhouettes, and a plot.
+        Tables of robustness and accuracy, all silhouettes, and a plot. A silhouette that cannot be
+        measured is NaN in the tables, and a note says why.
 
     Raises
     ------
@@ -402,93 +379,67 @@ def silhouette_study(
         If names occur twice, a reference model is not among the models, a metric refuses its
         parameters, or nothing at all could be measured. All but the last before the first run.
 
-    See Also
-    --------
-    wefe.silhouette.bias_silhouette : one metric, one query, one model.
-    wefe.silhouette.make_biased_embeddings : reference models of which the bias is known.
-
     Notes
     -----
-    What a model cannot answer, a score without bounds and the like is a note, and NaN in the
-    tables; the rest of the study goes on.
-
-    The same words come in at the same step for all metrics that take the same lists. Not so for a
-    metric that takes one attribute set, where the attributes grow, as its joined list has an order
-    of its own; nor for metrics of pairs (RIPA; Direct Bias by PCA), where the targets grow, as
-    pairs come in together. Models are always compared with the same words.
-
     A metric that takes one attribute set, such as ECT, is asked with all attribute words of the
-    query as one list; the paper does so. Where words of opposite concepts take each other's place
-    in a sum, as in RND and RIPA, little is left of the score: ask these about one concept at a
-    time. A query that fits a metric in no other way is left out, with a note: subqueries are other
-    lists.
+    query as one list, as in the paper. In RND and RIPA words of opposite concepts then cancel: ask
+    these about one concept at a time. A query that fits a metric in no other way is left out, with
+    a note.
 
     References
     ----------
-    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021, section 4.
+    Spliethöver and Wachsmuth, IJCAI 2021, section 4; see :func:`bias_silhouette`.
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_criterion, load_weat_queries
-    >>> from wefe.debias import HardDebias
-    >>> from wefe.silhouette import silhouette_study
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> debiased = HardDebias().fit_transform(
-    ...     model, criterion=gender, ignore=gender.specific_words
-    ... )
-    >>> study = silhouette_study(
-    ...     ["weat", "ect"],
-    ...     {"career": load_weat_queries()[5]},
-    ...     {"original": model, "debiased": debiased},
-    ...     vary="targets",
-    ...     n_runs=10,
-    ...     unbiased="debiased",
-    ...     biased="original",
-    ... )
-    >>> study
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import make_biased_embeddings, silhouette_study
+    >>> query = load_weat_queries()[5]
+    >>> models = {
+    ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
+    ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
+    ... }
+    >>> silhouette_study(["weat", "ect"], {"career": query}, models, vary="targets", n_runs=10)
     Silhouette study, 10 runs (*: best of the row)
     Robustness (1: the score never depends on the words)
                                  WEAT-ES    ECT
-    career Social group original   0.74   0.85*
-                        debiased   0.61   0.89*
-    Accuracy (0.5: no difference seen; original as biased, debiased as unbiased)
+    career Social group unbiased   0.73   0.78*
+                        biased     0.98*  0.84
+    Accuracy (0.5: no difference seen; biased as biased, unbiased as unbiased)
                         WEAT-ES    ECT
-    career Social group   0.64*  0.54
+    career Social group   0.81*  0.77
     ECT: all attribute sets of a query as one list.
     """
     measured = _checked_metrics(metrics, metric_params, scales)
-    asked = _check_queries(queries)
-    compared = _checked_models(models)
+    asked = _by_name("queries", queries, Query, check_query, "query_name")
+    compared = _by_name("models", models, WordEmbeddingModel, check_model, "name")
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
-    if not lists:
-        raise ValueError("vary is empty; it takes 'targets', 'attributes' or both.")
-    for each in lists:
+    for each in _not_empty("vary", lists):
         check_choice("vary", each, tuple(LIST_TYPES))
     steps = step if isinstance(step, Mapping) else dict.fromkeys(lists, step)
     check_known("step", steps, tuple(LIST_TYPES))
     for size in steps.values():
         size is None or check_positive_int("step", size)
-    options = {
+    shared = {
         "n_runs": check_positive_int("n_runs", n_runs),
         "random_state": as_seed(random_state),
         "unequal": check_choice("unequal", unequal, get_args(UnequalLists)),
     }
     check_n_jobs(n_jobs)
-    names = [model.name for model in compared]
-    references = _checked_references(unbiased, biased, names)
-    folder = None if directory is None else Path(directory)
-    done: dict[tuple[str, str, str, str], Silhouette] = {}
+    references = _checked_references(unbiased, biased, list(compared))
+    options = [{**shared, "vary": each, "step": steps.get(each)} for each in lists]
+    done: dict[Key, Silhouette] = {}
     with _each_message_once():
-        tasks, notes = _tasks(measured, asked, compared, lists, steps, options)
-        paths = {task.key: folder and task.path(folder) for task in tasks}
+        tasks, notes = _tasks(measured, asked, compared, options)
+        folder = Path(directory) if directory else None
+        paths = {key: folder and _path(folder, key, task) for key, task in tasks.items()}
         with progress_bar(len(tasks), "silhouette study", "silhouette", progress) as bar:
-            for task in tasks:
+            for key, task in tasks.items():
                 try:
-                    done[task.key] = _measured(task, paths[task.key], n_jobs, progress)
+                    task = partial(task, n_jobs=n_jobs, progress=progress)
+                    done[key] = _measured(task, paths[key])
                 except ValueError as error:
-                    where = f"{task.key.metric}, {task.key.bias_type}, {task.key.model}"
+                    where = f"{key[0]}, {key[1]}, {key[3]}"
                     notes.append(f"nan: {where}: {error}")
                     logger.warning("%s has no silhouette: %s", where, error)
                 bar.update()
@@ -497,7 +448,7 @@ def silhouette_study(
         tuple(measured),
         tuple(asked),
         tuple(lists),
-        tuple(names),
+        tuple(compared),
         *references,
         tuple(dict.fromkeys(notes)),
     )
@@ -506,82 +457,14 @@ def silhouette_study(
     return study
 
 
-class _Task(NamedTuple):
-    """One silhouette that is wanted: all that determines it."""
-
-    key: StudyKey
-    metric: BaseMetric
-    query: Query
-    model: WordEmbeddingModel
-    options: dict[str, Any]
-
-    def path(self, folder: Path) -> Path:
-        """Return where the silhouette is kept: its name ends with a hash of what determines it."""
-        import joblib
-
-        from wefe import __version__
-
-        kind, forms = type(self.metric), self.options["metric_params"].get("preprocessors")
-        # A cache has a default in the class, and is filled as the metric works.
-        state = {
-            name: value
-            for name, value in vars(self.metric).items()
-            if not (name.startswith("_") and hasattr(kind, name))
-        }
-        words = sorted(w for w in words_of([self.query], self.model.vocab_prefix, forms))
-        vectors = _hash_of_vectors(self.model, [word for word in words if word in self.model])
-        if self.metric.needs_vocabulary and self.model.held != "selected":
-            vectors += _hash_of_vectors(self.model, list(self.model.vocab))
-        try:
-            # Parameters may be arrays or functions.
-            facts = [__version__, kind, state, self.query.dict(), vectors, self.options]
-            digest = joblib.hash([*facts, self.key.model])
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise ValueError(
-                f"the parameters of {self.key.metric} cannot be told from others ({error.args[0]}),"
-                " so with a directory a later call could not know its silhouettes. Give a function "
-                "that is defined by 'def' in a module, or no directory."
-            ) from error
-        # A name of a file may have 255 bytes, and a letter takes up to four.
-        parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in self.key]
-        readable = "_".join(part.decode(errors="ignore") for part in parts)
-        return folder / f"{readable}_{digest}.json"
-
-
-def _hash_of_vectors(model: WordEmbeddingModel, words: Sequence[str]) -> list[str]:
-    import joblib
-
-    blocks = [words[start : start + CHUNK_ROWS] for start in range(0, len(words), CHUNK_ROWS)]
-    return [joblib.hash((block, model.get_vectors(block))) for block in blocks]
-
-
-def _measured(task: _Task, path: Path | None, n_jobs: int | None, progress: bool) -> Silhouette:
-    """Read the silhouette that an earlier call kept, or compute it."""
-    if path is not None and path.exists():
-        try:
-            return Silhouette.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            logger.warning("%s is damaged and is computed anew: %s", path, error)
-    silhouette = bias_silhouettes(
-        task.metric, task.query, [task.model], n_jobs=n_jobs, progress=progress, **task.options
-    )[0]
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            file.write(silhouette.to_json().encode())
-    return silhouette
-
-
 def _tasks(
     metrics: Mapping[str, tuple[BaseMetric, dict[str, Any]]],
     queries: Mapping[str, Query],
-    models: list[WordEmbeddingModel],
-    lists: Sequence[Vary],
-    steps: Mapping[Vary, int | None],
-    options: Mapping[str, Any],
-) -> tuple[list[_Task], list[str]]:
+    models: Mapping[str, WordEmbeddingModel],
+    options: Sequence[Mapping[str, Any]],
+) -> tuple[dict[Key, partial[list[Silhouette]]], list[str]]:
     """Return what is to be measured, and what must be said about it."""
-    tasks: list[_Task] = []
+    tasks: dict[Key, partial[list[Silhouette]]] = {}
     notes: list[str] = []
     for (bias_type, query), (label, (metric, own)) in product(queries.items(), metrics.items()):
         fitting = query if metric.accepts(query) else _joined(query)
@@ -593,12 +476,14 @@ def _tasks(
             continue
         if fitting is not query:
             notes.append(f"{label}: all attribute sets of a query as one list.")
-        lookup = {"preprocessors": own["metric_params"].get("preprocessors")}
-        alike = on_same_words(models, [fitting], lookup)
-        for vary, model in product(lists, alike):
-            key = StudyKey(label, bias_type, vary, model.name)
-            call = {**own, **options, "vary": vary, "step": steps.get(vary)}
-            tasks.append(_Task(key, metric, fitting, model, call))
+        # As bias_silhouettes does, which gets one model at a time here.
+        lookup = {"lost_vocabulary_threshold": 1.0, **own["metric_params"]}
+        alike = on_same_words(list(models.values()), [fitting], lookup)
+        for each, (name, model) in product(options, zip(models, alike, strict=True)):
+            named = copy.copy(model)
+            named.name = name
+            task = partial(bias_silhouettes, metric, fitting, [named], **own, **each)
+            tasks[label, bias_type, each["vary"], name] = task
     return tasks, notes
 
 
@@ -607,6 +492,56 @@ def _joined(query: Query) -> Query:
     words = dict.fromkeys(word for part in query.attribute_sets for word in part)
     name = _enumerate(query.attribute_sets_names)
     return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
+
+
+def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
+    """Return where a silhouette is kept: the name ends with a hash of what determines it."""
+    import joblib
+
+    from wefe import __version__
+
+    (metric, query, (model,)), options = task.args, task.keywords
+    kind, forms = type(metric), options["metric_params"].get("preprocessors")
+    # A cache has a default in the class, and is filled as the metric works.
+    state = {
+        name: value
+        for name, value in vars(metric).items()
+        if not (name.startswith("_") and hasattr(kind, name))
+    }
+    words = [word for word in sorted(words_of(query, model.vocab_prefix, forms)) if word in model]
+    if metric.needs_vocabulary and model.held != "selected":
+        words += model.vocab
+    blocks = [words[start : start + CHUNK_ROWS] for start in range(0, len(words), CHUNK_ROWS)]
+    vectors = [joblib.hash((block, model.get_vectors(block))) for block in blocks]
+    try:
+        # Parameters may be arrays or functions.
+        facts = (__version__, kind, state, query.dict(), model.name, vectors, options)
+        digest = joblib.hash(facts)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"the parameters of {key[0]} cannot be told from others ({error.args[0]}), so with "
+            "a directory a later call could not know its silhouettes. Give a function that is "
+            "defined by 'def' in a module, or no directory."
+        ) from error
+    # A name of a file may have 255 bytes, and a letter takes up to four.
+    parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in key]
+    readable = "_".join(part.decode(errors="ignore") for part in parts)
+    return folder / f"{readable}_{digest}.json"
+
+
+def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
+    """Read the silhouette that an earlier call kept, or compute it."""
+    if path is not None and path.exists():
+        try:
+            return Silhouette.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            logger.warning("%s is damaged and is computed anew: %s", path, error)
+    (silhouette,) = task()
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            file.write(silhouette.to_json().encode())
+    return silhouette
 
 
 def _checked_metrics(
@@ -639,27 +574,15 @@ def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[typ
     return own
 
 
-def _check_queries(queries: object) -> dict[str, Query]:
-    return _by_name("queries", queries, Query, check_query, "query_name")
-
-
-def _checked_models(models: object) -> list[WordEmbeddingModel]:
-    compared = []
-    for name, model in _by_name("models", models, WordEmbeddingModel, check_model, "name").items():
-        compared.append(copy.copy(model) if model.name != name else model)
-        compared[-1].name = name
-    return compared
-
-
 def _by_name(
     what: str, given: Any, kind: type, check: Callable[[Any], object], attribute: str
 ) -> dict[str, Any]:
     """Return what was given by name; a name stands for one thing."""
-    if not isinstance(given, Mapping):
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
         several = check_sequence(what, [given] if isinstance(given, kind) else given)
         pairs = [(getattr(each, attribute, ""), each) for each in several]
-    else:
-        pairs = list(given.items())
     named: dict[str, Any] = {}
     for name, each in pairs:
         check(each)
@@ -668,10 +591,10 @@ def _by_name(
     return _not_empty(what, named)
 
 
-def _not_empty(what: str, named: dict[str, Any]) -> dict[str, Any]:
-    if not named:
+def _not_empty(what: str, several: T) -> T:
+    if not several:
         raise ValueError(f"{what} is empty; one or more is needed.")
-    return named
+    return several
 
 
 def _checked_references(
