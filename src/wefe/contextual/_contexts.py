@@ -31,20 +31,14 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
 
     Attributes
     ----------
-    n_found : dict
-        For each word, the number of times that it stands in the corpus.
-    n_sentences : int
-        Number of sentences read.
+    n_found, n_sentences : dict and int
+        For each word, how often it occurs in the corpus; and the number of sentences read.
 
     Examples
     --------
-    >>> from wefe.contextual import find_contexts
-    >>> corpus = ["A nurse and a pilot.", "The pilots met another pilot.", "Nurse!"]
-    >>> contexts = find_contexts(["nurse", "pilot", "judge"], corpus, max_contexts=1)
-    >>> contexts.n_found, contexts.n_sentences
-    ({'nurse': 2, 'pilot': 2, 'judge': 0}, 3)
-    >>> [word for word, own in contexts.items() if not own]
-    ['judge']
+    >>> contexts = find_contexts(["nurse", "judge"], ["A nurse.", "Nurse!"], max_contexts=1)
+    >>> contexts.n_found, contexts.n_sentences, len(contexts["nurse"])
+    ({'nurse': 2, 'judge': 0}, 2, 1)
     """
 
     def __init__(
@@ -82,17 +76,16 @@ def find_contexts(
     Parameters
     ----------
     words : iterable of str or Query, or Query
-        The words; a query stands for all of its words. Several words in one ("New York") are fine.
+        The words; a query stands for all of its words. "New York" counts as a word.
     sentences : iterable of str
-        The corpus: one sentence, or paragraph, each. An open text file will do.
+        The corpus, one sentence or paragraph each, for example an open text file.
     max_contexts : int, default=100
-        How many contexts of a word are kept at most; of more, some are drawn, all alike.
+        Most contexts to keep for a word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994), so
+        memory does not depend on the corpus.
     ignore_case : bool, default=True
-        Whether "Nurse" counts as "nurse" (and the Turkish capital with a dot as "i"). False
-        matches letter for letter.
+        Whether "Nurse" counts as "nurse" (and the Turkish capital with a dot as "i").
     random_state : int, Generator or None, default=0
-        Draws. What is drawn for a word does not depend on the other words that are looked for,
-        unless they overlap with it.
+        Draws. The draw for a word does not depend on the other words, unless they overlap with it.
 
     Returns
     -------
@@ -102,42 +95,24 @@ def find_contexts(
 
     Raises
     ------
-    TypeError
-        If `words` or `sentences` is a single string, or a word or sentence is none.
-    ValueError
-        If a word is empty, there is no word, or `max_contexts` is below 1.
-
-    See Also
-    --------
-    wefe.contextual.CEAT : measures words in these contexts.
+    TypeError, ValueError
+        If `words` or `sentences` is a single string or not made of strings, a word is empty, there
+        is no word, or `max_contexts` is below 1.
 
     Notes
     -----
-    A word is found as a whole: no letter, digit or underscore is next to it, and no accent, vowel
-    sign or joiner, which would make it another word. It is found in "nurse's" and "self-made". In
-    scripts that put no space between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan)
-    it is found wherever its letters stand, within longer words as well: have the corpus segmented
-    if that matters. Words are not inflected, and Latin letters of full width, ligatures and "ss"
-    for a sharp s are not what they stand for. Each place in a sentence is a context of its own, and
-    belongs to the longest word that starts there; places do not overlap. Sentences are put into
-    Unicode's composed form (NFC), in which accented letters are the same however they were typed,
-    and it is this form that the contexts have. The contexts kept are uniformly drawn by Li's
-    algorithm L, so that memory depends on `max_contexts` and not on the corpus.
-
-    References
-    ----------
-    Li, "Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n)))", ACM Transactions on
-    Mathematical Software 20(4), 1994.
+    A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it.
+    It is found in "nurse's" and "self-made". In scripts without spaces (Chinese, Japanese, Thai,
+    Lao, Khmer, Burmese, Tibetan) it is also found within longer words, unless you segment the
+    corpus. Words are not inflected; full-width letters, ligatures and "ss" for a sharp s do not
+    match. Each place is a context of its own and belongs to the longest word that starts there;
+    places do not overlap. Contexts are in Unicode's composed form (NFC), so accented letters match
+    however they were typed.
 
     Examples
     --------
-    >>> from wefe.contextual import find_contexts
-    >>> corpus = ["A nurse and a pilot.", "The pilots met another pilot.", "Nurse!"]
-    >>> contexts = find_contexts(["nurse", "pilot", "judge"], corpus)
-    >>> contexts
-    <FoundContexts: 4 of 4 contexts of 3 words (1 without any), from 3 sentences>
-    >>> contexts["pilot"][1]
-    Context(text='The pilots met another pilot.', start=23, end=28)
+    >>> find_contexts(["nurse", "pilot"], ["A nurse.", "The pilots met a pilot."])["pilot"]
+    (Context(text='The pilots met a pilot.', start=17, end=22),)
     """
     wanted = _words(words)
     limit = check_positive_int("max_contexts", max_contexts)
@@ -230,14 +205,13 @@ class _Matcher:
         )
 
     def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
-        """Yield words and where they start and end in a sentence, which must be composed."""
+        """Yield words with their start and end in a sentence, which must be composed."""
         for match in self._pattern.finditer(sentence):
             for word in self._words.get(self._fold(match[0]), ()):
                 yield word, match.start(), match.end()
 
 
 def _composed(text: str) -> str:
-    """Write letters and their accents in the one way that they can be compared in."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -257,7 +231,7 @@ def _alternatives(words: Iterable[str]) -> str:
 
 @cache
 def _borders() -> tuple[str, str]:
-    """Return expressions for what must be so where a word begins, and where it ends."""
+    """Return expressions for the borders of a word: its start and its end."""
     unspaced = UNSPACED.pattern
     letter = rf"[^\W{unspaced[1:-1]}]"
     # Marks belong to the letter before them. A variation selector may stand after a picture.

@@ -57,15 +57,10 @@ class Context(NamedTuple):
         The text, usually a sentence.
     start, end : int
         The characters of the word, ``text[start:end]``: 0 <= start < end <= len(text). Encoders
-        check that, the tuple does not.
-
-    See Also
-    --------
-    wefe.contextual.find_contexts : makes them of a corpus.
+        check this, the tuple does not.
 
     Examples
     --------
-    >>> from wefe.contextual import Context
     >>> Context("She is a nurse.", 9, 14).word
     'nurse'
     """
@@ -97,25 +92,10 @@ _ONE_TOKEN = Tokens([0], [0], [0])
 
 
 class Encoder:
-    """A network with its tokenizer.
+    """A network with its tokenizer, and the SentenceTransformer of which it is the first part.
 
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        What makes hidden states; of a model with a head, or a decoder, the part that does.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        A fast one. A copy is used, without padding and truncation.
-    pipeline : sentence_transformers.SentenceTransformer, optional
-        The model of which `network` is the first part.
-    label : str
-        How messages name it.
-    batch_size : int
-        Texts that are encoded at once; of short ones more, in the memory of so many of 64 tokens.
-    max_length : int, optional
-        Tokens of a text that are read, special tokens included; by default as many as the
-        tokenizer and the network allow.
-    progress : bool
-        Whether long work shows a bar.
+    `network` makes hidden states, without head and decoder. The tokenizer must be a fast one; a
+    copy is used, without padding and truncation. `label` names it in messages.
     """
 
     def __init__(
@@ -177,7 +157,6 @@ class Encoder:
 
     @property
     def dtype(self) -> str:
-        """Type of the weights."""
         return str(next(self.network.parameters()).dtype).removeprefix("torch.")
 
     @cached_property
@@ -193,7 +172,7 @@ class Encoder:
         return int(vectors[0].shape[-1])
 
     def check_unchanged(self) -> None:
-        """Refuse to go on with vectors of weights that were trained meanwhile."""
+        """Refuse to go on if the weights were trained meanwhile."""
         if self._count_changes() != self._versions:
             raise RuntimeError(
                 f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
@@ -233,7 +212,7 @@ class Encoder:
             ) from error
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
-        """Return the tokens of each context; where its word has none, a text that says why."""
+        """Return the tokens of each context; where its word has none, the reason."""
         texts = [text if _is_text(text) else "" for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
         result: list[Tokens | str] = []
@@ -258,11 +237,7 @@ class Encoder:
         return result
 
     def alone(self, word: str) -> Context:
-        """Return a word by itself, as it is tokenised inside a sentence.
-
-        Where the tokenizer marks the space before a word, one is put there, so that 'he' is ' he'
-        and not the end of 'the'.
-        """
+        """Return a word by itself, tokenised as inside a sentence: ' he', not the end of 'the'."""
         bare = not self._add_space or word[:1].isspace() or UNSPACED.match(word)
         return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
@@ -276,7 +251,7 @@ class Encoder:
         return cutter
 
     def input_table(self) -> tuple[Vectors, Any]:
-        """Return the input embeddings, of shape (n_tokens, dim), and a tokenizer of one's own."""
+        """Return the input embeddings, of shape (n_tokens, dim), and a tokenizer for them."""
         from tokenizers import Tokenizer
 
         weight = self.network.get_input_embeddings().weight.detach()
@@ -371,9 +346,8 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It does not depend on the place of the files. Another version of transformers, with other
-        settings by default, may change it; the cache then begins anew. A pooler is left out:
-        hidden states do not depend on it, and it may be random.
+        It ignores where the files are, and a pooler, which may be random. Another version of
+        transformers, with other defaults, may change it; the cache then begins anew.
         """
         tensors = [
             (name, each)
@@ -408,22 +382,13 @@ class Encoder:
 
 
 class CachedEncoder:
-    """An encoder that looks into the cache first.
-
-    Parameters
-    ----------
-    encoder : Encoder
-        The encoder.
-    folder : Path or None
-        Where files of vectors are kept; None for nowhere.
-    """
+    """An encoder that looks into the cache in `folder` first; None for no cache."""
 
     def __init__(self, encoder: Encoder, folder: Path | None) -> None:
         self.encoder, self._folder = encoder, folder
 
     @cached_property
     def cache(self) -> VectorCache | None:
-        """The file of vectors of this encoder."""
         if self._folder is None:
             return None
         return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
@@ -435,11 +400,7 @@ class CachedEncoder:
         layers: Sequence[int],
         pooling: Pooling,
     ) -> Vectors:
-        """Return the vectors of at least one context, of shape (n_layers, n_contexts, dim).
-
-        With 'auto' texts that are one word go through the whole SentenceTransformer, and words
-        within a text are pooled by 'mean'.
-        """
+        """Return the vectors of at least one context, of shape (n_layers, n_contexts, dim)."""
         self.encoder.check_unchanged()
         alone = np.array([pooling == "auto" and each.is_isolated for each in contexts], dtype=bool)
         of_texts: Pooling = "mean" if pooling == "auto" else pooling
@@ -503,22 +464,10 @@ def _states(output: Any) -> list[torch.Tensor]:
 def token_weights(
     pooling: Pooling, words: Sequence[Sequence[int]], lengths: Sequence[int]
 ) -> npt.NDArray[np.float32]:
-    """Return what each token counts; padding counts nothing.
+    """Return the weights of tokens, of shape (n_texts, max(lengths)); each row adds up to 1.
 
-    Parameters
-    ----------
-    pooling : {'mean', 'first', 'cls', 'sentence'}
-        The mean over the tokens of the word, its first one, the first token of the text, or the
-        mean over all tokens of the text.
-    words : sequence of sequences of int
-        Per text, the places of the tokens of its word.
-    lengths : sequence of int
-        Per text, its number of tokens.
-
-    Returns
-    -------
-    ndarray of shape (n_texts, max(lengths)), float32
-        Each row adds up to 1.
+    'mean' and 'first' take the tokens of the word, whose places are `words`; 'cls' and 'sentence'
+    those of the text, of which there are `lengths`. Padding counts 0.
 
     Examples
     --------

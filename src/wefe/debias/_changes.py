@@ -119,7 +119,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
 
 
 def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
-    """Return labels and benchmarks; or why there is none, for those that come with gensim."""
+    """Return labels, each with its benchmark, or with the reason why gensim's is not available."""
     if quality is None:
         return []
     if isinstance(quality, str):
@@ -147,10 +147,7 @@ def quality_rows(
     n_sample: int | None,
     rng: np.random.Generator,
 ) -> list[Row]:
-    """Ask all models the same questions about frequent words; one row per benchmark and model.
-
-    Of analogies a sample is asked; None asks all.
-    """
+    """Ask all models the same questions about frequent words; `n_sample` limits analogies."""
     prefix = common.models[0].vocab_prefix
     words = [common.words[i] for i in common.frequent]
     models = [
@@ -226,22 +223,10 @@ def bias_rows(
     progress: bool,
     label: str | None = None,
 ) -> list[Row]:
-    """Measure every query with one metric, in full and with words left out.
+    """Measure every query, or its subqueries, in full and with words left out.
 
-    Parameters
-    ----------
-    metric : BaseMetric
-        The metric; a query that it does not take is replaced by its subqueries.
-    queries : sequence of Query
-        What is asked.
-    models : list of WordEmbeddingModel
-        The original model and the mitigated ones, as `on_same_words` returns them.
-    options : mapping
-        What `run_query` is called with.
-    n_jobs, progress
-        See :func:`wefe.debias.compare`.
-    label : str, optional
-        Name of the measure; that of the metric by default.
+    `models` are the original and the mitigated ones, as `on_same_words` returns them; `label` names
+    the measure, by default as the metric does.
     """
     if metric.takes_original:
         # What is left of the former bias, not what is called one afterwards.
@@ -341,6 +326,6 @@ def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
 
 
 def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the options of a call that may matter for what is measured."""
+    """Return the options that may change what is measured."""
     others = ("lost_vocabulary_threshold", "warn_not_found_words")
     return {key: value for key, value in options.items() if key not in others}

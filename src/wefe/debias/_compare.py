@@ -64,55 +64,35 @@ WithParams: TypeAlias = tuple[AnyMetric, Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What :func:`compare` returns: one table, which can be printed and plotted.
+    """What :func:`compare` returns: a table that you can print and plot.
 
     Attributes
     ----------
     table : DataFrame
-        One row per measure and mitigated model, with the columns
+        One row per measure and mitigated model:
 
         - 'aspect': 'bias', 'cost' or 'residual';
-        - 'measure', 'subject': what was measured, and with which query, data set, words or
-          criterion;
+        - 'measure', 'subject': what was measured, and on which query, data set, words or criterion;
         - 'model': the mitigated model;
         - 'before', 'after', 'change' (after - before);
-        - 'before_se', 'after_se', 'change_se': standard errors; 1.96 of them on either side are an
-          interval of 95 %;
+        - 'before_se', 'after_se', 'change_se': standard errors; +-1.96 of them is a 95 % interval;
         - 'better': what a mitigation should bring: 'nearer to 0', 'higher', 'lower';
-        - 'best_value': the value that stands for no bias measured ('bias'), nothing lost ('cost';
-          NaN for scores of data sets), or chance ('residual');
-        - 'n': words, pairs or questions that were used (0 if a metric does not tell);
-        - 'note': what else must be known; why a number is NaN.
-    before : str
-        Name of the original model.
-    criterion : str or None
-        Name of the criterion.
-
-    See Also
-    --------
-    compare : Makes it, and tells how to read it.
+        - 'best_value': no bias measured ('bias'), nothing lost ('cost'; NaN for data sets), or
+          chance ('residual');
+        - 'n': words, pairs or questions used (0 if a metric does not tell);
+        - 'note': what else to know, and why a number is NaN.
+    before, criterion : str
+        Names of the original model and of the criterion; None without a criterion.
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
-    >>> from wefe.debias import LinearProjection, compare
+    >>> from wefe import load_test_model
+    >>> from wefe.debias import LinearProjection
     >>> model = load_test_model()
     >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
-    >>> query = Query(
-    ...     [["mary", "anna", "susan"], ["john", "paul", "peter"]],
-    ...     [["nurse", "dancer"], ["boss", "engineer"]],
-    ... )
-    >>> comparison = compare(model, debiased, [query], ["weat", "mac"], quality=None, n_sample=50)
-
-    The part of the table that is about bias: is the change larger than twice its standard error,
-    and in the direction that is better?
-
-    >>> bias = comparison.table.query("aspect == 'bias'").set_index("measure")
-    >>> bias[["before", "after", "change", "change_se", "better"]].round(3)
-             before  after  change  change_se       better
-    measure
-    WEAT      0.796  0.511  -0.285      0.029  nearer to 0
-    MAC       0.892  0.901   0.010      0.002  nearer to 1
+    >>> compare(model, debiased, [], quality=None).table[["measure", "before", "after"]].head(1)
+                        measure  before  after
+    0  share of vectors changed     0.0    1.0
     """
 
     table: pd.DataFrame
@@ -120,17 +100,17 @@ class Comparison:
     criterion: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a copy of the table, for example to be written to a file.
+        """Return a copy of `table`.
 
         Returns
         -------
         pandas.DataFrame
-            One row per measure and mitigated model; see `table`.
+            One row per measure and mitigated model.
         """
         return self.table.copy()
 
     def plot(self) -> go.Figure:
-        """Plot the table, see :func:`wefe.plotting.plot_comparison`.
+        """Plot the table with :func:`wefe.plotting.plot_comparison`.
 
         Returns
         -------
@@ -191,51 +171,48 @@ def compare(
     progress: bool = True,
     **lookup: Any,
 ) -> Comparison:
-    """Put beside each other what a mitigation gained, what it cost, and what it left.
+    """Show what a mitigation gained, what it cost, and what bias it left.
+
+    Start with 'bias': is `after` nearer to `best_value`, and is the change larger than twice its
+    standard error? Then 'cost': benchmark scores should not fall, neighbours should stay, few
+    vectors should move far. Then 'residual': if clusters and classifiers still tell the former
+    classes apart, the bias is hidden from the metric more than removed. A change towards
+    `best_value` is *less association measured*, no more.
 
     Parameters
     ----------
     before : WordEmbeddingModel
         The original model.
     after : WordEmbeddingModel, sequence of them, or mapping from name to model
-        The mitigated model, or several, side by side. Names must differ; the keys of a mapping
-        name models that are called the same.
+        One or several mitigated models. Names must differ; the keys of a mapping rename models.
     queries : sequence of Query
-        What bias is measured with; an empty list for none.
+        The queries that measure bias; an empty list for none. Use other words than those that a
+        method equalized, because these come out equal by design.
     metrics : sequence of metric classes, instances or names, optional
-        By default WEAT, RND, MAC and ECT. A pair (metric, parameters), such as
-        ``("proximity-bias", {"k": 20})``, gives parameters to that metric alone. A query that is
-        too large for a metric is replaced by its subqueries.
+        By default WEAT, RND, MAC and ECT. A pair such as ``("proximity-bias", {"k": 20})`` sets
+        parameters of one metric. Queries that are too large for a metric become its subqueries.
     quality : 'auto', sequence, or None, default='auto'
-        Benchmarks of word similarity and analogies: names and files as
-        :func:`wefe.quality.load_benchmark` takes them. 'auto' takes 'wordsim353', 'simlex999' and
-        'google-analogies', which come with gensim, but only `n_sample` of the analogies: all of
-        them may take minutes. None for none.
+        Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
+        'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' (all may take minutes),
+        from gensim.
     criterion : Criterion or str, optional
-        Whose classes the tests of what remains look for; without one they are left out. Of more
-        than two classes, each is told from all others.
-    words : sequence of str, optional
-        Words of which the last two of these tests are made, such as occupations; by default the
-        first ``2 * n_words`` of those that the tests choose from.
-    ignore : sequence of str
-        Words that these tests leave out, beside the specific words of the criterion: those that
-        the mitigation ignored.
-    n_words : int, default=500
-        How many of the most biased words of each class the tests take; a quarter of all words to
-        choose from, if these are fewer than four times as many.
-    k : int, default=100
-        Neighbours of the third test.
+        Adds the tests of what remains: each of its classes is told from all others.
+    words, ignore : sequence of str, optional
+        Words for the last two of these tests, such as occupations (by default the first
+        candidates, twice `n_words`), and words that all tests leave out, such as those that the
+        mitigation ignored.
+    n_words, k : int, default=500 and 100
+        Most biased words of each class that the tests take, at most a quarter of the candidates;
+        and neighbours of the neighbour correlation.
     n_sample : int, default=1000
-        Words whose nearest neighbours are compared, and analogies asked with ``quality='auto'``.
+        Words whose neighbours are compared, and analogies asked with ``quality='auto'``.
     random_state : int, Generator or None, default=0
         Seed of samples, of clustering, and of metrics that draw at random.
-    n_jobs : int or None, default=None
-        Number of joblib workers of the metrics.
-    progress : bool, default=True
-        Show a bar on a terminal when metrics take more than two seconds.
+    n_jobs, progress : optional
+        As in :func:`wefe.running.run_queries`.
     **lookup
-        How words are looked up, see :class:`wefe.embeddings.Lookup`; and parameters of metrics,
-        such as ``return_effect_size=True``, which go to those that have them.
+        How words are looked up, see :class:`wefe.embeddings.Lookup` (``normalize=True`` removes the
+        effect of changed lengths on RND and ECT), and parameters for the metrics that have them.
 
     Returns
     -------
@@ -248,94 +225,42 @@ def compare(
         If an argument is of the wrong kind, names occur twice, `after` is `before` itself, or the
         models have no word in common.
 
-    See Also
-    --------
-    wefe.explore.recovery_tests : The tests of what remains by themselves, with intervals.
-    wefe.quality.evaluate : Quality on more kinds of benchmarks.
-
     Notes
     -----
-    *How to read it.* Start with 'bias': is `after` nearer to `best_value` than `before`, and is the
-    change larger than twice its standard error? Then 'cost': scores of data sets should not fall,
-    neighbours should stay, and few vectors should move far. Then 'residual': if clusters and
-    classifiers still tell the former classes apart, the bias was hidden from the metric more than
-    it was removed. A change towards `best_value` is *less association measured*, no more.
+    *Standard errors* measure dependence on the choice of words, not on training. Metrics use a
+    jackknife over the words of each set (in 20 groups if there are more), with paired changes. It
+    is rather too large: up to a fifth for WEAT and RND, a half for MAC, twice for ECT on small
+    sets. Sums such as WEAT without effect size get (G - 1) / G of the error for G groups. Other
+    errors are over pairs, questions or words; those of analogies, which share words, are rather too
+    small.
 
-    *Words.* All models are looked at through the same words: what one of them lacks is left out
-    of all, and counted in 'note' or in the log.
+    *Cost* is measured on the words that all models share. 'share of vectors changed' is in [0, 1];
+    'mean cosine displacement', of 1 - cos(after, before), in [0, 2]; 'mean vector displacement', of
+    ``|after - before| / |before|``, is large if a method scales vectors to unit length.
+    'neighbourhood overlap', in [0, 1], is the share of the ten nearest neighbours that a sample
+    keeps. It and the benchmarks (:func:`wefe.quality.evaluate`) use the 50,000 first words.
 
-    *Standard errors* say how far a number depends on the choice of words, not on the training of
-    the model. Those of metrics are a jackknife: words of each set are left out one at a time (of
-    more than 20 words, in 20 groups), pairs together where a metric pairs target words, and the
-    variances of the sets add up. All models are measured without the same words, so the change is
-    mostly known better than the scores. Of a sum over words, such as WEAT without effect size,
-    the jackknife gives (G - 1) / G of the error for G groups. Otherwise it is rather too large than
-    too small (Efron and Stein 1981): against words drawn anew, by up to a fifth for WEAT and RND,
-    a half for MAC, and for ECT, as it compares ranks, to twice the error where sets have few words.
-    Those of data sets and tests are over pairs, questions or words; analogies share words, so that
-    their error is rather too small. Accuracies and alignments of the tests are those of the words
-    taken, which are no sample. Displacements are those of all words, and have no error.
-
-    *Cost.* 'share of vectors changed' is in [0, 1]. 'mean cosine displacement' is the mean of
-    1 - cos(after, before), in [0, 2]; 'mean vector displacement' that of
-    ``|after - before| / |before|``, over all words that the models share. The latter is large, too,
-    where a method scales vectors to unit length first. 'neighbourhood overlap' is the share of the
-    ten nearest neighbours that a sample of words keeps, among the 50,000 first words, in [0, 1].
-    'word similarity' and 'analogy accuracy' are those of :func:`wefe.quality.evaluate`, among the
-    50,000 first words.
-
-    *Residual* [1]_. Of the 50,000 first words, those in lower case, shorter than 20 characters,
-    without digits and punctuation, and not specific to a class, are ordered by their bias in the
-    original model, cos(w, a) - cos(w, b) for the words a and b that represent the classes (of more
-    classes, b is the mean over the others). Of the `n_words` most biased to each side,
-    :func:`wefe.metrics.cluster_alignment` and :func:`wefe.metrics.classification_accuracy` (learnt
-    from a fifth, tested on the rest, with a radial and with a linear kernel; the sides are equal,
-    so that the larger class is no better a guess than chance). Of `words`,
-    :func:`wefe.metrics.neighbor_correlation`, and the correlation of the bias before with that
-    after.
-
-    *Fair queries.* Words that a method was told to equalise must come out equal: measure with
-    others. Vectors of length other than 1 weigh differently in RND and ECT; some methods change
-    lengths. ``normalize=True`` takes that out of the comparison.
-
-    References
-    ----------
-    .. [1] H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic
-       Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019.
+    *Residual* (Gonen and Goldberg, Lipstick on a Pig, NAACL-HLT 2019). Candidates are those of the
+    50,000 first words in lower case, shorter than 20 characters, without digits, punctuation and
+    specific words, ordered by cos(w, a) - cos(w, b) in the original model; a and b represent the
+    classes (with more, b is the mean of the others). The `n_words` of each end enter
+    :func:`wefe.metrics.cluster_alignment` and :func:`wefe.metrics.classification_accuracy` (trained
+    on a fifth, with a radial and a linear kernel). `words` enter
+    :func:`wefe.metrics.neighbor_correlation` and the correlation of their bias before and after.
+    :func:`wefe.explore.recovery_tests` adds intervals.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_criterion
-    >>> from wefe.debias import HardDebias
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> debiased = HardDebias().fit_transform(model, criterion=gender, ignore=gender.specific_words)
-    >>> query = Query(
-    ...     [["mary", "anna", "susan", "julia"], ["john", "paul", "peter", "james"]],
-    ...     [["nurse", "dancer", "housekeeper"], ["boss", "captain", "engineer"]],
-    ...     ["Women", "Men"],
-    ...     ["Care", "Rule"],
-    ... )
-    >>> compare(model, debiased, [query], ["weat"], quality=None, n_sample=50)
-    Comparison of minilm-words (before) with minilm-words_gender_debiased
-                                                          before  after  change     SE  better
-    bias
-      WEAT: Women and Men wrt Care and Rule                1.017  0.481  -0.536  0.113  nearer to 0
-    cost
-      share of vectors changed: all words                  0.000  0.988   0.988    nan  lower
-      mean cosine displacement: all words                  0.000  0.004   0.004    nan  lower
-      mean vector displacement: all words                  0.000  0.190   0.190    nan  lower
-      neighbourhood overlap: 50 of the first 10569 words   1.000  0.976  -0.024  0.008  higher
-
-    Less association was measured, yet to which class a word was nearer can still be told from its
-    vector:
-
-    >>> evidence = compare(
-    ...     model, debiased, [], criterion=gender, quality=None, n_words=100, n_sample=50
-    ... )
-    >>> residual = evidence.table[evidence.table.aspect == "residual"].set_index("measure")
-    >>> residual.loc["classification accuracy", ["before", "after", "best_value"]].tolist()
-    [1.0, 0.9, 0.5]
+    >>> from wefe.debias import LinearProjection
+    >>> model = load_test_model()
+    >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
+    >>> names = [["mary", "anna", "susan"], ["john", "paul", "peter"]]
+    >>> query = Query(names, [["nurse", "dancer"], ["boss", "engineer"]])
+    >>> bias = compare(model, debiased, [query], ["weat"], quality=None).table.iloc[:1]
+    >>> bias[["measure", "before", "after", "change", "change_se", "better"]].round(3)
+      measure  before  after  change  change_se       better
+    0    WEAT   0.796  0.511  -0.285      0.029  nearer to 0
     """
     import pandas as pd
 

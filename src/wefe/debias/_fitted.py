@@ -7,7 +7,7 @@ from typing import Any
 
 
 def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) -> None:
-    """Refuse a mitigation method that was not fitted.
+    """Raise an error unless a mitigation method was fitted.
 
     Parameters
     ----------
@@ -26,7 +26,6 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
     >>> from wefe.debias import HardDebias
     >>> check_is_fitted(HardDebias(), ["bias_direction_"])
     Traceback (most recent call last):
-        ...
     sklearn.exceptions.NotFittedError: HardDebias is not fitted; call fit with a model and ...
     """
     from sklearn.utils.validation import check_is_fitted as check

@@ -29,25 +29,10 @@ def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
 
 
 def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, Any]) -> PCA:
-    """Principal components of definitional sets, each centred on its own mean.
+    """Fit a PCA to definitional sets of shape (n_words, dim), each centred on its own mean.
 
-    Parameters
-    ----------
-    sets : sequence of array-like of shape (n_words, dim)
-        The vectors of each definitional set; element i of all sets is of the same class.
-    pca_args : mapping
-        Arguments of scikit-learn's PCA. A whole number of components is lowered to the number of
-        directions that the sets span, as further ones are rounding noise.
-
-    Returns
-    -------
-    sklearn.decomposition.PCA
-        Fitted; its components point from the second to the first words of the sets.
-
-    Raises
-    ------
-    ValueError
-        If the members of every set are equal.
+    Components point from the second to the first words (Bolukbasi et al. 2016). A whole number of
+    them is lowered to the rank of the sets, because further ones are rounding noise.
     """
     from sklearn.decomposition import PCA
 
@@ -76,20 +61,7 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
 
 
 def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return vectors without their components along orthonormal directions.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, dim)
-        The vectors.
-    basis : ndarray of shape (n_directions, dim), or (dim,)
-        Orthonormal directions.
-
-    Returns
-    -------
-    ndarray of shape (n_words, dim)
-        New vectors, in the dtype of `vectors`.
-    """
+    """Return new vectors without their components along orthonormal directions."""
     directions = np.atleast_2d(basis).astype(vectors.dtype, copy=False)
     if len(directions) == 1:
         # An outer product as a matrix product takes longer than the sum itself.
@@ -102,10 +74,9 @@ def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
 
 
 def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return vectors without their components along orthonormal directions, and without noise.
+    """Remove directions as :func:`remove` does; a vector that has nothing else becomes zero.
 
-    Of a word that has nothing else, rounding noise would be left, a random direction. It becomes
-    zero, and is logged.
+    Otherwise rounding noise would be left of it, a random direction.
     """
     result = remove(vectors, basis)
     left, before = (np.einsum("ij,ij->i", each, each) for each in (result, vectors))
@@ -135,28 +106,11 @@ def orthonormal(rows: npt.ArrayLike) -> Vectors:
 
 
 def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
-    """Make words differ within the bias subspace only, at unit length.
+    """Make words differ within the bias subspace only: ``y + sqrt(1 - |y|^2) * s_w``.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, dim)
-        Unit vectors of the words of one equalize set, neutralised or not.
-    originals : ndarray of shape (n_words, dim)
-        Their unit vectors before anything was neutralised: on which side of the subspace a word
-        belongs is read from them, as of a neutralised vector only rounding noise would be left.
-    basis : ndarray of shape (n_directions, dim)
-        Orthonormal directions of the bias subspace.
-
-    Returns
-    -------
-    ndarray of shape (n_words, dim)
-        ``y + sqrt(1 - |y|^2) * s_w``: y is the mean of the words outside of the subspace, s_w the
-        side of word w, of unit length. Words without a side of their own become y, scaled to unit
-        length.
-
-    References
-    ----------
-    Bolukbasi et al., NIPS 2016, section 6 (equalize); Manzini et al., NAACL-HLT 2019.
+    y is the mean of the words outside of the subspace, s_w the side of word w, of unit length. The
+    sides come from `originals`, the unit vectors before neutralising, as only noise would be left
+    of them. Words without a side become y at unit length (Bolukbasi et al. 2016, section 6).
     """
     mean = vectors.mean(axis=0)
     y = mean - (mean @ basis.T) @ basis

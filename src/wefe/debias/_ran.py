@@ -1,7 +1,4 @@
-"""Repulsion, attraction and neutralisation (RAN-Debias; Kumar, Bhotia and Chakraborty, TACL 2020).
-
-Nothing is needed but numpy: the three gradients are known, and many words are optimised at once.
-"""
+"""Repulsion, attraction and neutralisation (Kumar, Bhotia and Chakraborty, TACL 2020)."""
 
 from __future__ import annotations
 
@@ -58,86 +55,55 @@ def _check_weights(name: str, value: Any) -> Sequence[float] | str:
 
 @dataclass(eq=False, repr=False)
 class RepulsionAttractionNeutralization(WordDebias):
-    """RAN: away from biased neighbours and the bias direction, but not far from where it was.
+    """RAN: move words away from biased neighbours and the bias direction, but not far.
 
-    Projections leave words of the same stereotype next to each other. This method [1]_ looks for a
-    new vector x of each word w, starting from w, for which this sum is small::
+    Projections leave words of the same stereotype next to each other. RAN [1]_ looks for a new
+    vector x of each word w, starting from w, that makes this sum small::
 
         weights[0] * mean |cos(x, n)| + weights[1] * |cos(x, w) - 1| / 2 + weights[2] * |cos(x, g)|
 
-    Here g is the bias direction, and n are those of the nearest neighbours of w whose similarity
-    with w is due to g (see `theta`): *repulsion* from them, *attraction* to the original vector,
-    *neutralisation* of the direction.
+    Here g is the bias direction, and n are the nearest neighbours of w whose similarity with w is
+    due to g (see `theta`). The terms are *repulsion* from them, *attraction* to the original
+    vector, and *neutralisation* of the direction. The method is binary.
 
-    The method is binary; for more classes see :class:`MulticlassHardDebias`.
+    Changed words get unit length; all others keep every bit. The result for a word does not depend
+    on which others change. Neighbours come from the whole vocabulary of the model that is
+    transformed, so a model that was opened for some words only is refused. Components along g
+    become small, not zero; no word ends with a larger loss than it began with.
 
     Parameters
     ----------
-    pca_args : dict, optional
-        Arguments of the principal component analysis that finds the bias direction;
-        ``{"n_components": 10}`` by default.
-    verbose : bool, default=False
-        Print what is done, or log it where level INFO is on.
-    criterion_name : str, optional
-        For example 'gender'. The mitigated model is called 'MODEL_gender_debiased'.
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`.
     epochs : int, default=300
         Steps of the optimiser (Adam).
     theta : float, default=0.05
-        A neighbour is one to get away from if its indirect bias with the word is at least this:
-        the share of their similarity that disappears without the bias direction.
+        Least indirect bias of a neighbour to get away from: the share of its similarity with the
+        word that disappears without the bias direction.
     n_neighbours : int, default=100
         Nearest neighbours of each word that are looked at; all other words, if there are fewer.
     learning_rate : float, default=0.01
         Of the optimiser.
     weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
-        Of repulsion, attraction and neutralisation. 'authors' is (1/8, 6/8, 1/8), the values
-        published with the method.
+        Of repulsion, attraction and neutralisation. 'authors': (1/8, 6/8, 1/8), as published.
 
     Attributes
     ----------
-    bias_direction_ : ndarray of shape (dim,)
-        Unit vector, pointing to the first words of the pairs.
-    pca_ : sklearn.decomposition.PCA
-        Its `explained_variance_ratio_` tells how far one direction represents the pairs.
-    definitional_pairs_ : list of tuple of str
-        The pairs.
-    definitional_pairs_embeddings_ : list of dict
-        Unit vectors of the definitional pairs found.
-    dim_ : int
-        Number of dimensions.
-
-    Notes
-    -----
-    Words that change get unit length; all others keep every bit. Neighbours are looked up in the
-    whole vocabulary of the model that is transformed, as it was before, so a model that was opened
-    for some words only is refused. What becomes of a word does not depend on which others change.
-
-    The objective has kinks, on which the optimiser swings to and fro with steps of the learning
-    rate: components along the bias direction become small, not zero. The best vector on the way is
-    taken, so that no word ends with a larger loss than it began with.
-
-    Less association measured afterwards does not mean that the bias is gone; see
-    :func:`wefe.debias.compare`.
+    bias_direction_, bias_subspace_, pca_, definitional_pairs_, definitional_pairs_embeddings_
+        See :class:`HardDebias`.
 
     References
     ----------
-    .. [1] V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon?
-       Mitigating Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.
+    .. [1] Kumar et al. Nurse is Closer to Woman than Surgeon? TACL 8, 2020.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.datasets import fetch_debiaswe
-    >>> model, words = load_test_model(), fetch_debiaswe(offline=True)
-    >>> method = RepulsionAttractionNeutralization(criterion_name="gender").fit(
-    ...     model, words["definitional_pairs"]
-    ... )
-    >>> debiased = method.transform(model, target=["doctor", "nurse", "programmer"])
-    >>> debiased.name
-    'minilm-words_gender_debiased'
-    >>> cosine = debiased["nurse"].astype(float) @ method.bias_direction_
-    >>> print(f"{abs(cosine):.2f}, before {abs(model['nurse'] @ method.bias_direction_):.2f}")
-    0.00, before 0.27
+    >>> model, method = load_test_model(), RepulsionAttractionNeutralization()
+    >>> method = method.fit(model, [("she", "he"), ("woman", "man")])
+    >>> nurse = method.transform(model, target=["nurse"])["nurse"]
+    >>> print(f"{abs(nurse.astype(float) @ method.bias_direction_):.1f}")
+    0.0
     """
 
     _class_words: ClassVar[str] = "definitional_pairs_"
@@ -167,25 +133,8 @@ class RepulsionAttractionNeutralization(WordDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_pairs : sequence of pairs of str
-            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs of
-            which the model lacks a word are left out, counted and logged.
-        criterion : Criterion or str, optional
-            Takes the place of pairs that are not given: 'gender', or word sets of yours.
-        **fit_params
-            No others are taken: a name that is not among these is refused.
-
-        Returns
-        -------
-        RepulsionAttractionNeutralization
-            The method itself.
-
-        Raises
-        ------
-        TypeError
-            If a parameter is of another type, or there are neither pairs nor a criterion.
-        ValueError
-            If a parameter is out of range, a set is no pair, or the model has none of the pairs
-            complete.
+            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
+            missing word are left out and logged.
         """
         self._fit_subspace(model, definitional_pairs, 2)
         return self
@@ -243,30 +192,11 @@ def repel_attract_neutralize(
     epochs: int = 300,
     learning_rate: float = 0.01,
 ) -> FloatArray:
-    """Minimise what RAN does for every word with Adam, starting from the word itself.
+    """Minimise the objective of RAN for every word with Adam, starting from the word itself.
 
-    Adam does not go down at every step, so the best vector on its way counts, the start included.
-
-    Parameters
-    ----------
-    words : ndarray of shape (n_words, dim), float32 or float64
-        Vectors, none of them zero. They are the start, and what attracts.
-    repulsion_sets : sequence of ndarray of shape (n_neighbours, dim)
-        For each word the vectors, none of them zero, to get away from; there may be none.
-    direction : array-like of shape (dim,)
-        The bias direction.
-    weights : sequence of three float
-        Of repulsion, attraction and neutralisation.
-    epochs : int, default=300
-        Steps.
-    learning_rate : float, default=0.01
-        Of Adam, whose other parameters are the usual ones (0.9, 0.999, 1e-8).
-
-    Returns
-    -------
-    ndarray of shape (n_words, dim)
-        Unit vectors in the dtype of `words`, in which everything is computed. That of a word does
-        not depend on the other words.
+    `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold for each word the
+    vectors to get away from, perhaps none; no vector is zero. Returns the best unit vectors on the
+    way, the start included; each is independent of the other words.
 
     Examples
     --------

@@ -14,12 +14,7 @@ def list_debias_methods() -> list[type[BaseDebias]]:
     Returns
     -------
     list of type
-        Subclasses of :class:`BaseDebias`, to be called without arguments or with those of the
-        method.
-
-    See Also
-    --------
-    get_debias_method : One of them, by its name.
+        Subclasses of :class:`BaseDebias`; :func:`get_debias_method` finds one by its name.
 
     Examples
     --------
@@ -40,12 +35,13 @@ def list_debias_methods() -> list[type[BaseDebias]]:
 
 
 def get_debias_method(name: str) -> type[BaseDebias]:
-    """Return the mitigation method of that name; case and punctuation do not matter.
+    """Return the mitigation method of that name.
 
     Parameters
     ----------
     name : str
-        The name of the class, 'HardDebias', or as the command line writes it, 'hard-debias'.
+        'HardDebias', or as the command line writes it, 'hard-debias'; case and punctuation are
+        ignored.
 
     Returns
     -------
@@ -59,8 +55,6 @@ def get_debias_method(name: str) -> type[BaseDebias]:
 
     Examples
     --------
-    >>> get_debias_method("hard-debias")
-    <class 'wefe.debias._hard.HardDebias'>
     >>> get_debias_method("LEACE")(svd_tol=0.02)
     LEACE(svd_tol=0.02)
     """
@@ -72,14 +66,5 @@ def get_debias_method(name: str) -> type[BaseDebias]:
 
 
 def debias_method_name(method: type[BaseDebias]) -> str:
-    """Return the name of a method as the command line writes it.
-
-    Examples
-    --------
-    >>> from wefe.debias import HardDebias
-    >>> debias_method_name(HardDebias)
-    'hard-debias'
-    >>> [debias_method_name(method) for method in list_debias_methods()][-3]
-    'oscar'
-    """
+    """Return the name of a method as the command line writes it: 'hard-debias'."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()

@@ -1,8 +1,4 @@
-"""Words that models share; and can a former bias still be recovered from their vectors?
-
-The tests of H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic
-Gender Biases in Word Embeddings But do not Remove Them. NAACL-HLT 2019.
-"""
+"""Words that models share, and the tests of Gonen and Goldberg (2019) of what bias is left."""
 
 from __future__ import annotations
 
@@ -66,13 +62,7 @@ class Errors(NamedTuple):
 
 
 def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike]) -> Errors:
-    """Return standard errors from the same deletions in two models; the change is paired.
-
-    Parameters
-    ----------
-    before, after : sequence of array-like of shape (n_groups,)
-        For each set, the scores of each model with each group left out.
-    """
+    """Return standard errors from scores with the same groups left out; the change is paired."""
     changes = [np.subtract(b, a) for b, a in zip(before, after, strict=True)]
     return Errors(jackknife_error(before), jackknife_error(after), jackknife_error(changes))
 
@@ -82,12 +72,8 @@ def paired_scores(
 ) -> tuple[list[float], list[Errors]]:
     """Return the score of every model, and the errors of every mitigated one.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_words,)
-        For each model, the original one first, one number per word.
-    score : callable, optional
-        Makes a score of a column and the words that count; by default the mean.
+    `columns` hold one number per word for each model, the original one first; `score` makes a score
+    of a column and the words that count, by default the mean.
     """
     table = np.stack(columns)
     n_models, n = table.shape
@@ -124,15 +110,12 @@ def rows_of(
 def undefined_rows(
     aspect: str, measure: str, subject: str, models: Sequence[WordEmbeddingModel], **rest: Any
 ) -> list[Row]:
-    """Return a row for each mitigated model that has no number, and says why in `note`."""
+    """Return a row without a number for each mitigated model; `note` says why."""
     return rows_of(aspect, measure, subject, models, [math.nan] * len(models), **rest)
 
 
 class CommonWords:
-    """The words that all of several models have, in the order of the first model.
-
-    Words are numbered from 0 in that order; `vectors` reads those of any numbers.
-    """
+    """The words that several models share, numbered from 0 in the order of the first model."""
 
     def __init__(self, models: Sequence[WordEmbeddingModel]) -> None:
         self.models = list(models)
@@ -214,19 +197,7 @@ def residual_rows(
     k: int,
     random_state: int,
 ) -> list[Row]:
-    """Run the four tests on all models; of more than two classes, for each against the others.
-
-    Parameters
-    ----------
-    common : CommonWords
-        The words and the models, the original one first.
-    criterion : Criterion
-        The classes.
-    words, ignore, n_words, k
-        See :func:`wefe.debias.compare`.
-    random_state : int
-        Seed of the clusters, and of which words the classifier learns from.
-    """
+    """Run the tests of what remains on all models, for each class against the others."""
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
@@ -336,7 +307,7 @@ def _rows(
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
-    """Return numbers of frequent words that look like words; say in `notes` what is odd."""
+    """Return numbers of frequent words that look like words; add what is odd to `notes`."""
     if not len(common):
         return np.empty(0, dtype=np.intp)
     model = common.models[0]
