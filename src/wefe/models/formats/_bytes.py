@@ -265,16 +265,15 @@ def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
 
 def line_spans(
     file: BinaryIO, label: str, n_bytes: int = READ_BYTES
-) -> Iterator[tuple[bytes, bytes, int, int]]:
-    """Hand out the rest of a file in pieces and where whole lines lie in them.
+) -> Iterator[tuple[bytes, int, int]]:
+    """Hand out bytes of the rest of a file, and where whole lines start and end in them.
 
-    Each time, the line that began in the piece before (or nothing), a piece, and the start and end
-    of the whole lines in it; so that no piece need be copied. The last line may lack its end.
+    So nothing is copied but lines that are in two pieces. The last line may lack its end.
     """
     rest = b""
     for piece in read_ahead(file, n_bytes):
         start = piece.find(b"\n") + 1 if rest else 0
-        if rest and start == 0:
+        if rest and not start:
             rest += piece
             if len(rest) > MAX_RECORD_BYTES:
                 raise ValueError(
@@ -282,16 +281,18 @@ def line_spans(
                     "and its numbers per line."
                 )
             continue
+        if rest:
+            line = rest + piece[:start]
+            yield line, 0, len(line)
         end = piece.rfind(b"\n") + 1
-        yield rest + piece[:start] if rest else b"", piece, start, end
+        if start < end:
+            yield piece, start, end
         rest = piece[end:]
     if rest:
-        yield rest, b"", 0, 0
+        yield rest, 0, len(rest)
 
 
 def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
     """Hand out the rest of a file in blocks that end with a line; the last may lack its end."""
-    for line, piece, start, end in line_spans(file, label, n_bytes):
-        # A view, so that the bytes are copied once.
-        if block := b"".join([line, memoryview(piece)[start:end]]):
-            yield block
+    for data, start, end in line_spans(file, label, n_bytes):
+        yield data[start:end]

@@ -5,7 +5,7 @@ the numbers of a whole block are taken apart by numpy: eight digits lie in one 6
 three multiplications add them up (a known trick, "SIMD within a register"). What is read this way
 is exact: the digits make an integer below 2**53, and one division by a power of ten up to 10**22,
 both of which float64 holds exactly, is rounded correctly (Clinger 1990). Whatever does not look
-like ``-12.345`` - an exponent, a whole number, more than 15 digits - is left to the caller.
+like ``-12.345`` - an exponent, a whole number, more than 15 digits - is left to numpy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy.typing as npt
 from wefe.models._types import FloatArray
 
 _U64 = np.uint64
-#: Bytes that must stand before the text, as eight digits are loaded from their end backwards.
+# Stands before the text, as eight digits are loaded from their end backwards.
 PAD = b"\n" * 16
+# What numbers are made of; anything else (letters of nan and inf, too) is left to the caller.
+_OF_NUMBERS = b"0123456789.+-eE \r\n"
 
 _POINT, _MINUS, _SPACE, _NEWLINE, _RETURN, _ZERO = 46, 45, 32, 10, 13, 48
 # Integers of so many digits are exact in float64.
@@ -40,31 +42,49 @@ def keep_freed_memory() -> None:
     np.empty(_KEEP_BYTES, dtype=np.uint8)
 
 
-def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
-    r"""Parse lines of plain decimal numbers.
+def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
+    r"""Parse lines of decimal numbers: `dim` times a space and a number, and a line end.
 
     Parameters
     ----------
-    text : bytes
-        `PAD`, then `n_rows` lines, each of which consists of `dim` times a space and a number, and
-        a line end. A blank (space or carriage return) may stand before every line end.
-    n_rows, dim : int
-        How many lines and numbers are expected.
+    rows : list of bytes
+        The lines. One blank (space or carriage return) may stand before every line end.
+    dim : int
+        Numbers per line.
 
     Returns
     -------
-    vectors : ndarray of shape (n_rows, dim), float32
-        The numbers, each rounded to float64 and then to float32, as ``np.float32(float(text))``.
-    regular : ndarray of shape (n_rows,), bool
-        The lines that could be read in this way; the values of the others mean nothing.
-
-    None is returned instead if some line has other blanks.
+    ndarray of shape (len(rows), dim), float32, or None
+        Each number as ``np.float32(float(text))``; None if a line is anything else.
 
     Examples
     --------
-    >>> vectors, regular = parse_rows(PAD + b" 0.5 -12.25\n 1e3 0.1\n", 2, 2)
-    >>> vectors[0], regular
-    (array([  0.5 , -12.25], dtype=float32), array([ True, False]))
+    >>> parse_numbers([b" 0.5 -12.25\n", b" 1e3 0.1\n"], 2)
+    array([[ 5.000e-01, -1.225e+01],
+           [ 1.000e+03,  1.000e-01]], dtype=float32)
+    """
+    parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
+    if parsed is None:
+        return None
+    vectors, regular = parsed
+    # As many numbers as expected, but with exponents or many digits.
+    others = np.flatnonzero(~regular).tolist()
+    text = b"".join([rows[row] for row in others])
+    if text.translate(None, _OF_NUMBERS):
+        return None
+    try:
+        values = np.array(text.split(), dtype=np.float64).reshape(len(others), dim)
+    except ValueError:
+        return None
+    with np.errstate(over="ignore"):
+        vectors[others] = values
+    return vectors
+
+
+def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
+    """Parse lines of digits with a point, after `PAD`; tell also which lines are such.
+
+    None if a line has other blanks than `parse_numbers` takes.
     """
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
+import functools
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,9 @@ import numpy.typing as npt
 from wefe._progress import progress_bar
 from wefe.models._types import Block
 from wefe.models.formats._bytes import PackedFile, line_blocks, line_spans
-from wefe.models.formats._numbers import PAD, keep_freed_memory, parse_rows
+from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import Reading, VectorSource
+from wefe.models.formats._source import Reading, VectorSource, select
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
@@ -72,110 +71,60 @@ class TextSource(VectorSource):
             )
 
     def blocks(self) -> Iterator[Block]:
-        """Parse the whole file on several threads; see `VectorSource`."""
+        """Parse the whole file on several threads."""
+        return self._blocks(_parse_block, _PARSE_BYTES)
+
+    def select(self, words: frozenset[str]) -> Block:
+        """Parse the lines of `words`.
+
+        Any other line is an error only if it is too short to hold its numbers. The last line is
+        always parsed, so that a file that was cut is noticed.
+        """
+        # A word may contain spaces; the line tells where it ends only when it is parsed.
+        firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
+        # Large pieces: handing one over takes the threads some 50 microseconds.
+        blocks = self._blocks(functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES)
+        return select(blocks, words, self.dim)
+
+    def _blocks(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[Block]:
         keep_freed_memory()
-        line = self._first_line
-        n_words = 0
-        for parsed in self._parse_in_threads():
+        line, n_words, last = self._first_line, 0, b""
+        for parsed in self._parse_in_threads(parse, n_bytes):
             for offset, message in parsed.problems:
                 self._skip_or_raise(line + offset, message)
             line += parsed.n_lines
-            n_words += len(parsed.words)
+            n_words += len(parsed.words) + parsed.n_unread
+            last = parsed.last
             yield parsed.words, parsed.vectors
-        self._check_count(n_words)
-
-    def select(self, words: frozenset[str]) -> Block:
-        """Jump from line to line and parse those of `words`.
-
-        Every other line is looked at only as far as its length: one too short to hold its numbers
-        is an error here as well. The last line is always parsed, so a file that was cut is noticed.
-        """
-        keep_freed_memory()
-        wanted = {word.encode("utf-8", "surrogatepass"): word for word in words}
-        # A word may contain spaces; the line tells where it ends only when it is parsed.
-        beginnings = {word.partition(b" ")[0] for word in wanted}
-        found: dict[str, npt.NDArray[np.float32]] = {}
-        shortest = 2 * self.dim + 1
-        line, n_words = self._first_line - 1, 0
-        last_parsed, last = line, (b"", 0)
-        for data, position, end in self._lines():
-            find = data.find
-            while position < end:
-                stop = find(b"\n", position, end)
-                if stop < 0:
-                    stop = end
-                line += 1
-                last = data, position
-                space = find(b" ", position, stop)
-                # Without a word before a space the line is blank or damaged.
-                if (
-                    space <= position
-                    or data[position:space] in beginnings
-                    or stop - position < shortest
-                ):
-                    text = data[position:stop]
-                    position, last_parsed = stop + 1, line
-                    if not text.strip():
-                        continue
-                    try:
-                        word, vector = parse_line(text, self.dim)
-                    except LineError as error:
-                        self._skip_or_raise(line, str(error))
-                        continue
-                    if word in wanted:
-                        found.setdefault(wanted[word], vector)
-                position = stop + 1
-                n_words += 1
-        if last_parsed < line:
-            data, position = last
+        if last:
             try:
-                parse_line(data[position:].partition(b"\n")[0], self.dim)
+                parse_line(last, self.dim)
             except LineError as error:
-                self._skip_or_raise(line, f"{error} The file may be cut short.")
+                self._skip_or_raise(line - 1, f"{error} The file may be cut short.")
                 n_words -= 1
         self._check_count(n_words)
-        vectors = np.array(list(found.values()), dtype=np.float32).reshape(-1, self.dim)
-        return list(found), vectors
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[tuple[BinaryIO, progress_bar]]:
-        """Open the file behind byte order mark and header."""
-        with (
-            self._file.open() as file,
-            progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
-        ):
-            file.read(self._start)
-            yield file, bar
-
-    def _lines(self) -> Iterator[tuple[bytes, int, int]]:
-        """Hand out bytes, and where whole lines start and end in them."""
-        # Large pieces: handing one over takes the threads some 50 microseconds.
-        with self._open() as (file, bar):
-            for line, piece, start, end in line_spans(file, self.label, 8 * _PARSE_BYTES):
-                bar.update(len(piece))
-                if line:
-                    yield line, 0, len(line)
-                yield piece, start, end
-
-    def _parse_in_threads(self) -> Iterator[_Parsed]:
+    def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
         n_threads, lenient = self._reading.n_jobs, self._reading.lenient
         failure: ValueError | None = None
-        with self._open() as (file, bar), ThreadPoolExecutor(n_threads, "wefe-parse") as pool:
-            blocks = line_blocks(file, self.label, _PARSE_BYTES)
-            while True:
-                try:
-                    block = next(blocks, None) if failure is None else None
-                except ValueError as error:
-                    # Damaged lines before those that cannot be read are named first.
-                    block, failure = None, error
-                if block is not None:
-                    bar.update(len(block))
-                    coming.append(pool.submit(_parse_block, block, self.dim, lenient))
-                elif not coming:
-                    break
-                if block is None or len(coming) > n_threads:
-                    yield coming.popleft().result()
+        with (
+            self._file.open() as file,
+            progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
+            ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
+        ):
+            file.read(self._start)
+            try:
+                for data, start, end in line_spans(file, self.label, n_bytes):
+                    bar.update(end - start)
+                    coming.append(pool.submit(parse, data, start, end, self.dim, lenient))
+                    if len(coming) > n_threads:
+                        yield coming.popleft().result()
+            except ValueError as error:
+                # Damaged lines before those that cannot be read are named first.
+                failure = error
+            for each in coming:
+                yield each.result()
         if failure is not None:
             raise failure
 
@@ -200,68 +149,75 @@ class _Parsed:
     n_lines: int
     #: Number of the line within the block, counted from 0, and what is wrong with it.
     problems: list[tuple[int, str]] = field(default_factory=list)
+    #: How many lines were not parsed, and the last of the block if that is one of them.
+    n_unread: int = 0
+    last: bytes = b""
 
 
-def _parse_block(block: bytes, dim: int, lenient: bool) -> _Parsed:
+def _parse_block(data: bytes, start: int, end: int, dim: int, lenient: bool) -> _Parsed:
     """Parse lines: all at once if they are regular, else one by one."""
-    if not block.endswith(b"\n"):
-        block += b"\n"
-    return _parse_regular(block, dim) or _parse_lines(block.split(b"\n")[:-1], dim, lenient)
+    parsed = _parse_regular(data, start, end, dim)
+    if parsed is not None:
+        return parsed
+    lines = data[start:end].removesuffix(b"\n").split(b"\n")
+    return _parse_lines(enumerate(lines), len(lines), dim, lenient)
 
 
-def _parse_regular(block: bytes, dim: int) -> _Parsed | None:
+def _parse_some(
+    firsts: Set[bytes], data: bytes, position: int, end: int, dim: int, lenient: bool
+) -> _Parsed:
+    """Parse lines that begin with certain words, are blank or too short."""
+    wanted: list[tuple[int, bytes]] = []
+    number, start, find = -1, position, data.find
+    while position < end:
+        start, number = position, number + 1
+        stop = find(b"\n", start, end)
+        if stop < 0:
+            stop = end
+        space = find(b" ", start, stop)
+        # A line of 2 * dim bytes has no room for a word and its numbers.
+        if space <= start or data[start:space] in firsts or stop - start <= 2 * dim:
+            wanted.append((number, data[start:stop]))
+        position = stop + 1
+    parsed = _parse_lines(wanted, number + 1, dim, lenient)
+    parsed.n_unread = number + 1 - len(wanted)
+    if not wanted or wanted[-1][0] < number:
+        parsed.last = data[start:end].removesuffix(b"\n")
+    return parsed
+
+
+def _parse_regular(data: bytes, position: int, end: int, dim: int) -> _Parsed | None:
     """Parse lines of a word without spaces and finite numbers; None if one is another thing."""
     words: list[bytes] = []
-    numbers = [PAD]
-    position, find = 0, block.find
-    while position < len(block):
-        stop = find(b"\n", position)
+    rows: list[bytes] = []
+    find = data.find
+    while position < end:
+        stop = find(b"\n", position, end)
         space = find(b" ", position, stop)
-        if space <= position:
+        if space <= position or stop < 0:
             return None
         # Before the first space there is the word, if the line has as many numbers as expected.
-        words.append(block[position:space])
-        numbers.append(block[space : stop + 1])
+        words.append(data[position:space])
+        rows.append(data[space : stop + 1])
         position = stop + 1
-    parsed = None if b"\t" in block else parse_rows(b"".join(numbers), len(words), dim)
-    if parsed is None:
+    vectors = parse_numbers(rows, dim)
+    if vectors is None or not np.isfinite(vectors).all():
         return None
-    vectors, regular = parsed
-    # As many numbers as expected, but with exponents or many digits.
-    lines = np.flatnonzero(~regular).tolist()
-    if lines and not _parse_numbers([numbers[1 + line] for line in lines], vectors, lines):
+    letters = b"\n".join(words)
+    if b"\t" in letters:
         return None
     try:
-        decoded = b"\n".join(words).decode("utf-8").split("\n")
+        return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(words))
     except UnicodeDecodeError:
         return None
-    return _Parsed(decoded, vectors, len(words)) if np.isfinite(vectors).all() else None
 
 
-# What numbers are made of; anything else (letters of nan and inf, too) is looked at line by line.
-_OF_NUMBERS = b"0123456789.+-eE \r\n"
-
-
-def _parse_numbers(texts: list[bytes], vectors: npt.NDArray[np.float32], lines: list[int]) -> bool:
-    """Parse lines of numbers of any form into rows; False if that cannot be done."""
-    text = b"".join(texts)
-    if text.translate(None, _OF_NUMBERS):
-        return False
-    try:
-        values = np.array(text.split(), dtype=np.float64)
-    except ValueError:
-        return False
-    if values.size != len(lines) * vectors.shape[1]:
-        return False
-    with np.errstate(over="ignore"):
-        vectors[lines] = values.reshape(len(lines), -1)
-    return True
-
-
-def _parse_lines(lines: list[bytes], dim: int, lenient: bool) -> _Parsed:
+def _parse_lines(
+    lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int, lenient: bool
+) -> _Parsed:
     """Parse lines one by one; the first problem ends it unless problems are to be counted."""
     words, rows, problems = [], [], []
-    for number, line in enumerate(lines):
+    for number, line in lines:
         if not line.strip():
             continue
         try:
@@ -274,7 +230,7 @@ def _parse_lines(lines: list[bytes], dim: int, lenient: bool) -> _Parsed:
         words.append(word.decode("utf-8"))
         rows.append(vector)
     vectors = np.array(rows, dtype=np.float32).reshape(-1, dim)
-    return _Parsed(words, vectors, len(lines), problems)
+    return _Parsed(words, vectors, n_lines, problems)
 
 
 def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
