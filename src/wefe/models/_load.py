@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.models._tables import ArrayVectors, VectorTable
@@ -398,7 +399,7 @@ def _take(
             return table
     if requested is None or hold == "memory":
         return collect(opened, cut, lenient)
-    blocks = _only(requested, cut.apply(opened.blocks()))
+    blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
     if keeps_all:
         selected = opened.select(requested)
         if not lenient or np.isfinite(selected[1]).all():
@@ -408,13 +409,6 @@ def _take(
             opened.n_skipped = 0
     found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
     return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
-
-
-def _only(requested: frozenset[str], blocks: Iterable[Block]) -> Iterator[Block]:
-    """Keep the words that are asked for."""
-    for words, vectors in blocks:
-        rows = [row for row, word in enumerate(words) if word in requested]
-        yield [words[row] for row in rows], vectors[rows]
 
 
 def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
@@ -436,8 +430,7 @@ def _collect(
     index: dict[str, int] = {}
     # Rows that are reserved and never come use no memory.
     every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
-    times: dict[int, int] = {}
-    n_repeated = 0
+    repeated: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
     for words, vectors in blocks:
         start = len(index)
         places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
@@ -450,20 +443,17 @@ def _collect(
         if len(index) - start == len(words):
             every[start : len(index)] = vectors
             continue
-        new, first = np.unique(places, return_index=True)
-        is_new = new >= start
-        every[new[is_new]] = vectors[first[is_new]]
-        again = np.ones(len(words), dtype=bool)
-        again[first[is_new]] = False
-        n_repeated += int(again.sum())
+        # A new word has a higher place than all words before it.
+        again = places <= np.maximum.accumulate(np.append(start - 1, places))[:-1]
+        every[start : len(index)] = vectors[~again]
+        repeated.append(places[again])
         if lowercase == "mean":
             np.add.at(every, places[again], vectors[again])
-            for place in places[again].tolist():
-                times[place] = times.get(place, 1) + 1
     every.resize((len(index), opened.dim), refcheck=False)
-    for place, n_times in times.items():
-        every[place] /= n_times
+    rows, n_times = np.unique(np.concatenate(repeated), return_counts=True)
+    n_repeated = int(n_times.sum())
     if n_repeated and lowercase == "mean":
+        every[rows] /= 1 + n_times[:, None]
         logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
     elif n_repeated:
         logger.warning(
