@@ -21,23 +21,11 @@ _SEEKING = threading.Lock()
 
 
 class OpenFile:
-    """A file that is open for positioned reads.
+    """A file that is open for positioned reads, and refused once it changed.
 
-    Nothing is mapped: reading a map of a file that was cut short ends the process.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    stamp : tuple of int, optional
-        The `stamp` that it must have.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    stamp : tuple of int
-        Size, time of the last change and number of the file when it was opened.
+    Nothing is mapped: reading a map of a file that was cut short ends the process. `stamp` is
+    size, time of the last change and number of the file when it was opened; given one, it must
+    have that.
     """
 
     def __init__(
@@ -112,21 +100,7 @@ def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
 class FileArray:
     """An array in a file; indexing its first axis reads those rows into memory.
 
-    Parameters
-    ----------
-    file : OpenFile
-        The file.
-    offset : int
-        Where the array starts.
-    shape : tuple of int
-        Its shape, at least one axis.
-    dtype : dtype
-        Type of its numbers.
-
-    Raises
-    ------
-    ValueError
-        If the file has fewer bytes than the array.
+    It starts at byte `offset`. A file that is too short for `shape` and `dtype` is refused.
     """
 
     def __init__(

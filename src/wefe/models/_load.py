@@ -229,15 +229,9 @@ def words_of(
 ) -> frozenset[str]:
     """Return every string that may be looked up for words and queries.
 
-    Parameters
-    ----------
-    words : iterable of str or Query, or Query
-        Strings are taken as they are; a query stands for its words.
-    vocab_prefix : str, optional
-        Put before the words of queries.
-    preprocessors : list of dict, optional
-        How the words of queries are varied; by default in every way that the options of a
-        preprocessor allow. The form as written and its lower case are always included.
+    Strings are taken as they are. A query stands for its words, with `vocab_prefix`, in the
+    forms that `preprocessors` give them, by default in every form that a preprocessor can; the
+    form as written and its lower case are always included.
     """
     if isinstance(words, Query):
         words = [words]
@@ -286,17 +280,7 @@ def check_reading(
 
 @dataclass(frozen=True)
 class VocabularyCut:
-    """The words to keep, and the form in which they are kept.
-
-    Attributes
-    ----------
-    limit : int or None
-        Only the first rows of the source (files are sorted by frequency as a rule).
-    keep : callable or None
-        Takes a word and tells whether to keep it.
-    lowercase : {'first', 'mean'} or None
-        Lower the case of all words, and what the vector of those is that become the same.
-    """
+    """The words to keep, and the form in which they are kept; see `load`."""
 
     limit: int | None = None
     keep: Callable[[str], bool] | None = None

@@ -30,24 +30,10 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
-    """Hand out the vectors of a vocabulary block by block, as they are stored or mapped.
+    """Hand out rows of a whole vocabulary and their vectors, block by block, as they are stored.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        A model that has its whole vocabulary.
-
-    Yields
-    ------
-    rows : ndarray of int
-        Rows of the model.
-    vectors : ndarray of shape (len(rows), dim), float32 or float64
-        Their vectors. Those that are zero, or hold NaN or infinity, are left out.
-
-    Raises
-    ------
-    ValueError
-        If the model was opened for some words only.
+    float16 becomes float32. Vectors that are zero, or hold NaN or infinity, are left out. A
+    model that was opened for some words only is a ValueError.
     """
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
@@ -64,28 +50,10 @@ def vocabulary_cosines(
 ) -> FloatArray:
     """Cosines of all words of a vocabulary with some directions, in one pass.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        A model that has its whole vocabulary.
-    directions : array-like of shape (n_directions, dim)
-        Directions of any length but zero.
-    n_words : int, optional
-        Only that many words from the start of the vocabulary.
+    `directions` has shape (n_directions, dim); only the first `n_words` words count, if given.
+    The result has shape (n_words, n_directions), is as wide as the vectors, at least float32
+    (the error is below dim * 2**-24 then), and NaN for words without a direction.
 
-    Returns
-    -------
-    ndarray of shape (n_words, n_directions), float32 or float64
-        In [-1, 1]. As wide as the vectors, at least float32: the error is below dim * 2**-24 then.
-        NaN for words without a direction.
-
-    Raises
-    ------
-    ValueError
-        If the model was opened for some words only.
-
-    Examples
-    --------
     >>> model = WordEmbeddingModel((["a", "b"], np.array([[3.0, 4.0], [0.0, 2.0]])), "toy")
     >>> vocabulary_cosines(model, [[1.0, 0.0]])
     array([[0.6],
@@ -110,20 +78,9 @@ def vocabulary_cosines(
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
     """Find words that look like words: lower case, short, no digits, no punctuation.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        A model that has its whole vocabulary.
-    n_words : int, optional
-        Only that many words from the start of the vocabulary, which most files sort by falling
-        frequency.
-
-    Returns
-    -------
-    rows : ndarray of int
-        Rows of the words.
-    lower : bool
-        False if words of any case were taken, as hardly any is in lower case.
+    Only the first `n_words` words of the vocabulary count, if given; most files sort by falling
+    frequency. Returns their rows; and False if words of any case were taken, as hardly any is
+    in lower case.
     """
     prefix = model.vocab_prefix or ""
     n_words = len(model.vocab) if n_words is None else n_words
@@ -150,27 +107,12 @@ def most_associated(
     ignore: Sequence[str] = (),
     rows: Rows | None = None,
 ) -> list[tuple[Rows, Vectors]]:
-    """Find the words whose unit vectors reach farthest along each of some axes.
+    """Find the `n_words` words whose unit vectors reach farthest along each of some axes.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        A model that has its whole vocabulary.
-    axes : array-like of shape (n_axes, dim)
-        For example unit(he) - unit(she) and its opposite: then the numbers are
-        cos(w, he) - cos(w, she), the bias by projection of Gonen and Goldberg (2019).
-    n_words : int
-        Words wanted for each axis.
-    ignore : sequence of str
-        Words that are left out.
-    rows : ndarray of int, optional
-        The only rows that count; by default all.
-
-    Returns
-    -------
-    list of (ndarray of int, ndarray)
-        Per axis: rows, by falling product with the axis (of equal ones the lower row first), and
-        these products. Fewer where there are fewer words.
+    For example along unit(he) - unit(she) and its opposite: then the numbers are cos(w, he) -
+    cos(w, she), the bias by projection of Gonen and Goldberg (2019). Words to `ignore` are left
+    out, and so are all but `rows`, if given. Returns, per axis, rows by falling product with
+    the axis (of equal ones the lower row first), and these products.
     """
     directions = np.atleast_2d(np.asarray(axes, dtype=np.float64))
     allowed = np.full(len(model.vocab), rows is None)

@@ -128,27 +128,8 @@ def search(
 ) -> tuple[Rows, Cosines]:
     """Find the nearest rows, as `nearest_neighbors` does, of arguments that are checked.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_words, dim), or VectorTable
-        The vectors.
-    queries : ndarray of shape (n_queries, dim)
-        Vectors with a direction.
-    k : int
-        Neighbours wanted of each query.
-    exclude : sequence of sequences of int, of length n_queries, optional
-        The rows that each query must not have as neighbours.
-    n_words : int, optional
-        Search only that many rows from the start. By default all.
-    approximate : bool, default=False
-        See `nearest_neighbors`.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_queries, k), int64
-        If a query has fewer than k neighbours, -1 stands in the other places.
-    cosines : ndarray of shape (n_queries, k), float64
-        There -inf stands in these places.
+    Only the first `n_words` rows are searched, if given. If a query has fewer than k
+    neighbours, the row is -1 and the cosine -inf in the other places.
     """
     n_words = len(table) if n_words is None else min(n_words, len(table))
     rows = np.full((len(queries), k), -1, dtype=np.int64)

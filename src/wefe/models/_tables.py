@@ -25,20 +25,8 @@ RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
 class VectorTable(ABC):
     """What every model holds: words with their rows, and rows with their vectors.
 
-    Attributes
-    ----------
-    key_to_index : mapping from str to int
-        The row of each word.
-    vector_size : int
-        Number of dimensions.
-    dtype : dtype
-        Type of the numbers.
-    held : {'selected', 'mapped', 'memory'}
-        Where the vectors are.
-    nbytes : int
-        Bytes of the vectors, as they are held.
-    requested : frozenset of str or None
-        The words for which a file was opened; None if the table has all words of its source.
+    `key_to_index` has the row of each word. `requested` are the words for which a file was
+    opened; None if the table has all words of its source.
     """
 
     key_to_index: Mapping[str, int]
@@ -348,16 +336,8 @@ _OPEN_AGAIN = (
 class PartialIndex(dict[str, int]):
     """The rows of the words found; a word that was never searched for is an error, not missing.
 
-    Parameters
-    ----------
-    index : mapping from str to int
-        The words found.
-    requested : frozenset of str
-        The words searched for.
-    label : str
-        What was searched, as messages name it.
-    hint : str, optional
-        The end of the message: what to do.
+    `requested` are the words searched for, and `label` names what was searched. `hint` ends the
+    message: what to do.
     """
 
     def __init__(
@@ -478,16 +458,8 @@ class StoredVectors(VectorTable):
 class RowVectors(StoredVectors):
     """Vectors that are rows of an array in a file, or in memory, and are made when they are used.
 
-    Parameters
-    ----------
-    key_to_index : mapping from str to int
-        The place of each word.
-    array : FileArray or ndarray
-        The rows, of shape (n_rows, dim).
-    scale : ndarray of shape (n_rows,), optional
-        What a row of int8 is multiplied by.
-    places : ndarray of shape (n_words,), optional
-        The row of each word, where several words have one, as in spaCy's pruned vectors.
+    A row of int8 is multiplied by its `scale`. `places` has the row of each word, where several
+    words have one, as in spaCy's pruned vectors.
     """
 
     def __init__(
@@ -524,10 +496,7 @@ class RowVectors(StoredVectors):
 class ForeignVectors(VectorTable):
     """gensim's `KeyedVectors`, or another object with `key_to_index` and `vectors`.
 
-    Parameters
-    ----------
-    wv : object
-        The vectors of the other library; they are looked at anew each time.
+    They are looked at anew each time.
     """
 
     def __init__(self, wv: Any) -> None:

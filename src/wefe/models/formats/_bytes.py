@@ -98,20 +98,13 @@ class PackedFile:
     path : Path
         The file itself.
     label : str
-        How messages name what is read: the path, and the member if there are several.
+        How messages name what is read.
     packing : str or None
         'gzip', 'bzip2', 'xz', 'zstd' or 'zip'; None for a plain file.
     size : int or None
         Number of bytes if they are known without unpacking.
     name : str
         The file name without the suffixes of packing and format.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no such member.
-    ValueError
-        If an archive holds several files and none was named.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -34,21 +34,10 @@ _MAX_COLUMNS = 1 << 14
 class CsvSource(VectorSource):
     """Vectors in a CSV or TSV file, of which a part is read at a time, in float32.
 
-    Parameters
-    ----------
-    path : Path
-        A file of lines with a word and its numbers between commas, tabs or semicolons, told by
-        content; with or without a first line that names the columns. The word comes first, or in
-        the column named 'word', 'token' or the like; columns named 'count', 'index' or the like
-        are left out. Words may be quoted.
-    reading : Reading
-        How to read. With `lenient`, lines that cannot be read are skipped.
-
-    Raises
-    ------
-    ValueError
-        If the file is no CSV; later, while it is read, if a line is not a word and as many numbers
-        as the first. The message names file and line.
+    Lines have a word and its numbers between commas, tabs or semicolons, told by content; a
+    first line may name the columns. The word comes first, or in the column named 'word',
+    'token' or the like; columns named 'count', 'index' or the like are left out. Words may be
+    quoted. Errors name the line, or, in lenient reading, it is skipped.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -184,24 +173,9 @@ class CsvSource(VectorSource):
 
 
 def looks_like_csv(head: bytes) -> str | None:
-    r"""Return the separator of a CSV or TSV file of words and numbers; None for anything else.
+    """Return the separator of a CSV or TSV file of words and numbers; None for anything else.
 
-    Parameters
-    ----------
-    head : bytes
-        The first 4096 bytes of the file, or all, if there are fewer.
-
-    Returns
-    -------
-    str or None
-        A tab, a comma or a semicolon.
-
-    Examples
-    --------
-    >>> looks_like_csv(b"she,0.1,0.2\nhe,0.3,0.4\n")
-    ','
-    >>> looks_like_csv(b"she 0.1 0.2\nhe 0.3 0.4\n") is None
-    True
+    `head` is the first 4096 bytes of the file, or all, if there are fewer.
     """
     lines = _lines(head)[:2]
     is_cut = len(head) >= HEAD_BYTES and head.count(b"\n") < 2

@@ -44,22 +44,8 @@ class FastTextVectors(StoredVectors):
 
     The vector of a word is the mean of its own row and the rows of its n-grams, which are added
     in float32 in the order of the official library: the numbers are the same to the last bit.
-    Every row is read from the file when it is needed, and nothing is mapped.
-
-    Parameters
-    ----------
-    path : Path
-        The file. It stays open.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_words,)
-        How often each word occurred in the training text.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a whole model, or is quantised, or comes from floret.
+    Every row is read from the file when it is needed; `counts` says how often each word
+    occurred in training.
     """
 
     def __init__(self, path: Path) -> None:
@@ -116,13 +102,7 @@ class FastTextVectors(StoredVectors):
         return self._ngrams([word.encode("utf-8", "surrogatepass")])[0].size > 0
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word: its own, or the mean of its n-grams.
-
-        Raises
-        ------
-        KeyError
-            If it has neither.
-        """
+        """Return the vector of a word: its own, or the mean of its n-grams."""
         if word in self.key_to_index:
             return self[word]
         ngrams, counts = self._ngrams([word.encode("utf-8", "surrogatepass")])
@@ -219,22 +199,7 @@ def _hash(word: bytes) -> int:
 def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """Open a model that Facebook's fastText wrote (`.bin`), a classifier too.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    reading : Reading
-        How to read. With ``subwords='mean'`` unseen words are built from their n-grams.
-
-    Returns
-    -------
-    TableSource
-        A `FastTextVectors`, which reads rows when they are needed.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a whole model, or is quantised, or comes from floret.
+    With ``subwords='mean'`` unseen words are built from their n-grams.
     """
     table = FastTextVectors(path)
     subwords = builds_words(str(path), table.knows_subwords, reading)

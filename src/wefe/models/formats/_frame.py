@@ -24,23 +24,10 @@ OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency"
 
 
 def open_frame(frame: Any) -> TableSource:
-    """Take the vectors of a pandas DataFrame.
+    """Take a copy of the vectors of a pandas DataFrame.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The words in its index or in a column of strings, the dimensions in columns of numbers (or
-        the vectors in one column of lists).
-
-    Returns
-    -------
-    TableSource
-        A copy of the numbers. Those of float16, float32 and float64 stay so.
-
-    Raises
-    ------
-    ValueError
-        If the frame is laid out in another way, or lacks a word.
+    The words are in its index or in a column of strings, the dimensions in columns of numbers
+    (or the vectors in one column of lists). Floating-point types stay as they are.
     """
     layout = FrameLayout("the DataFrame", frame)
     return table_source(*layout.read(frame), layout.label, "Unnamed model")
@@ -49,26 +36,7 @@ def open_frame(frame: Any) -> TableSource:
 def open_dict(
     mapping: Mapping[str, Any], label: str = "the dict", name: str = "Unnamed model"
 ) -> TableSource:
-    """Take the vectors of a dict from words to vectors.
-
-    Parameters
-    ----------
-    mapping : dict of str to array-like
-        Vectors of one length each.
-    label, name : str
-        How messages and results name it.
-
-    Returns
-    -------
-    TableSource
-        A copy of the numbers, in the widest type that a vector has; float32 stays float32.
-
-    Raises
-    ------
-    ValueError
-        If a key is no string, or a value no vector of the length of the first; the message names
-        the word.
-    """
+    """Take a copy of the vectors of a dict from words to vectors, in the widest of their types."""
     if not mapping:
         raise ValueError(f"{label} is empty.")
     dim = len(_as_vector(next(iter(mapping.values()))))
@@ -78,15 +46,7 @@ def open_dict(
 
 
 class FrameLayout:
-    """Where a DataFrame has its words and vectors, to read it and others of its kind.
-
-    Parameters
-    ----------
-    label : str
-        How messages name the frame.
-    frame : DataFrame
-        The frame, or the first rows of it.
-    """
+    """Where a DataFrame, or its first rows, has words and vectors, to read others of its kind."""
 
     def __init__(self, label: str, frame: Any) -> None:
         self.label = label

@@ -22,30 +22,8 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open what gensim saved: `KeyedVectors`, or a model that was trained.
 
     Plain `KeyedVectors` open without gensim, and without running code: of the pickle, only
-    strings, numbers, lists, dicts and arrays of numbers are read. Everything else, such as
-    `Word2Vec` and `FastText`, needs `trust_pickle` and gensim. Vectors in a file of their own are
-    read where they are used.
-
-    Parameters
-    ----------
-    path : Path
-        The file, with those that belong to it beside it.
-    reading : Reading
-        How to read; `trust_pickle` allows a pickle to run code.
-
-    Returns
-    -------
-    TableSource
-        Our own table, or gensim's.
-
-    Raises
-    ------
-    ImportError
-        If it takes gensim to open the file, and gensim is missing.
-    FileNotFoundError
-        If the file, or that of its vectors, is missing.
-    ValueError
-        If the file is damaged or holds no vectors of words, or you do not trust it.
+    strings, numbers, lists, dicts and arrays of numbers are read. Everything else needs
+    `trust_pickle` and gensim. Vectors in a file of their own are read where they are used.
     """
     try:
         table, counts = _open_plain(path)

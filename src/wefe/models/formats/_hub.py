@@ -73,32 +73,10 @@ def fetch_from_hugging_face(
 ) -> Path:
     """Fetch what is needed of a model on Hugging Face; return its folder, or its file of vectors.
 
-    Of a model with a tokenizer that is its description, the tokenizer and the one file that holds
-    the table of embeddings; of classic vectors the file. Files are kept in the cache of the
-    library huggingface_hub and are not fetched again. The cache, the user's login and offline mode
-    are the library's own (HF_HOME, HF_TOKEN, HF_HUB_OFFLINE).
-
-    Parameters
-    ----------
-    repo_id : str
-        'org/name', with or without 'hf://' before and '@revision' behind.
-    revision : str, optional
-        Branch, tag or commit; by default the main branch.
-    token : str or bool, optional
-        Passed on to the library.
-
-    Raises
-    ------
-    ValueError
-        If `repo_id` is malformed, or the model has no vectors that can be read, or several.
-    FileNotFoundError
-        If there is no such model or revision.
-    PermissionError
-        If access to the model must be asked for.
-    ConnectionError
-        If it is not in the cache, and Hugging Face cannot be asked.
-    ImportError
-        If the library huggingface_hub is not installed.
+    Of a model with a tokenizer that is its description, the tokenizer and the one file that
+    holds the table of embeddings. Cache, login and offline mode are those of the library
+    huggingface_hub. Raises ValueError (the name or the files do not fit), FileNotFoundError (no
+    such model), PermissionError (gated) or ConnectionError.
     """
     match = _REPO_ID.fullmatch(repo_id)
     if match is None or (revision and match["revision"] not in (None, revision)):
@@ -185,17 +163,7 @@ class Repository:
 
 
 def fetch_from_gensim_data(name: str) -> Path:
-    """Fetch vectors that gensim's downloader knows; return their file, as gensim keeps it.
-
-    Raises
-    ------
-    ValueError
-        If `name` is none of `GENSIM_DATA_NAMES`.
-    ConnectionError
-        If they are not there yet and cannot be fetched.
-    ImportError
-        If gensim is not installed.
-    """
+    """Fetch vectors that gensim's downloader knows; return their file, as gensim keeps it."""
     check_choice("name", name, GENSIM_DATA_NAMES)
     downloader = import_library("gensim.downloader", "gensim", repr(name))
     try:

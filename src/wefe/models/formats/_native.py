@@ -234,36 +234,10 @@ def write_native(
 ) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
-    Of a word that comes twice, the first vector is kept; the log counts the others.
-
-    Parameters
-    ----------
-    path : path
-        The file to write; it appears (or is replaced) when all is written.
-    blocks : iterable of (list of str, ndarray of shape (n, dim))
-        What to write.
-    n_words : int or None
-        Number of words, for the progress bar only.
-    dim : int
-        Number of dimensions.
-    dtype : {'float32', 'float16', 'int8'} or dtype, default=float32
-        How the numbers are kept; wider ones become float32. float16 keeps 11 significant bits.
-        int8 divides each vector by a scale of its own, 1/127 of its largest number, and rounds:
-        off by at most half of that.
-    name : str
-        The name of the model.
-    progress : bool, default=True
-        Whether to show a bar.
-
-    Returns
-    -------
-    int
-        Number of words written.
-
-    Raises
-    ------
-    ValueError
-        If a number does not fit into `dtype`, or there are no words. What was at `path` stays.
+    Of a word that comes twice, the first vector is kept. Numbers of other types than float32,
+    float16 and int8 become float32. int8 divides each vector by a scale of its own, 1/127 of
+    its largest number, and rounds. Raises ValueError if a number does not fit; what was at
+    `path` stays then.
     """
     stored = np.dtype(dtype).name
     with atomic_file(path) as file:

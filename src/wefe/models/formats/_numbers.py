@@ -43,25 +43,10 @@ def keep_freed_memory() -> None:
 
 
 def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
-    r"""Parse lines of decimal numbers: `dim` times a space and a number, and a line end.
+    """Parse lines of decimal numbers: `dim` times a space and a number, and a line end.
 
-    Parameters
-    ----------
-    rows : list of bytes
-        The lines. One blank (space or carriage return) may stand before every line end.
-    dim : int
-        Numbers per line.
-
-    Returns
-    -------
-    ndarray of shape (len(rows), dim), float32, or None
-        Each number as ``np.float32(float(text))``; None if a line is anything else.
-
-    Examples
-    --------
-    >>> parse_numbers([b" 0.5 -12.25\n", b" 1e3 0.1\n"], 2)
-    array([[ 5.000e-01, -1.225e+01],
-           [ 1.000e+03,  1.000e-01]], dtype=float32)
+    Each becomes ``np.float32(float(text))``. One blank (space or carriage return) may stand
+    before every line end. Returns None if a line is anything else.
     """
     parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
     if parsed is None:

@@ -35,28 +35,12 @@ _SHARED = ("vocab.txt", "vocab.json")
 
 
 def open_npy(path: Path, reading: Reading) -> TableSource:
-    """Open a matrix, of which rows are read when they are used, with the words in a file beside it.
+    """Open a matrix and the words in a file beside it; rows are read when they are used.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.npy`` file with one row per word.
-    reading : Reading
-        How to read. `vocabulary` is the words, or a file of them: one per line, JSON (a list, or
-        word to row), or ``.npy``. By default a file is looked for: ``<stem>.vocab``,
-        ``<stem>.txt``, ``<stem>.words``, ``<stem>-vocab.txt``, ``<stem>.vocab.npy``,
-        ``vocab.txt`` or the same in JSON.
-
-    Returns
-    -------
-    TableSource
-        The matrix and its words.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is no 2-d array of floating-point numbers, there is no vocabulary or more
-        than one, or their lengths differ.
+    `reading.vocabulary` is the words, or a file of them: one per line, JSON (a list, or word to
+    row), or ``.npy``. By default such a file is looked for: ``<stem>.vocab``, ``<stem>.txt``,
+    ``<stem>.words``, ``<stem>-vocab.txt``, ``<stem>.vocab.npy``, ``vocab.txt`` or the same in
+    JSON.
     """
     label = str(path)
     vectors = open_array(path, reading)
@@ -80,25 +64,9 @@ def open_array(path: Path, reading: Reading) -> Any:
 
 
 def open_npz(path: Path, reading: Reading) -> TableSource:
-    """Open an archive of a matrix and a vocabulary; it is read into memory.
+    """Open an archive of a matrix and, unless they are given, its words; it is read into memory.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.npz`` file with one 2-d array of floating-point numbers and one 1-d array of strings,
-        of any names.
-    reading : Reading
-        How to read. `vocabulary` is the words, if they are not in the archive; see `open_npy`.
-
-    Returns
-    -------
-    TableSource
-        The matrix and its words.
-
-    Raises
-    ------
-    ValueError
-        If the archive is damaged or would grow beyond measure, or its arrays are not those.
+    It has one 2-d array of floating-point numbers and one 1-d array of strings, of any names.
     """
     vocabulary = reading.vocabulary
     label, size = str(path), path.stat().st_size

@@ -22,28 +22,12 @@ _SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource | None:
-    """Take the vectors of an object that is there already.
+    """Take the vectors of an object that is there already; None if it is none that is known.
 
-    Objects are told by their classes' names, so no library is imported for it.
-
-    Parameters
-    ----------
-    source : object
-        gensim `KeyedVectors` or a model that has them, a pair (vocabulary, vectors), a table of
-        wefe's, a dict from words to vectors, a pandas DataFrame, a spaCy
-        `Language`, `Vocab` or `Vectors`, or one of flair's classic embeddings.
-    reading : Reading
-        How to read.
-
-    Returns
-    -------
-    VectorSource or None
-        The vectors; None if the object is nothing of that.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the object is of a known kind, but has no vectors of words.
+    Known are gensim's `KeyedVectors` and models that have them, a pair (vocabulary, vectors), a
+    table of wefe's, a dict, a pandas DataFrame, a spaCy `Language`, `Vocab` or `Vectors`, and
+    flair's classic embeddings. They are told by the names of their classes, so no library is
+    imported for it.
     """
     names = class_names(source)
     label = f"the {type(source).__name__}"

@@ -25,26 +25,11 @@ _BUFFERED_BYTES = 1 << 24
 class ParquetSource(VectorSource):
     """Vectors in a Parquet file, of which a part is read at a time.
 
-    Parameters
-    ----------
-    path : Path
-        A file with a column of words (or a pandas index of words), and either columns of numbers
-        or one column of lists of numbers.
-    reading : Reading
-        How to read. With `lenient`, rows without a word or with a vector of another length are
-        skipped.
-
-    Raises
-    ------
-    ImportError
-        If pyarrow is missing.
-    ValueError
-        If the file is damaged or laid out in another way.
-
-    Notes
-    -----
-    Reading takes some 60 MB of memory if the vectors are in a column of lists. Of columns of
-    numbers, a page and a dictionary are held of each: 2 MB per dimension, as pyarrow writes them.
+    The file has a column of words (or a pandas index of words), and either columns of numbers
+    or one column of lists of numbers. Lenient reading skips rows without a word, or with a
+    vector of another length. Reading takes some 60 MB if the vectors are in a column of lists;
+    of columns of numbers, a page and a dictionary are held of each: 2 MB per dimension, as
+    pyarrow writes them.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:

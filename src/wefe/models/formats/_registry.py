@@ -31,14 +31,13 @@ class Format:
     name : str
         Its name, under which `save` writes it.
     suffixes : tuple of str
-        Usual ends of file names; `save` takes the format of a suffix that several have from the
-        first row with a writer.
+        Usual ends of file names; of several formats with a suffix, `save` takes the
+        first that has a writer.
     matches : callable
         Takes the first bytes of a file, unpacked, and tells whether it is of this format.
     reader : str or callable
-        'module:function' within this package, imported when it is needed, or the function itself.
-        It takes a `PackedFile` if `packed`, else a path, and a `Reading`; it returns a
-        `VectorSource`.
+        'module:function' within this package, or the function itself. It takes a `PackedFile` if
+        `packed`, else a path, and a `Reading`; it returns a `VectorSource`.
     writer : str or None
         'module:function'; it takes path, blocks, n_words, dim and options, see `_write`.
     packed : bool

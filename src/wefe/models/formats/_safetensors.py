@@ -29,22 +29,9 @@ DTYPES = {"BF16": "<u2"} | {
 
 @dataclass(frozen=True)
 class Tensor:
-    """Where a tensor lies in a safetensors file.
+    """Where a tensor lies in a safetensors file: first byte and number of bytes.
 
-    Attributes
-    ----------
-    file : OpenFile
-        The file.
-    name : str
-        Its name.
-    dtype : str
-        The type of its numbers, as the format writes it ('F32', 'BF16', ...).
-    shape : tuple of int
-        Its shape.
-    offset : int
-        Its first byte, counted from the start of the file.
-    nbytes : int
-        Its size in bytes.
+    `dtype` is the type of its numbers as the format writes it ('F32', 'BF16', ...).
     """
 
     file: OpenFile
@@ -68,13 +55,8 @@ class Tensor:
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read what a safetensors file holds: its tensors, and the texts of its metadata.
 
-    The header may come from anywhere. After this, the tensors lie within the file and
-    have the size that their shape and type say.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged; the message names the file, what was expected and what was found.
+    The header may come from anywhere. After this, the tensors lie within the file and have the
+    size that their shape and type say.
     """
     file = OpenFile(path)
     try:

@@ -25,22 +25,10 @@ Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a source is to be read.
+    """How a source is to be read; see the parameters of `wefe.models.load`.
 
-    Attributes
-    ----------
-    lenient : bool
-        Skip, count and log what is damaged and can be told apart, instead of raising.
-    trust_pickle : bool
-        Whether files may be unpickled, which can run any code that their author put there.
-    subwords : {'first', 'mean', 'refuse'} or None
-        What to do with words of several subwords; None does what the format does by itself.
-    vocabulary : sequence of str, or path, or None
-        The words of a matrix without words.
-    n_jobs : int
-        Threads that parse.
-    progress : bool
-        Whether long work shows a bar.
+    `lenient` skips, counts and logs what is damaged and can be told apart. `subwords` None does
+    what the format does by itself. `vocabulary` has the words of a matrix without words.
     """
 
     lenient: bool = False
@@ -102,19 +90,7 @@ class VectorSource(ABC):
 
 
 class TableSource(VectorSource):
-    """A table of vectors that exists already: of a file, or made by another library.
-
-    Parameters
-    ----------
-    table : VectorTable, or vectors of gensim
-        The table.
-    label, name : str
-        How messages and results name it.
-    counts : callable, optional
-        Returns the frequency of the words.
-    subwords : bool, default=False
-        Whether the table is to be asked for vectors of unseen words.
-    """
+    """A table of vectors that exists already: of a file, or made by another library."""
 
     table: VectorTable
 

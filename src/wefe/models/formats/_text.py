@@ -31,19 +31,8 @@ class TextSource(VectorSource):
     """A file of lines, each a word and its numbers, all separated by single spaces.
 
     A first line 'n_words dim' is a header. Words may contain spaces, as those of glove.840B do:
-    the numbers are counted from the right. A space or carriage return before the line end is fine.
-
-    Parameters
-    ----------
-    file : PackedFile
-        The file.
-    reading : Reading
-        How it is to be read.
-
-    Raises
-    ------
-    ValueError
-        If the first line is neither a header nor a word and numbers.
+    the numbers are counted from the right. A space or carriage return before the line end is
+    fine.
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
@@ -234,13 +223,7 @@ def _parse_lines(
 
 
 def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
-    """Return the word and the vector of a line; the reference for every faster way.
-
-    Raises
-    ------
-    LineError
-        If it is no word in UTF-8 and `dim` finite numbers with single spaces between them.
-    """
+    """Return the word and the vector of a line; the reference for every faster way."""
     # Counted from the right, because a word may contain spaces.
     fields = line.rstrip(b" \r\n").rsplit(b" ", dim)
     numbers = b"".join(fields[1:])

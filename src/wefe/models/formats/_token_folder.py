@@ -59,14 +59,9 @@ def read_json(path: Path, kind: type[T]) -> T:
 
 
 def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
-    """Find the files of a model on this machine, given its folder, a part of that, or its weights.
+    """Find the files of a model, given its folder, a part of that, or its weights.
 
-    Returns
-    -------
-    root : Path
-        The folder of the whole model.
-    files : tuple
-        What `find_files` returns.
+    Returns the folder of the whole model, and what `find_files` returns.
     """
     root, weights = (path, None) if path.is_dir() else (path.parent, path.name)
     above, part = root.resolve().parent, root.resolve().name
@@ -83,29 +78,10 @@ def find_files(
 ) -> tuple[Path, Path, list[str]]:
     """Find the files of a model among all of its files, and fetch only these.
 
-    Parameters
-    ----------
-    label : str
-        How messages name the model.
-    names : collection of str
-        The files of the model, relative to its folder. No other file is ever opened, whatever the
-        model says of itself.
-    fetch : callable
-        Returns the path of a file, given its name.
-    weights : str, optional
-        The file with the table, if that is known.
-
-    Returns
-    -------
-    weights, tokenizer : Path
-        The safetensors file with the table, and the tokenizer.json.
-    steps : list of str
-        What the model does with the mean of its tokens, such as 'Normalize'.
-
-    Raises
-    ------
-    ValueError
-        If a file is missing or damaged, or if the table is not clear.
+    `names` are the files of the model, relative to its folder; no other file is ever opened,
+    whatever the model says of itself. `fetch` returns the path of a file, given its name.
+    Returns the safetensors file with the table, the tokenizer.json, and what the model does
+    with the mean of its tokens.
     """
     modules = read_json(fetch("modules.json"), list[Module]) if "modules.json" in names else []
     first = PurePosixPath(modules[0].path if modules else "")
@@ -151,13 +127,7 @@ def missing(label: str, wanted: str, names: Iterable[str]) -> ValueError:
 
 
 def choose_table(label: str, names: Iterable[str]) -> str:
-    """Return the name of the tensor that holds a vector per token.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or several that may be different tables.
-    """
+    """Return the name of the tensor that holds a vector per token; refuse an unclear case."""
     names = list(names)
     candidates = [name for name in names if _TABLE.fullmatch(name)]
     if len(candidates) == 1:

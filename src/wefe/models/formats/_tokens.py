@@ -51,30 +51,25 @@ _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 class TokenVectors(StoredVectors):
     """The words that a tokenizer keeps whole, and vectors made of subwords for the others.
 
-    `key_to_index` has the words that are exactly one token, in the order of the tokens. A word is
-    tokenised as it stands inside a sentence: where the tokenizer writes the space before a word
-    into its token (byte-level BPE, sentencepiece), a space is put before it, so that 'he' is the
-    token of ' he' and not the end of 'the'. Words in scripts without spaces, such as Chinese,
-    stand inside a sentence without one. A `static` table takes each word as it is, without a
-    space, as its own library does. Special tokens are never added, and are no words.
+    `key_to_index` has the words that are exactly one token, in the order of the tokens. Special
+    tokens are no words. A word is tokenised as it stands inside a sentence: where the tokenizer
+    writes the space before a word into its token, a space is put before it, so that 'he' is the
+    token of ' he' and not the end of 'the'; words in scripts without spaces get none.
 
     Parameters
     ----------
     table : ndarray of shape (n_rows, dim), or rows of a file
-        Floating-point numbers, int8 (read as numbers), or uint16, which are raw bfloat16. Only
-        `table[indices]`, `shape`, `dtype` and `nbytes` are used.
+        Floating-point numbers, int8 (read as numbers), or uint16, which are raw bfloat16.
     tokenizer : tokenizers.Tokenizer
-        Its padding, truncation and dropout are switched off, as they have no place in a word.
+        Its padding, truncation and dropout are switched off.
     policy : {'first', 'mean', 'refuse'}
         The vector of a word of several tokens: that of the first, the mean of all, or none.
     static : bool, default=False
-        Whether the table was made for the means of its tokens: unknown tokens are then left out
-        of a mean, as model2vec does. In a language model they have no meaning, so a word with
-        any unknown token has no vector. Nowhere has a word of nothing but unknown tokens one.
-    mapping : ndarray of shape (n_tokens,), optional
-        The row of each token; by default the token's number.
-    weights : ndarray of shape (n_tokens,), optional
-        What the row of each token is multiplied with.
+        Whether the table was made for the means of its tokens (model2vec): words are tokenised as
+        they are, and unknown tokens are left out of a mean. Otherwise a word with one has
+        no vector.
+    mapping, weights : ndarray of shape (n_tokens,), optional
+        The row of each token, by default its number; and what the row is multiplied with.
     normalize : bool, default=False
         Whether the vector of each word is scaled to unit length, after the mean.
     label : str, default='the table'
@@ -251,27 +246,11 @@ def _unknown_id(tokenizer: Tokenizer) -> int | None:
 
 
 def open_token_table(path: Path, reading: Reading) -> TableSource:
-    """Open the table of a model with a tokenizer.
+    """Open a safetensors file with its tokenizer.json beside it, or the folder of a model.
 
-    Words of several subwords have a vector unless the user refuses it in a table that was made
-    for that (model2vec, StaticEmbedding): the mean, which is the only definition that its own
-    library has of a word's vector, scaled to unit length where the model says so. The tokens of a
-    language model were not made to be averaged, so there they have none unless the user asks.
-
-    Parameters
-    ----------
-    path : Path
-        A safetensors file with its tokenizer.json beside it, or the folder of a model, as
-        model2vec, sentence-transformers, transformers or the Hugging Face cache keep it.
-    reading : Reading
-        Of which `subwords` counts here.
-
-    Raises
-    ------
-    ValueError
-        If something is missing or damaged, or table and tokenizer do not belong together.
-    ImportError
-        If the library tokenizers is not installed.
+    By default words of several subwords are means in a table that was made for that (model2vec,
+    StaticEmbedding), which is how its own library defines them; in a language model they have
+    no vector.
     """
     root, (weights, tokenizer, steps) = find_local_files(path)
     tensors, _ = read_header(weights)

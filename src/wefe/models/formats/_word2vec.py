@@ -24,20 +24,7 @@ _SPACE = ord(" ")
 
 
 class Word2VecBinarySource(VectorSource):
-    """A file as word2vec and gensim write it.
-
-    Parameters
-    ----------
-    file : PackedFile
-        The file.
-    reading : Reading
-        How it is to be read.
-
-    Raises
-    ------
-    ValueError
-        If the header promises what the file cannot hold.
-    """
+    """A file as word2vec and gensim write it; its header must not promise too much."""
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
         self._file, self._reading = file, reading

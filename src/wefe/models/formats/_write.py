@@ -90,30 +90,11 @@ def write_blocks(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    """Write blocks of words and vectors.
+    """Write blocks of words, each once, and vectors; what was at `path` stays if that fails.
 
-    Parameters
-    ----------
-    path : path
-        The file; with the suffix '.gz', '.bz2' or '.xz' text and word2vec binary are packed.
-    format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}
-        How to write it.
-    blocks : iterable of (list of str, ndarray of shape (n, dim))
-        What to write; each word once.
-    n_words, dim : int
-        How many words there are in all blocks, and numbers per word.
-    dtype : dtype, default=float32
-        Type of the numbers, for the formats that know several.
-    name : str
-        The name of the model, for the native format.
-    progress : bool, default=True
-        Whether long work shows a bar.
-
-    Raises
-    ------
-    ValueError
-        If a word cannot stand in such a file, a number is not finite in the type of the file, or
-        the blocks are not as announced. What was at `path` stays.
+    With the suffix '.gz', '.bz2' or '.xz' text and word2vec binary are packed. `n_words` and
+    `dim` are those of all blocks; `dtype` is for the formats that know several, `name` for the
+    native one.
     """
     if n_words < 1 or dim < 1:
         raise ValueError(f"there is nothing to write: {n_words} words of {dim} dims.")
