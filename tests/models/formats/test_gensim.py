@@ -143,6 +143,14 @@ def test_a_pickle_cut_anywhere_is_refused(together, reading):
             open_gensim(together, reading)
 
 
+def test_a_pickle_that_says_nothing_of_its_vectors_is_refused(together, tmp_path):
+    content = together.read_bytes()
+    assert content.count(b"\x07vectors\x94") == 1
+    (tmp_path / "changed.kv").write_bytes(content.replace(b"\x07vectors\x94", b"\x07wectors\x94"))
+    with pytest.raises(ValueError, match=r"changed\.kv: expected gensim's plain KeyedVectors"):
+        open_gensim(tmp_path / "changed.kv", Reading())
+
+
 # Of a changed pickle, numpy may make an array that it cannot take apart again.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @settings(

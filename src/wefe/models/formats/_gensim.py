@@ -126,8 +126,10 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
     counts = _counts(index, _array(expandos["count"])) if "count" in expandos else None
     if "vectors" in state:
         vectors = np.array(_array(state["vectors"]))
-    else:
+    elif "vectors" in state["__numpys"]:
         vectors = open_array(path.with_name(f"{path.name}.vectors.npy"), Reading())
+    else:
+        raise TypeError("it says nothing of its vectors")
     check_index(index, len(vectors))
     if len(index) < len(vectors):
         # Rows that belong to no word are left out, so that word follows word.
