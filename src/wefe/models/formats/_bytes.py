@@ -9,10 +9,8 @@ import gzip
 import io
 import lzma
 import os
-import struct
 import time
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,19 +42,6 @@ _MAGIC = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",  # an empty one
 }
-
-# What `zipfile` raises of damaged archives: an empty member name is an IndexError, for one.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    OSError,
-    EOFError,
-    ValueError,
-    LookupError,
-    OverflowError,
-    RuntimeError,  # NotImplementedError is one
-)
 
 
 def check_budget(label: str, promised: int, size: int) -> None:
@@ -153,11 +138,8 @@ class PackedFile:
             yield from _streams(self.path, start, 1 << 16)
 
     def _choose_member(self, member: str | None) -> str:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-        except ZIP_ERRORS as error:
-            raise ValueError(f"{self.path} is a damaged zip archive: {error}") from error
+        with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
+            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
         listed = ", ".join(map(repr, list(infos)[:10])) + (", ..." if len(infos) > 10 else "")
         if member is None:
             if len(infos) != 1:

@@ -13,7 +13,7 @@ from typing import Any
 
 from wefe._checks import found, nearest
 from wefe.models.formats import _hub, _registry
-from wefe.models.formats._bytes import ZIP_ERRORS, PackedFile
+from wefe.models.formats._bytes import PackedFile
 from wefe.models.formats._objects import open_object
 from wefe.models.formats._registry import BY_NAME, SUFFIXES, function
 from wefe.models.formats._sniff import is_clean
@@ -79,7 +79,8 @@ def _is_npz(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except ZIP_ERRORS:
+    # Damaged archives show as errors of almost any type.
+    except Exception:
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)
 
