@@ -420,7 +420,7 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: create_ranking([{"a": 1}]), TypeError, "DataFrames.*element 0"),
+        (lambda: create_ranking([{"a": 1}]), TypeError, "element 0 must be a DataFrame"),
         (lambda: create_ranking([]), ValueError, "empty"),
         (lambda: create_ranking(None), TypeError, "list"),
         (
@@ -429,15 +429,19 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
             "wefe.aggregate",
         ),
         (lambda: create_ranking([score_column(M1, "x", 0)], method="best"), ValueError, "method"),
-        (lambda: create_ranking([pd.DataFrame(index=["a"])]), ValueError, "no column"),
+        (
+            lambda: create_ranking([pd.DataFrame(index=["a"])]),
+            ValueError,
+            "element 0 has no aggregated",
+        ),
         (
             lambda: create_ranking([pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"])]),
             ValueError,
             "repeats models",
         ),
         (lambda: score_column(M1, "x", "best"), ValueError, "higher"),
-        (lambda: score_column(M1, "x", None), TypeError, "higher"),
-        (lambda: score_column(M1, "x", True), TypeError, "higher"),
+        (lambda: score_column(M1, "x", None), TypeError, "best"),
+        (lambda: score_column(M1, "x", True), TypeError, "best"),
         (lambda: score_column(M1, "x", math.nan), ValueError, "finite"),
         (lambda: score_column({"a": "x"}, "x", 0), TypeError, "scores must be numbers"),
         (

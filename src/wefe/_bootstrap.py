@@ -61,10 +61,6 @@ class BootstrapInterval:
     samples : ndarray of shape (n_bootstrap,)
         The scores of the resamples; NaN where undefined. Empty if nothing could be drawn.
 
-    See Also
-    --------
-    wefe.silhouette.bootstrap_interval : makes one.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -162,11 +158,14 @@ def bootstrap(
     result = replace(result, standard_error=float(defined.std(ddof=1)))
     tail = (1 - wanted.confidence) / 2
     levels: tuple[float, float] | str = (tail, 1 - tail)
+    if wanted.method != "percentile":
+        score = evaluation.of_all_words()
+        below = float((defined < score).mean() + (defined <= score).mean()) / 2
     if wanted.method == "expanded":
         sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
-        levels = _expanded_levels(defined, evaluation.of_all_words(), sizes, tail)
+        levels = _expanded_levels(below, len(defined), sizes, tail)
     elif wanted.method == "bca":
-        levels = _bca_levels(evaluation, drawn, defined, tail)
+        levels = _bca_levels(evaluation, drawn, below, tail)
     if isinstance(levels, str):
         return replace(result, nan_reason=levels)
     lower, upper = np.quantile(defined, levels).tolist()
@@ -274,7 +273,7 @@ def _cases_at_once(evaluation: Evaluation) -> int:
 
 
 def _expanded_levels(
-    samples: Vectors, score: float, sizes: Sequence[int], tail: float
+    below: float, n_samples: int, sizes: Sequence[int], tail: float
 ) -> tuple[float, float]:
     """Return the quantiles that bound an interval of few words.
 
@@ -285,51 +284,34 @@ def _expanded_levels(
 
     n = min(size for size in sizes if size > 1)
     z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
-    below = float((samples < score).mean() + (samples <= score).mean()) / 2
-    shift = float(ndtri(np.clip(below, 0.5 / len(samples), 1 - 0.5 / len(samples))))
+    shift = float(ndtri(np.clip(below, 0.5 / n_samples, 1 - 0.5 / n_samples)))
     return float(ndtr(2 * shift - z)), float(ndtr(2 * shift + z))
 
 
 def _bca_levels(
-    evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], samples: Vectors, tail: float
+    evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], below: float, tail: float
 ) -> tuple[float, float] | str:
-    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do.
-
-    Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 5.4.
-    """
-    score = evaluation.of_all_words()
-    below = float((samples < score).mean() + (samples <= score).mean()) / 2
+    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do."""
     if not 0 < below < 1:
         return "all resamples score on one side of the score, so bca cannot correct them"
-    influences = []
+    influences = [np.zeros(1)]
     for stratum in drawn:
         n_words = len(evaluation.sets[stratum[0]])
-        if n_words == 1:
-            continue
-        scores = without_each(evaluation, stratum)
-        if np.isnan(scores).any():
-            return "bca needs the score without each word, and one of them is undefined"
-        influences.append((n_words - 1) / n_words * (scores.mean() - scores))
-    levels = bca_levels(below, np.concatenate([[0.0], *influences]), tail)
-    return levels or "the samples are so skewed that bca has no bounds"
+        if n_words > 1:
+            scores = without_each(evaluation, stratum)
+            influences.append((n_words - 1) / n_words * (scores.mean() - scores))
+    influence = np.concatenate(influences)
+    if np.isnan(influence).any():
+        return "bca needs the score without each word, and one of them is undefined"
+    return bca_levels(below, influence, tail) or "the samples are so skewed that bca has no bounds"
 
 
 def bca_levels(below: float, influence: Vectors, tail: float) -> tuple[float, float] | None:
-    """Return the quantiles that bound a bias-corrected and accelerated interval.
+    """Return the quantiles that bound a BCa interval, or None if the samples are too skewed.
 
-    Parameters
-    ----------
-    below : float
-        Share of the resamples below the value, in (0, 1).
-    influence : ndarray of shape (n_words,)
-        How far the value is from what it is without each word, on average 0.
-    tail : float
-        Share that an interval leaves out on each side.
-
-    Returns
-    -------
-    tuple of float, or None
-        None if the samples are too skewed.
+    `below` is the share of resamples below the value, `influence` how far the value is from what it
+    is without each word, and `tail` what an interval leaves out on each side. (Davison and Hinkley,
+    "Bootstrap Methods and their Application", 1997, section 5.4.)
     """
     squares = float((influence**2).sum())
     acceleration = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0

@@ -21,6 +21,11 @@ def found(value: object) -> str:
     return f"{type(value).__name__} {text}"
 
 
+def listed(words: Sequence[str], most: int = 5) -> str:
+    """Return the first words, with dots if there are more."""
+    return ", ".join([*words[:most], *["..."] * (len(words) > most)])
+
+
 def nearest(value: object, choices: Collection[str]) -> str:
     """Return ' Did you mean ...?', or nothing if no choice is near."""
     import difflib  # only for errors
@@ -33,32 +38,31 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Return `value` if it is one of `choices`; the error names them and the nearest one."""
     if isinstance(value, str) and value in choices:
         return value
-    allowed = ", ".join(repr(choice) for choice in choices)
+    allowed = ", ".join(map(repr, choices))
     raise ValueError(
         f"{name} must be one of {allowed}; got {found(value)}.{nearest(value, choices)}"
     )
 
 
 def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> None:
-    """Refuse keys outside `allowed`, naming the nearest allowed one."""
+    """Refuse the first key that is not allowed, with the nearest one that is."""
     for key in keys:
-        if key in allowed:
-            continue
-        options = ", ".join(repr(option) for option in allowed)
-        raise ValueError(
-            f"{what}: unknown option {key!r}; the options are {options}.{nearest(key, allowed)}"
-        )
+        if key not in allowed:
+            options = ", ".join(map(repr, allowed))
+            raise ValueError(
+                f"{what}: unknown option {key!r}; the options are {options}.{nearest(key, allowed)}"
+            )
 
 
 def check_bool(name: str, value: object) -> bool:
-    """Return `value` as a bool; numbers and strings are refused."""
+    """Return a flag as bool; numbers, strings and None are refused."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TypeError(f"{name} must be True or False; got {found(value)}.")
 
 
 def check_positive_int(name: str, value: object) -> int:
-    """Return `value` as an int of at least 1."""
+    """Return an integer of at least 1 as int; floats and bools are refused."""
     if _is_whole(value) and int(value) >= 1:
         return int(value)
     kind = ValueError if _is_whole(value) else TypeError
@@ -74,7 +78,7 @@ def _is_real(value: object) -> TypeGuard[float]:
 
 
 def check_number(name: str, value: object, at_least: float = -math.inf) -> float:
-    """Return `value` as a finite float; strings and booleans are refused."""
+    """Return a finite number as float; texts and bools are refused."""
     with suppress(OverflowError):  # integers have no bound
         if _is_real(value) and math.isfinite(value) and value >= at_least:
             return float(value)
@@ -86,10 +90,21 @@ def check_number(name: str, value: object, at_least: float = -math.inf) -> float
 def check_array(
     name: str, values: object, shape: str = "", *, missing: bool = False, whole: bool = False
 ) -> npt.NDArray[Any]:
-    """Return real numbers as a float64 array, or integers as an int64 array.
+    """Return an array of numbers as float64, or of integers as int64.
 
-    `shape` has a name for each axis, as in "(n_words,) or (n_words, n_groups)", none of which may
-    be empty; without it any shape will do. If numbers may be `missing`, NaN stands for them.
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    values : array-like
+        Neither texts nor bools, and no infinity.
+    shape : str, optional
+        The shape, '(n_words, k)', or two of them, '(dim,) or (n_words, dim)': the number of axes
+        is checked, and that no axis is empty.
+    missing : bool, default=False
+        Take NaN for what is unknown.
+    whole : bool, default=False
+        Take integers only.
     """
     kind = ("integers" if whole else "real numbers") + (f" of shape {shape}" if shape else "")
     try:
@@ -103,8 +118,9 @@ def check_array(
         raise ValueError(
             f"{name} must have shape {shape}, with at least one number; got {array.shape}."
         )
-    if not np.isfinite(array).all() and (not missing or np.isinf(array).any()):
-        row = int(np.argwhere(~np.isfinite(np.atleast_1d(array)))[0, 0])
+    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    if bad.any():
+        row = np.argwhere(np.atleast_1d(bad))[0, 0]
         raise ValueError(f"{name}: row {row} holds {'' if missing else 'NaN or '}infinity.")
     return array
 
@@ -115,33 +131,27 @@ def _numbers_of_axes(shape: str) -> set[int]:
 
 
 def check_random_state(value: object) -> int | np.random.Generator | None:
-    """Return a seed, a generator, or None for fresh entropy."""
+    """Return a seed, a generator or None."""
     if value is None or isinstance(value, np.random.Generator):
         return value
-    if not _is_whole(value):
-        raise TypeError(
-            "random_state must be an integer, a numpy.random.Generator or None; "
-            f"got {found(value)}. Use for example 42."
-        )
-    if not 0 <= value < 2**32:
-        raise ValueError(
-            f"random_state must be from 0 to 2**32 - 1; got {value!r}. Use for example 42."
-        )
-    return int(value)
+    if _is_whole(value) and 0 <= value < 2**32:
+        return int(value)
+    raise (ValueError if _is_whole(value) else TypeError)(
+        "random_state must be an integer from 0 to 2**32 - 1, a numpy.random.Generator or None; "
+        f"got {found(value)}. Use for example 42."
+    )
 
 
 def as_seed(random_state: object) -> int:
-    """Return a seed: the one that was given, or one that the generator, or fresh entropy, draws."""
+    """Return an integer that stands for a random state; None draws fresh entropy."""
     checked = check_random_state(random_state)
-    if isinstance(checked, np.random.Generator):
-        return int(checked.integers(2**32))
-    if checked is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    return checked
+    if isinstance(checked, int):
+        return checked
+    return int(np.random.default_rng(checked).integers(2**32))
 
 
 def check_share(name: str, value: object) -> float:
-    """Return `value` as a float in [0, 1]; the integers 0 and 1 are fine."""
+    """Return a number between 0 and 1 as float."""
     if not _is_real(value):
         raise TypeError(f"{name} must be a number between 0 and 1; got {found(value)}.")
     if not 0 <= value <= 1:
@@ -150,7 +160,7 @@ def check_share(name: str, value: object) -> float:
 
 
 def check_between(name: str, value: object, example: float) -> float:
-    """Return `value` as a float above 0 and below 1."""
+    """Return a number between 0 and 1 that is neither of them."""
     share = check_share(name, value)
     if share in (0, 1):
         raise ValueError(f"{name} must be between 0 and 1, such as {example}; got {value!r}.")
@@ -158,48 +168,44 @@ def check_between(name: str, value: object, example: float) -> float:
 
 
 def check_up_to(name: str, value: object, most: int, why: str) -> int:
-    """Return `value` as an int from 0 to `most`; the error says why there are no more."""
+    """Return an integer from 0 to `most`."""
     if _is_whole(value) and 0 <= value <= most:
         return int(value)
     raise ValueError(f"{name} must be an integer from 0 to {most}, {why}; got {found(value)}.")
 
 
 def check_sequence(name: str, value: object) -> Sequence[Any]:
-    """Return `value` if it is a list, tuple or array: something with an order and no keys.
-
-    A pandas Series or Index becomes a list; its labels do not count.
-    """
+    """Return a list, tuple, array or pandas column; sets have no order, a string is one word."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value  # type: ignore[return-value]
-    from_pandas = type(value).__module__.partition(".")[0] == "pandas"
-    if from_pandas and getattr(value, "ndim", 0) == 1:
+    module = type(value).__module__.partition(".")[0]
+    if module == "pandas" and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
-    hint = f" Put it in a list: [{value!r}]." if isinstance(value, str) else ""
-    if type(value).__module__.startswith("wefe."):
-        hint = f" Put it in a list: {name}=[...]."
+    alone = {"builtins": f"[{value!r}]" * isinstance(value, str), "wefe": f"{name}=[...]"}
+    hint = f" Put it in a list: {way}." if (way := alone.get(module)) else ""
     raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")
 
 
 def check_word_set(name: str, words: object) -> tuple[str, ...]:
-    """Return one word set as a tuple of strings; the error says which element is wrong."""
+    """Return one or more words as a tuple of str."""
     sequence = check_sequence(name, words)
     if len(sequence) == 0:
         raise ValueError(f"{name} is empty; a word set needs at least one word.")
     for position, word in enumerate(sequence):
         if not isinstance(word, str):
             raise TypeError(f"{name}: element {position} must be a string; got {found(word)}.")
-    return tuple(str(word) for word in sequence)
+    return tuple(map(str, sequence))
 
 
 def check_text(name: str, value: object) -> str:
-    """Return `value` if it is a text, and not an empty one."""
+    """Return a text that is not empty."""
     if isinstance(value, str) and value:
         return value
     raise TypeError(f"{name} must be a text; got {found(value)}.")
 
 
 def check_n_jobs(n_jobs: object) -> int | None:
-    """Return the number of workers, as joblib counts them."""
+    """Return a number of workers as joblib takes it: positive, negative or None, not 0."""
     if n_jobs is None or (_is_whole(n_jobs) and n_jobs != 0):
         return n_jobs
     raise (ValueError if _is_whole(n_jobs) else TypeError)(

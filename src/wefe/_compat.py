@@ -44,35 +44,29 @@ _TABLE: dict[str, tuple[str, ...]] = {
 
 
 class _Moved(ModuleType):
-    """A module whose names live elsewhere now."""
+    """An old module, which finds its names where they are now."""
 
     def __dir__(self) -> list[str]:
         return self.__all__
 
     @property
     def __all__(self) -> list[str]:
-        names: set[str] = set()
-        for place in _TABLE[self.__name__]:
-            module = importlib.import_module(place)
-            names.update(getattr(module, "__all__", None) or _defined_in(module))
+        modules = map(importlib.import_module, _TABLE[self.__name__])
+        names = {name for module in modules for name in _names_of(module)}
         # Too general a name to come with `import *`.
         return sorted(names - {"load"})
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("__"):
-            for place in _TABLE[self.__name__]:
-                module = importlib.import_module(place)
-                if name in getattr(module, "__all__", ()) or hasattr(module, name):
-                    return getattr(module, name)
+        for place in () if name.startswith("__") else _TABLE[self.__name__]:
+            module = importlib.import_module(place)
+            if hasattr(module, name):
+                return getattr(module, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 
-def _defined_in(module: ModuleType) -> list[str]:
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
+def _names_of(module: ModuleType) -> list[str]:
+    here = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
+    return getattr(module, "__all__", None) or [name for name in here if name[0] != "_"]
 
 
 def install() -> None:

@@ -23,39 +23,11 @@ T = TypeVar("T")
 class Evaluation:
     """A query after look-up, ready to be scored with any weights of its words.
 
-    Parameters
-    ----------
-    metric : BaseMetric
-        The metric.
-    query : Query
-        The query; it must fit the metric's template.
-    model : WordEmbeddingModel
-        The model.
-    params : mapping
-        What `run_query` is called with.
-    subset_defaults : bool, default=True
-        Put the metric's own defaults for subsets before `params`.
-    value : float, optional
-        The score of all words, where it is known already.
-
-    Attributes
-    ----------
-    targets, attributes : tuple of WordSet
-        The words found, each once; of paired targets, the complete tuples.
-    sets : tuple of WordSet
-        Target sets, then attribute sets.
-    lost : tuple of tuple of str
-        For each set, targets first, the words that are out of vocabulary.
-    value : float
-        The score of all words.
-    prefix : str
-        What the model's vocabulary puts before each word.
-    scale : Scale
-        How scores are to be read.
-    paired : bool
-        Word i of each target set belong together.
-    can_repeat : bool
-        Words may count several times. Not so for a metric with a `run_query` of its own.
+    `sets` are `targets`, then `attributes`: the words found, each once, and of paired targets the
+    complete tuples. `lost` has the words of each set that are out of vocabulary, `value` the score
+    of all words, and `scale` says how scores are to be read. Words cannot repeat (`can_repeat`)
+    where a metric has a `run_query` of its own. With `subset_defaults`, the metric's own parameters
+    for subsets stand before `params`; a `value` that is known already is not computed again.
     """
 
     _model: WordEmbeddingModel
@@ -130,11 +102,9 @@ class Evaluation:
     @property
     def strata(self) -> list[tuple[int, ...]]:
         """Positions in `sets` of those whose words come and go together, as pairs do."""
-        tied: tuple[int, ...] = tuple(range(len(self.targets))) if self.paired else ()
-        alone: list[tuple[int, ...]] = [
-            (position,) for position in range(len(tied), len(self.sets))
-        ]
-        return [each for each in (tied, *alone) if each]
+        tied = [tuple(range(len(self.targets)))] if self.paired else []
+        alone = range(len(self.targets) if self.paired else 0, len(self.sets))
+        return tied + [(position,) for position in alone]
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query with the first words of each set."""
@@ -144,18 +114,7 @@ class Evaluation:
         return self.metric.scale(self._query_of(words), **params)
 
     def scores(self, weights: Sequence[Weights]) -> Vectors:
-        """Score the query with weights of its words.
-
-        Parameters
-        ----------
-        weights : sequence of Weights
-            For each set, targets first, how often each word counts in each case.
-
-        Returns
-        -------
-        ndarray of shape (n_cases,)
-            NaN where the score is undefined.
-        """
+        """Score the query with weights for each set: (n_cases,); NaN where it is undefined."""
         sets = [part.weighted(own) for part, own in zip(self.sets, weights, strict=True)]
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
         if not self.can_repeat:

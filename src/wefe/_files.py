@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -16,45 +15,10 @@ from typing import BinaryIO
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes the place of `path` once everything is written.
 
-    Whatever ends the work early (an error, Ctrl-C, a kill, a full disk), `path` is what it was
-    before: the old file or nothing, never a part of the new one. Until then the bytes are in a
-    hidden file '.NAME.RANDOM.part' in the same folder, which an error removes. Only a process that
-    is killed leaves it behind; it may be deleted.
-
-    The new file gets the permissions of the one it replaces, else those of any new file. Where
-    `path` is a symbolic link, what it points to is replaced. A file that is open or mapped
-    elsewhere stays as it is for those who have it open, so a model can be saved over the file it
-    was mapped from. (Windows refuses to replace such a file.)
-
-    Parameters
-    ----------
-    path : path
-        The file to write.
-
-    Yields
-    ------
-    binary file
-        Open for writing and reading, seekable; closed and put in place when the block ends.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist.
-    IsADirectoryError
-        If `path` is a folder.
-    PermissionError
-        If the folder or the file at `path` may not be written.
-    OSError
-        If `path` is a device, pipe or the like, or writing fails, as on a full disk.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_file(Path(folder, "vectors.txt")) as file:
-    ...         n_bytes = file.write(b"she 0.5 1.0")
-    ...     Path(folder, "vectors.txt").read_text()
-    'she 0.5 1.0'
+    Whatever ends the work early, `path` is what it was before: the old file or nothing. Until then
+    the bytes are in a hidden file '.NAME.RANDOM.part' in the same folder, which only a process that
+    is killed leaves behind. The new file gets the permissions of the one it replaces. A symbolic
+    link stays, and what it points to is replaced. Who has the old file open, or mapped, keeps it.
     """
     # The link stays, and the temporary file is in the folder (the file system) of what it names.
     target = Path(os.path.realpath(path))
@@ -89,28 +53,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _mode_of(target: Path, given: str) -> int | None:
-    """Return the permissions of the file to be replaced, None if there is none."""
+    """Return the permissions of a file that may be replaced; None if there is none yet."""
     try:
-        found = target.stat()
+        target.stat()
     except FileNotFoundError:
-        if not target.parent.is_dir():
-            raise FileNotFoundError(
-                errno.ENOENT, "there is no such folder to write into", str(target.parent)
-            ) from None
-        return None
+        if target.parent.is_dir():
+            return None
+        what = "there is no such folder to write into"
+        raise FileNotFoundError(errno.ENOENT, what, str(target.parent)) from None
     except NotADirectoryError:
-        raise NotADirectoryError(
-            errno.ENOTDIR, "there is a file where a folder should be", str(target.parent)
-        ) from None
-    if stat.S_ISDIR(found.st_mode):
+        what = "there is a file where a folder should be"
+        raise NotADirectoryError(errno.ENOTDIR, what, str(target.parent)) from None
+    if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder; expected the name of a file", given)
-    if not stat.S_ISREG(found.st_mode):
+    if not target.is_file():
         # Root could replace /dev/null.
         raise OSError(errno.EINVAL, "is no regular file, so it cannot be replaced", given)
     if not os.access(target, os.W_OK):
         # Replacing needs the folder only, but who protects a file means its content.
         raise PermissionError(errno.EACCES, "is write-protected", given)
-    return stat.S_IMODE(found.st_mode) & 0o777
+    return target.stat().st_mode & 0o777
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-# A bar appears once the work has taken this many seconds.
+# A bar appears, and tqdm is imported, once the work has taken this many seconds.
 _DELAY_S = 2.0
 # Where standard error is no terminal, a line is written after each so many seconds.
 _LINE_S = 30.0
 
 
 class progress_bar:  # noqa: N801 - used like a function
-    """A bar on standard error, as a context manager.
+    """A bar on standard error, as a context manager; it appears after two seconds of work.
 
-    It appears only where standard error is a terminal (or a notebook), and only when the work
-    takes more than two seconds. Elsewhere, as in the log of a job, a line is written every 30 s.
-    Until then tqdm is not even imported, as opening a file may be
-    done in less time than that takes.
-
-    Parameters
-    ----------
-    total : int or None
-        Amount of work in `unit`; None if nobody knows.
-    what : str
-        What is being done.
-    unit : str
-        What is counted; 'B' shows bytes in steps of 1000.
-    show : bool
-        False for no bar at all.
+    In the log of a job, where standard error is no terminal, a line is written every 30 s. `total`
+    is the amount of work in `unit`, of which 'B' shows bytes in steps of 1000.
     """
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
         self._total, self._what, self._unit, self._show = total, what, unit, show
         self._done = 0
-        self._bar: tqdm[Any] | None = None
+        self._bar: Any = None
 
     def __enter__(self) -> progress_bar:
         self._start = self._last_line = time.monotonic()
@@ -48,17 +31,15 @@ class progress_bar:  # noqa: N801 - used like a function
     def update(self, n: int = 1) -> None:
         """Say that `n` more are done."""
         self._done += n
+        now = time.monotonic()
         if self._bar is not None:
             self._bar.update(n)
-            if self._bar.disable and time.monotonic() - self._last_line > _LINE_S:
-                self._last_line = time.monotonic()
+            if self._bar.disable and now - self._last_line > _LINE_S:
+                self._last_line = now
                 of = "" if self._total is None else f" of {self._total:,}"
-                print(
-                    f"{self._what}: {self._done:,}{of} {_plural(self._unit)}",
-                    file=sys.stderr,
-                    flush=True,
-                )
-        elif self._show and time.monotonic() - self._start > _DELAY_S:
+                line = f"{self._what}: {self._done:,}{of} {_plural(self._unit)}"
+                print(line, file=sys.stderr, flush=True)
+        elif self._show and now - self._start > _DELAY_S:
             from tqdm.auto import tqdm
 
             self._bar = tqdm(
@@ -71,14 +52,9 @@ class progress_bar:  # noqa: N801 - used like a function
                 leave=False,
             )
             if not self._bar.disable:
-                self._bar.start_t -= time.monotonic() - self._start
+                self._bar.start_t -= now - self._start
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
 

@@ -8,6 +8,7 @@ from collections import UserDict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from wefe._checks import listed
 from wefe.models._load import words_of
 from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -30,22 +31,11 @@ def on_same_words(
     Models stay whole, as some metrics look at the neighbours of words. Of `lookup`, 'preprocessors'
     and 'lost_vocabulary_threshold' count.
     """
-    preprocessors = lookup.get("preprocessors")
-    threshold = lookup.get("lost_vocabulary_threshold", 0.2)
-    lacked = [
-        {query: lacking(model, query, preprocessors) for query in queries} for model in models
-    ]
-    lost = sorted(
-        {
-            word
-            for query in queries
-            for word in left_out(query, [own[query] for own in lacked], threshold)
-        }
-    )
+    how, threshold = lookup.get("preprocessors"), lookup.get("lost_vocabulary_threshold", 0.2)
+    by_query = {query: [lacking(model, query, how) for model in models] for query in queries}
+    lost = sorted({w for q, own in by_query.items() for w in left_out(q, own, threshold)})
     tell_left_out(lost)
-    if not lost:
-        return models
-    return [hiding(model, queries, lost, preprocessors) for model in models]
+    return [hiding(model, queries, lost, how) for model in models] if lost else models
 
 
 def lacking(
@@ -77,10 +67,9 @@ def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) 
 def tell_left_out(words: Sequence[str]) -> None:
     """Log which words no model is measured on; of many words the first ones."""
     if words:
-        more = ", ..." if len(words) > _MOST_WORDS else ""
         logger.warning(
-            "%d words of the queries are left out, as not all models have them: %s%s",
-            *(len(words), ", ".join(words[:_MOST_WORDS]), more),
+            "%d words of the queries are left out, as not all models have them: %s",
+            *(len(words), listed(words, _MOST_WORDS)),
         )
 
 

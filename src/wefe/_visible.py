@@ -23,15 +23,8 @@ HIDDEN = re.compile(f"[{_HIDDEN}]")
 def visible(text: str, keep: str = "") -> str:
     r"""Return a text with escapes for what is not seen, or is obeyed by terminals and pages.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    keep : str, default=''
-        Characters that stay as they are: line ends, where there may be several lines.
+    Characters in `keep` stay as they are, such as line ends.
 
-    Examples
-    --------
     >>> print(visible("glove\x1b[2J \u202e"))
     glove\u001b[2J \u202e
     """
@@ -50,20 +43,11 @@ def visible_data(value: Any, keep: str = "") -> Any:
 
 
 def as_csv(frame: pd.DataFrame, **options: Any) -> str:
-    """Return a table as CSV in which no spreadsheet takes a text for a formula.
+    """Return a table, without its index, as CSV in which no spreadsheet takes a text for a formula.
 
     A text that begins like one gets an apostrophe before it, as OWASP recommends; numbers stay as
-    they are, the negative ones too.
+    they are, the negative ones too. Options are those of :meth:`pandas.DataFrame.to_csv`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; its index is left out.
-    **options
-        Those of :meth:`pandas.DataFrame.to_csv`.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> print(as_csv(pd.DataFrame({"word": ["=1+1", "nurse"], "projection": [-0.1, 0.3]})), end="")
     word,projection

@@ -20,9 +20,6 @@ from wefe._checks import check_array, check_sequence
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
-# Numbers of a matrix of weights that is made at once.
-BLOCK_NUMBERS = 1 << 21
-
 
 def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
     """Return `values` as float64 of shape (n_words, dim); refuse what is empty or not finite."""
@@ -37,12 +34,10 @@ def as_rows(name: str, values: npt.ArrayLike) -> Vectors:
 def lengths_of(name: str, array: Vectors) -> Vectors:
     """Return the lengths of rows; refuse rows without a direction."""
     lengths = np.sqrt(np.einsum("...ij,...ij->...i", array, array))
-    if not lengths.all():
-        row = int(np.flatnonzero(lengths == 0)[0])
-        raise ValueError(f"{name}: row {row} is a zero vector, which has no direction.")
-    if not np.isfinite(lengths).all():
-        row = int(np.flatnonzero(np.isinf(lengths))[0])
-        raise ValueError(f"{name}: row {row} is so long that its length overflows.")
+    if not (lengths.all() and np.isfinite(lengths).all()):
+        row = int(np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))[0])
+        what = "so long that its length overflows" if lengths[row] else "a zero vector"
+        raise ValueError(f"{name}: row {row} is {what}, which has no direction.")
     return np.asarray(lengths)
 
 
@@ -57,19 +52,10 @@ class FractionalWeightsError(ValueError):
 
 
 class Weights:
-    """How often each word of a set counts in each of several cases.
+    """How often each word of a set counts in each of several cases: (n_cases, n_words).
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_cases, n_words)
-        For example the numbers of draws with replacement; in each case at least one word counts.
-
-    Attributes
-    ----------
-    n_cases, n_words : int
-        Number of cases, and of words. One case stands for any number of equal ones.
-    totals : ndarray of shape (n_cases,)
-        Number of words in each case, repetitions included.
+    In each case at least one word counts. `totals` are the numbers of words in each case,
+    repetitions included. One case stands for any number of equal ones.
     """
 
     n_cases: int
@@ -86,17 +72,12 @@ class Weights:
         return np.asarray(self._matrix @ np.asarray(values, dtype=np.float64))
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
-        """Return the weights of some cases: shape (n_cases, n_words)."""
-        return np.asarray(self._matrix[cases])
-
-    def row(self, case: int) -> npt.NDArray[Any]:
-        """Return the weights of one case: shape (n_words,); booleans where no word repeats."""
-        case = min(case, self.n_cases - 1)
-        return np.asarray(self.matrix(slice(case, case + 1))[0])
+        """Return the weights of some cases, (n_cases, n_words); of a single case, that one."""
+        return np.asarray(self._matrix[cases] if self.n_cases > 1 else self._matrix)
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
         """Return the words of one case, each as often as it counts: shape (n_chosen,)."""
-        weights = self.row(case)
+        weights = self.matrix()[min(case, self.n_cases - 1)]
         counts = weights.astype(int)
         if (counts != weights).any():
             raise FractionalWeightsError("words can only be repeated a whole number of times.")
@@ -110,86 +91,47 @@ class Weights:
         """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
         if len(values) == 1:
             return self.sums(values[0])
-        if self.n_cases == 1:
-            sums: Vectors = values @ self.matrix()[0]
-            return sums
-        return np.concatenate(
-            [np.einsum("ij,ij->i", self.matrix(part), values[part]) for part in self._blocks()]
-        )
-
-    def _blocks(self) -> Iterator[slice]:
-        size = max(1, BLOCK_NUMBERS // max(self.n_words, 1))
-        for start in range(0, self.n_cases, size):
-            yield slice(start, min(start + size, self.n_cases))
+        weights = np.broadcast_to(self.matrix(), values.shape)
+        return np.asarray(np.einsum("ij,ij->i", weights, values))
 
 
-class Ones(Weights):
+@functools.lru_cache  # sets have few sizes, and what stands for them never changes
+def Ones(n_words: int) -> Weights:
     """Every word once: a set that is the same in all cases."""
-
-    def __init__(self, n_words: int) -> None:
-        self._matrix = np.ones((1, n_words))
-        self._matrix.flags.writeable = False
-        self.n_cases, self.n_words = 1, n_words
-        self.totals = np.array([float(n_words)])
-
-    def row(self, case: int) -> npt.NDArray[np.bool_]:  # noqa: ARG002
-        return np.ones(self.n_words, dtype=bool)
-
-
-# Sets have few sizes, and what stands for them never changes.
-_ones = functools.lru_cache(Ones)
+    return Weights(np.ones((1, n_words)))
 
 
 class Nested(Weights):
     """Growing subsets: in each run the first words of an order, ever more of them.
 
-    Cases are the steps of the first run, then those of the second one, and so on.
-
-    Parameters
-    ----------
-    orders : array-like of int, shape (n_runs, n_words)
-        The order of the words in each run.
-    sizes : array-like of int, shape (n_steps,)
-        Number of words in each step, not falling, at least 1.
+    Orders have shape (n_runs, n_words), sizes (n_steps,). Cases are the steps of the first run,
+    then those of the second one, and so on.
     """
 
     def __init__(self, orders: npt.ArrayLike, sizes: npt.ArrayLike) -> None:
-        self.orders = np.atleast_2d(np.asarray(orders, dtype=np.intp))
-        self.sizes = np.asarray(sizes, dtype=np.intp)
-        self.n_runs, self.n_words = self.orders.shape
-        self.n_cases = self.n_runs * len(self.sizes)
-        self.totals = np.tile(self.sizes.astype(np.float64), self.n_runs)
-        self._places = np.argsort(self.orders, axis=1)
+        self._orders, self._sizes = np.atleast_2d(orders), np.asarray(sizes)
+        self._places = np.argsort(self._orders, axis=1)
+        n_runs, self.n_words = self._orders.shape
+        self.n_cases = n_runs * len(self._sizes)
+        self.totals = np.tile(self._sizes.astype(np.float64), n_runs)
 
     def sums(self, values: npt.ArrayLike) -> Vectors:
         array = np.asarray(values, dtype=np.float64)
-        last = self.sizes[-1]
-        grown = [np.cumsum(array[order[:last]], axis=0)[self.sizes - 1] for order in self.orders]
+        steps = self._sizes - 1
+        grown = [np.cumsum(array[order], axis=0)[steps] for order in self._orders]
         return np.concatenate(grown)
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
-        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self.sizes))
-        return np.asarray(self._places[runs] < self.sizes[steps, None], dtype=np.float64)
-
-    def row(self, case: int) -> npt.NDArray[np.bool_]:
-        run, step = divmod(case, len(self.sizes))
-        return np.asarray(self._places[run] < self.sizes[step])
+        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self._sizes))
+        return np.asarray(self._places[runs] < self._sizes[steps, None], dtype=np.float64)
 
 
 class Chosen(Weights):
-    """Some of the words, in an order of each case.
-
-    Parameters
-    ----------
-    rows : ndarray of int, shape (n_cases, n_chosen)
-        Which words; none occurs twice in a case.
-    n_words : int
-        Number of all words.
-    """
+    """Some of the words, none twice, in an order of each case: rows of (n_cases, n_chosen)."""
 
     def __init__(self, rows: npt.NDArray[np.integer[Any]], n_words: int) -> None:
         matrix = np.zeros((len(rows), n_words))
-        matrix.ravel()[rows + n_words * np.arange(len(rows))[:, None]] = 1.0
+        np.put_along_axis(matrix, rows, 1.0, axis=1)
         super().__init__(matrix)
         self._rows = rows
 
@@ -224,10 +166,6 @@ class WordSet:
     weights : Weights
         How often each word counts in each case.
 
-    See Also
-    --------
-    wefe.embeddings.embed_query : Look up all sets of a query.
-
     Examples
     --------
     Entry 2 repeats entry 0, so they share a row; entry 1 was lost.
@@ -252,7 +190,7 @@ class WordSet:
     weights: Weights = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        vars(self)["weights"] = _ones(len(self))
+        vars(self)["weights"] = Ones(len(self))
 
     def __len__(self) -> int:
         return int(self.vectors.shape[-2])
@@ -507,13 +445,7 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:
-    """Number of cases of several sets: those of the sets that vary, which must agree.
-
-    Raises
-    ------
-    ValueError
-        If two sets have different numbers of cases, neither of them 1.
-    """
+    """Return the number of cases of the sets that vary, which must agree."""
     numbers = {part.weights.n_cases for part in sets} - {1}
     if len(numbers) > 1:
         raise ValueError(f"the word sets have different numbers of cases: {sorted(numbers)}.")

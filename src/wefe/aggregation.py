@@ -119,18 +119,6 @@ def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.Da
         'aggregation' (what was done, in words), 'n_scores' (how many scores count), 'left_out' (the
         queries that do not) and 'n_queries' (of the set, before subqueries were generated).
 
-    Raises
-    ------
-    TypeError
-        If `scores` is no table of scores, or a function returns anything but one number per model.
-    ValueError
-        If there is no such function.
-
-    See Also
-    --------
-    wefe.ranking.create_ranking : Rank models by these numbers.
-    wefe.ranking.overall_scores : Combine query sets.
-
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
@@ -230,19 +218,10 @@ def metric_of_label(label: str) -> type[BaseMetric] | None:
 def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
     """Tell by its heading what ranks an aggregated column; None if nobody knows.
 
-    Parameters
-    ----------
-    name : str
-        The heading, as documented.
-    n_scores : int, default=0
-        How many scores were added up, which the heading of a sum hides; 0 if that is not known.
+    The heading of a sum hides how many scores were added up: `n_scores`, or 0 if that is not known.
 
-    Examples
-    --------
     >>> best_of_heading("ECT: Gender average score")
     1.0
-    >>> best_of_heading("ECT: Gender average distance from no bias score")
-    0.0
     >>> best_of_heading("ECT: Gender sum score", n_scores=3)
     3.0
     >>> best_of_heading("quality") is None

@@ -50,10 +50,6 @@ class ModelComparison:
     left_out : dict
         The queries that were not compared, by name, and why.
 
-    See Also
-    --------
-    compare_models : makes one.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -121,23 +117,14 @@ def compare_models(
     TypeError, ValueError
         If an argument is of the wrong kind, or no query can be compared.
 
-    See Also
-    --------
-    wefe.running.measure : The scores themselves.
-    wefe.silhouette.bootstrap_interval : An interval of one score.
-
     Notes
     -----
     Weights are drawn from the standard exponential distribution, one per word (one per pair in
-    metrics of pairs), and scaled so that those of a list sum to its length. A metric that needs
-    whole numbers of words, such as RIPA with ``relation="pca"``, gets multinomial counts instead,
-    which are the same wherever a list occurs.
-
-    With the observed difference D and the differences b of B resamples, the p-value is
-    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
-    `confidence` quantile of abs(b - mean(b)). The test is conservative: ``benchmarks/`` measures
-    its type I error and power. It asks what other words of the same kind would change. It does not
-    cover the randomness of training.
+    metrics of pairs), and scaled so that those of a list sum to its length; a metric that needs
+    whole numbers of words gets multinomial counts. With the observed difference D and the
+    differences b of B resamples, the p-value is (1 + number of abs(b - mean(b)) >= abs(D)) /
+    (1 + B), and the interval is D plus and minus the `confidence` quantile of abs(b - mean(b)).
+    The test is conservative. It does not cover the randomness of training.
 
     References
     ----------
@@ -178,22 +165,14 @@ def compare_models(
         raise ValueError(f"no query can be compared; the first one, {name!r}: {why.rstrip('.')}.")
     rows = [(name, *(abs(e.value - e.scale.no_bias_value) for e in pair)) for name, pair, _ in kept]
     distances = pd.DataFrame(rows, columns=["query_name", "one", "other"])
-    difference, lower, upper, p_value = paired_test(
+    found = paired_test(
         distances[["one", "other"]].to_numpy(),
         [resampled for *_, resampled in kept],
         confidence=wanted.confidence,
     )
+    words = {word for _, pair, _ in kept for part in pair[0].sets for word in part.words}
     return ModelComparison(
-        difference=difference,
-        lower=lower,
-        upper=upper,
-        p_value=p_value,
-        n_queries=len(kept),
-        n_words=len({word for _, pair, _ in kept for part in pair[0].sets for word in part.words}),
-        n_bootstrap=n_bootstrap,
-        confidence=wanted.confidence,
-        distances=distances,
-        left_out=left_out,
+        *found, len(kept), len(words), n_bootstrap, wanted.confidence, distances, left_out
     )
 
 
@@ -205,16 +184,9 @@ def paired_test(
 ) -> tuple[float, float, float, float]:
     """Return the mean difference of two models, the bounds of its interval, and its p-value.
 
-    Parameters
-    ----------
-    distances : array of shape (n_queries, 2)
-        From no bias, of both models.
-    resampled : sequence of pairs of arrays of shape (n_bootstrap,)
-        The same in resamples of the words, which are the same ones for all.
-    weights : sequence of float, optional
-        Of the queries; equal by default.
-    confidence : float, default=0.95
-        Of the interval.
+    `distances` from no bias have shape (n_queries, 2). `resampled` holds them in resamples of the
+    words, the same ones for all: for each query a pair of arrays of shape (n_bootstrap,). `weights`
+    are those of the queries, by default equal.
     """
     difference = float(np.average(distances[:, 1] - distances[:, 0], weights=weights))
     samples = np.average([_differences(*pair) for pair in resampled], axis=0, weights=weights)

@@ -11,6 +11,7 @@ import functools
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -23,6 +24,7 @@ from wefe._checks import (
     check_share,
     check_text,
     check_word_set,
+    listed,
 )
 from wefe._wordset import WordSet
 from wefe.models._tables import UnreadWordError
@@ -68,10 +70,6 @@ class Lookup(TypedDict, total=False):
       all of them.
     - ``normalize`` : bool, default False. Scale every vector to unit length first.
     - ``warn_not_found_words`` : bool, default False. Log out-of-vocabulary words.
-
-    See Also
-    --------
-    wefe.words.Preprocessor : The options of one preprocessor.
 
     Examples
     --------
@@ -126,10 +124,6 @@ class EmbeddedQuery:
         The sets, in the order of the query.
     nan_reason : str or None
         Why every score of this query is NaN; None if it is not.
-
-    See Also
-    --------
-    embed_query : Makes it.
 
     Examples
     --------
@@ -236,17 +230,6 @@ def get_embeddings_from_query(
         Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,)
         in the dtype of the model. None if a set lost more words than the threshold allows.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of another type or out of range.
-    UnusableVectorError
-        If a word has a zero or non-finite vector; the message names word, set and model.
-
-    See Also
-    --------
-    embed_query : The same with arrays, out-of-vocabulary words, and the reason of a NaN.
-
     Examples
     --------
     >>> import numpy as np
@@ -302,9 +285,7 @@ def get_embeddings_from_set(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range.
-    UnusableVectorError
-        If a word has a zero or non-finite vector; the message names word, set and model.
+        If an argument is wrong.
 
     Examples
     --------
@@ -353,21 +334,6 @@ def get_embeddings_from_tuples(
     list of dict
         Per tuple: form found -> vector of shape (dim,), in the dtype of the model.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of another type or out of range.
-    UnusableVectorError
-        If a word has a zero or non-finite vector; the message names word, set and model.
-
-    See Also
-    --------
-    embed_tuples : The same with arrays and out-of-vocabulary words.
-
-    Notes
-    -----
-    `get_embeddings_from_sets` is an older name of this function.
-
     Examples
     --------
     >>> import numpy as np
@@ -407,8 +373,7 @@ def embed_tuples(
     preprocessors : list of dict, optional
         Variants of each word: see :class:`Lookup`.
     discard_incomplete_sets : bool, default=True
-        Leave out every tuple with an out-of-vocabulary word. False keeps the words found, and
-        leaves out only tuples without any.
+        Leave out every tuple with an out-of-vocabulary word. False keeps the words found.
     warn_lost_sets : bool, default=True
         Log the tuples with out-of-vocabulary words. It changes nothing else.
     **how
@@ -423,9 +388,7 @@ def embed_tuples(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range.
-    UnusableVectorError
-        If a word has a zero or non-finite vector; the message names word, set and model.
+        If an argument is wrong.
 
     Examples
     --------
@@ -484,12 +447,8 @@ def definitional_vectors(
 
     Raises
     ------
-    TypeError
-        If an argument is of another type.
     ValueError
-        If none is complete.
-    UnusableVectorError
-        If a word has a zero or non-finite vector.
+        If an argument is wrong, or no set is complete.
 
     Examples
     --------
@@ -658,27 +617,20 @@ def _why_undefined(
     model: WordEmbeddingModel, incomplete: Sequence[WordSet], threshold: float
 ) -> str | None:
     """Say which sets lost too many words, and how to find more of them."""
-    reasons, n_lower_case = [], 0
-    for part in incomplete:
-        if part and part.lost_share <= threshold:
-            continue
-        limit = f"more than the {threshold:.0%} allowed" if part else "nothing is left"
-        listed = ", ".join(part.lost[:5]) + ", ..." * (len(part.lost) > 5)
-        reasons.append(f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed}), {limit}")
-        n_lower_case += sum(_has_lower_case(model, word) for word in part.lost)
-    if n_lower_case:
-        reasons.append(
-            f"the model has {n_lower_case} of these in lower case: "
-            "preprocessors=[{}, {'lowercase': True}]"
-        )
+    few = [part for part in incomplete if not part or part.lost_share > threshold]
+    reasons = [
+        f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed(part.lost)}), "
+        + (f"more than the {threshold:.0%} allowed" if part else "nothing is left")
+        for part in few
+    ]
+    lower = [(model.vocab_prefix or "") + word.lower() for part in few for word in part.lost]
+    with suppress(UnreadWordError):  # opened for other words, so nobody knows
+        if n_lower_case := sum(word in model for word in lower):
+            reasons.append(
+                f"the model has {n_lower_case} of these in lower case: "
+                "preprocessors=[{}, {'lowercase': True}]"
+            )
     return "; ".join(reasons) or None
-
-
-def _has_lower_case(model: WordEmbeddingModel, word: str) -> bool:
-    try:
-        return (model.vocab_prefix or "") + word.lower() in model
-    except UnreadWordError:  # opened for other words, so nobody knows
-        return False
 
 
 def _as_dict(part: WordSet, model: WordEmbeddingModel) -> EmbeddingDict:

@@ -44,21 +44,13 @@ class Query:
 
     Raises
     ------
-    TypeError
-        If a set is not a list (tuple, array), or a word or name is not a string.
-    ValueError
-        If there is no target set, a set is empty, or names are repeated, empty or of the wrong
-        number. The message says which set and which element.
-
-    See Also
-    --------
-    wefe.running.run_queries : Ask many queries of many models.
-    wefe.datasets.load_query_set : Queries of published studies.
+    TypeError, ValueError
+        If a set or a name is wrong; the message says which one.
 
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, section 3.1.
+    IJCAI 2020: queries in section 3.1, scores and rankings of many models in 3.2.
 
     Examples
     --------
@@ -247,8 +239,7 @@ class Query:
         if not isinstance(data, Mapping):
             raise TypeError(f"a query is read from a dict; got {found(data)}.")
         check_known("query", data, _KEYS)
-        missing = [key for key in _KEYS[:2] if key not in data]
-        if missing:
+        if missing := [key for key in _KEYS[:2] if key not in data]:
             raise ValueError(f"query: {' and '.join(missing)} missing; found {sorted(data)}.")
         query = cls(*(data.get(key) for key in _KEYS[:4]))  # type: ignore[arg-type]
         if data.get("template") is not None:
@@ -296,13 +287,6 @@ class Query:
         -------
         Query
             The query.
-
-        Raises
-        ------
-        TypeError
-            If the text is no object, or holds sets or names of another type.
-        ValueError
-            If the text is no JSON, or no query; see :meth:`from_dict`.
 
         Examples
         --------
@@ -358,11 +342,12 @@ def check_template(template: object) -> Template:
             "a template is a pair (number of target sets, number of attribute sets) "
             f"such as (2, 1); got {found(template)}."
         )
-    for number in template:
-        if number != "n" and not (type(number) is int and number >= 0):
-            raise ValueError(f"a template holds integers or 'n' (any number); got {found(number)}.")
-    if template[0] == 0:
-        raise ValueError(f"a query has at least one target set; got the template {template}.")
+    for number, least in zip(template, (1, 0), strict=True):
+        if number != "n" and not (type(number) is int and number >= least):
+            raise ValueError(
+                "a template holds integers or 'n' (any number), and at least one target set; got "
+                f"{found(template)}."
+            )
     return template[0], template[1]
 
 
@@ -378,17 +363,12 @@ def _named_sets(kind: str, sets: object, names: object) -> Side:
 
 def _check_names(what: str, names: object, n_sets: int) -> Sequence[str]:
     sequence = check_sequence(what, names)
-    if len(sequence) != n_sets:
+    checked = check_word_set(what, sequence) if len(sequence) else ()
+    if len(checked) != n_sets or len(set(checked)) != n_sets or "" in checked:
         raise ValueError(
-            f"{what} must have one name per set: {n_sets} sets, {len(sequence)} names."
+            f"{what} must have one name per set, all different, as results are kept by name: "
+            f"{n_sets} sets, {len(checked)} names {list(checked)}."
         )
-    checked = check_word_set(what, sequence) if n_sets else ()
-    for position, name in enumerate(checked):
-        if not name or name in checked[:position]:
-            raise ValueError(
-                f"{what}: element {position} is {name!r}; results are kept by set name, so give "
-                "each set a name of its own."
-            )
     return checked
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_sequence, check_text, found
+from wefe._checks import check_bool, check_choice, check_number, check_sequence, check_text, found
 from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
@@ -31,7 +30,7 @@ _ROUNDING = 1e-12
 _LAST_PLACE = 1e-15
 # Two points always lie on a line.
 _FEWEST_MODELS = 3
-_TOTALS = {"query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"}
+_TOTALS = ["query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"]
 _CORRELATIONS = ("pearson", "kendall", "spearman")
 
 
@@ -59,14 +58,8 @@ def score_column(
 
     Raises
     ------
-    TypeError
-        If `scores` are no numbers, or `best` is neither a string nor a number.
-    ValueError
-        If `best` is another string, or not finite.
-
-    See Also
-    --------
-    wefe.quality.quality_ranking : Such a column from benchmarks of quality.
+    TypeError, ValueError
+        If an argument is wrong.
 
     Examples
     --------
@@ -75,20 +68,16 @@ def score_column(
     {'w2v': 1.0, 'glove': 2.0}
     """
     check_text("name", name)
-    if not isinstance(scores, Mapping | pd.Series):
-        raise TypeError(f"scores must be numbers by model name; got {found(scores)}.")
     if isinstance(best, str):
         check_choice("best", best, ("higher", "lower"))
-    elif not isinstance(best, int | float | np.number) or isinstance(best, bool):
-        raise TypeError(f"best must be 'higher', 'lower' or a number; got {found(best)}.")
-    elif not math.isfinite(best):
-        raise ValueError(f"best must be 'higher', 'lower' or a finite number; got {best!r}.")
     else:
-        best = float(best)
+        best = check_number("best", best)
     try:
         column = pd.Series(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"scores must be numbers by model name; {error}.") from error
+    if not isinstance(scores, Mapping | pd.Series):
+        raise TypeError(f"scores must be numbers by model name; got {found(scores)}.")
     return pd.DataFrame(
         {
             "query_set": None,
@@ -131,22 +120,9 @@ def create_ranking(
 
     Raises
     ------
-    TypeError
-        If an element is no DataFrame.
-    ValueError
-        If there is no table, a table has no aggregated column or names a model twice, or the
-        heading does not tell what ranks it.
-
-    See Also
-    --------
-    score_column : External scores, as a table to be ranked.
-    calculate_ranking_correlations : How far rankings agree.
-    wefe.plotting.plot_ranking : Draw a ranking.
-
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, sections 3.2 and 4.2.
+    TypeError, ValueError
+        If an argument is wrong, a table has no aggregated column, or the heading does not tell what
+        ranks it.
 
     Examples
     --------
@@ -174,12 +150,12 @@ def ranked(
     models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
     ranks: dict[str, pd.Series] = {}
     for column, best in columns:
-        aligned = column.reindex(models)
-        if ascending is None:
-            ranks_of_column = without_noise(aligned, best).rank(method=method)
-        else:
-            ranks_of_column = without_noise(aligned).rank(method=method, ascending=ascending)
-        ranks[_new_name(str(column.name), ranks)] = ranks_of_column
+        order = without_noise(column.reindex(models), best if ascending is None else "lower")
+        label, number = str(column.name), 1
+        while label in ranks:
+            number += 1
+            label = f"{column.name} ({number})"
+        ranks[label] = order.rank(method=method, ascending=ascending is not False)
     return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
 
 
@@ -208,10 +184,9 @@ def overall_scores(
 
     Raises
     ------
-    TypeError
-        If `totals` is no table of aggregated scores.
-    ValueError
-        If a metric was aggregated in several ways, or a weight is missing, negative, or all are 0.
+    TypeError, ValueError
+        If `totals` is no table of aggregated scores, was aggregated in several ways, or lacks a
+        weight.
 
     References
     ----------
@@ -233,7 +208,7 @@ def overall_scores(
         raise TypeError(f"weights must be numbers by query set; got {found(weights)}.")
     tables = [totals] if isinstance(totals, pd.DataFrame) else check_sequence("totals", totals)
     for table in tables if len(tables) else [None]:
-        if not isinstance(table, pd.DataFrame) or not set(table.columns) >= _TOTALS:
+        if not isinstance(table, pd.DataFrame) or not set(_TOTALS) <= set(table.columns):
             raise TypeError(f"totals must be tables of wefe.aggregate; got {found(table)}.")
     parts = []
     for metric, part in pd.concat(list(tables)).groupby("metric", sort=False):
@@ -251,20 +226,16 @@ def overall_scores(
         scores = part.pivot(index="model_name", columns="query_set", values="score")
         scores = scores.reindex(index=part["model_name"].unique(), columns=sets.index)
         combined = scores.mul(share).sum(axis=1, skipna=False) / share.sum()
-        parts.append(
-            pd.DataFrame(
-                {
-                    "query_set": name,
-                    "metric": metric,
-                    "model_name": scores.index,
-                    "score": combined.to_numpy(),
-                    "best": float(np.average(sets["best"].astype(float), weights=share)),
-                    "aggregation": f"weighted {ways[0]}",
-                    "n_queries": sets["n_queries"].sum(),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+        row = {
+            "query_set": name,
+            "metric": metric,
+            "best": float(np.average(sets["best"].astype(float), weights=share)),
+            "aggregation": f"weighted {ways[0]}",
+            "n_queries": sets["n_queries"].sum(),
+        }
+        parts.append(combined.rename("score").reset_index().assign(**row))
+    combined_scores: pd.DataFrame = pd.concat(parts, ignore_index=True)[_TOTALS]
+    return combined_scores
 
 
 def calculate_ranking_correlations(
@@ -293,10 +264,6 @@ def calculate_ranking_correlations(
     ValueError
         If `method` is unknown.
 
-    See Also
-    --------
-    wefe.plotting.plot_ranking_correlations : Draw them.
-
     Examples
     --------
     >>> ranks = pd.DataFrame({"WEAT": [2, 3, 4, 1], "RND": [3, 1, 4, 2]})
@@ -320,43 +287,37 @@ def _columns(
     if len(given) == 0:
         raise ValueError("results_dataframes is empty; there is nothing to rank.")
     for position, table in enumerate(given):
+        of = f"results_dataframes: element {position}"
         if not isinstance(table, pd.DataFrame):
             raise TypeError(
-                "results_dataframes must hold DataFrames, of aggregate or run_queries; element "
-                f"{position} is {found(table)}. (score_column makes one of external scores.)"
+                f"{of} must be a DataFrame, of aggregate or run_queries; got {found(table)}. "
+                "(score_column makes one of external scores.)"
             )
-        if table.shape[1] == 0:
-            raise ValueError(f"results_dataframes: element {position} has no column.")
-        if {"query_name", "score"} <= set(table.columns):
-            raise ValueError(
-                f"results_dataframes: element {position} has the scores of single queries; rank "
-                "what wefe.aggregate makes of them."
-            )
-        if {"metric", "model_name", "score", "best"} <= set(table.columns):
+        names = set(table.columns)
+        if {"metric", "model_name", "score", "best"} <= names:
             for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
                 column = part.set_index("model_name")["score"].rename(heading_of(part))
-                yield _checked(column, position), part["best"].iloc[0]
-        else:
-            column = _checked(table.iloc[:, -1], position)
-            answered = table.iloc[:, :-1].notna().all().sum()
-            name, is_matrix = str(column.name), table.columns.name is not None
-            if is_matrix and not name.endswith(" score"):
-                raise ValueError(
-                    f"results_dataframes: element {position} does not end with an aggregated "
-                    "column; call run_queries with aggregate_results=True."
-                )
-            yield column, _best_of(name, int(answered), order_needed)
+                yield _checked(column, of), part["best"].iloc[0]
+            continue
+        if {"query_name", "score"} <= names or not names:
+            raise ValueError(f"{of} has no aggregated scores; rank what wefe.aggregate returns.")
+        column = _checked(table.iloc[:, -1], of)
+        name, is_matrix = str(column.name), table.columns.name is not None
+        if is_matrix and not name.endswith(" score"):
+            raise ValueError(
+                f"{of} does not end with an aggregated column; call run_queries with "
+                "aggregate_results=True."
+            )
+        n_answered = int(table.iloc[:, :-1].notna().all().sum())
+        yield column, _best_of(name, n_answered, order_needed)
 
 
-def _checked(column: pd.Series, position: int) -> pd.Series:
+def _checked(column: pd.Series, of: str) -> pd.Series:
     if not pd.api.types.is_numeric_dtype(column):
-        raise TypeError(
-            f"results_dataframes: element {position} must have numbers in its last column; got "
-            f"{found(column.iloc[0])}."
-        )
+        raise TypeError(f"{of} must have numbers in its last column; got {found(column.iloc[0])}.")
     if not column.index.is_unique:
         repeated = sorted(set(column.index[column.index.duplicated()].astype(str)))
-        raise ValueError(f"results_dataframes: element {position} repeats models {repeated}.")
+        raise ValueError(f"{of} repeats models {repeated}.")
     return column
 
 
@@ -380,52 +341,25 @@ def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
 
 
 def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
-    """Return numbers in the order of the scores, best first, that are equal but for real gaps.
+    """Return 0, 1, 2 ... in the order of the scores, best first; NaN for NaN.
 
-    Parameters
-    ----------
-    scores : Series
-        Scores of models.
-    best : {'higher', 'lower'} or float, default='lower'
-        Which are better.
+    Neighbours get the same number if the gap between them may be rounding. That depends on the
+    scores before any distance is taken: the last digits of 0.1 + 0.2 - 0.3 are not of the size of
+    the result.
 
-    Returns
-    -------
-    Series
-        0, 1, 2 ... and NaN for NaN. Neighbours get the same number if the gap between them may be
-        rounding. That depends on the scores before any distance is taken: the last digits of
-        0.1 + 0.2 - 0.3 are not of the size of the result.
-
-    Examples
-    --------
     >>> without_noise(pd.Series([0.1 + 0.2 - 0.3, 0.0, 0.5]), best=0.0).tolist()
     [0.0, 0.0, 1.0]
     """
     known = scores.dropna()
     raw = known.to_numpy(dtype=np.float64)
-    is_value = not isinstance(best, str)
-    badness = abs(raw - float(best)) if is_value else -raw if best == "higher" else raw
+    value = 0.0 if isinstance(best, str) else float(best)
+    badness = {"higher": -raw, "lower": raw}.get(str(best), abs(raw - value))
     order = np.argsort(badness, kind="stable")
-    sizes = abs(raw[order])
     # Infinity is not near anything but itself.
-    sizes[np.isinf(sizes)] = 0.0
-    around = np.maximum(sizes, abs(float(best)) if is_value else 0.0)
-    largest = max(1.0, sizes.max(initial=0.0))
-    noise = np.maximum(
-        _ROUNDING * np.maximum(around[1:], around[:-1]),
-        _LAST_PLACE * largest,
-    )
+    sizes = np.where(np.isinf(raw), 0.0, abs(raw))[order]
+    around = np.maximum(np.maximum(sizes[1:], sizes[:-1]), abs(value))
+    noise = np.maximum(_ROUNDING * around, _LAST_PLACE * max(1.0, sizes.max(initial=0.0)))
     ordered = badness[order]
-    is_new = np.zeros(len(raw))
-    is_new[1:] = ordered[1:] > ordered[:-1] + noise
-    groups = np.empty(len(raw))
-    groups[order] = np.cumsum(is_new)
+    groups = np.zeros(len(raw))
+    groups[order[1:]] = np.cumsum(ordered[1:] > ordered[:-1] + noise)
     return pd.Series(groups, index=known.index, name=scores.name).reindex(scores.index)
-
-
-def _new_name(name: str, taken: Mapping[str, object]) -> str:
-    number, label = 1, name
-    while label in taken:
-        number += 1
-        label = f"{name} ({number})"
-    return label

@@ -36,10 +36,6 @@ class WordUse:
     lost_share : float
         Share of the entries that were lost, between 0 and 1.
 
-    See Also
-    --------
-    MetricResult : Holds one per set of a query.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model

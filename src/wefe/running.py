@@ -88,25 +88,24 @@ def measure(
     metric_params : mapping, optional
         Parameters of `run_query`, for all metrics. Those of one metric go to its instance.
     generate_subqueries : bool, default=False
-        Replace a query that is too large for a metric by all its subqueries that fit. They are
-        not always comparable with each other; those with the same words occur once. A query that
-        is too small keeps its row, as NaN. False refuses queries that do not fit.
+        Replace a query that is too large for a metric by all its subqueries that fit; those with
+        the same words occur once. A query that is too small keeps its row, as NaN. False refuses
+        queries that do not fit.
     warn_not_found_words : bool, default=False
         Log the words that were not found.
     n_jobs : int or None, default=None
-        Number of joblib workers; None is 1 unless a ``joblib.parallel_config`` says otherwise. The
-        result is the same for every number. SEAT and CEAT stay in this process, with the encoder.
+        Number of joblib workers, which changes no result; None is 1 unless a
+        ``joblib.parallel_config`` says otherwise. SEAT and CEAT stay in this process.
     progress : bool, default=True
         Show a progress bar on a terminal when the run takes more than two seconds.
     n_bootstrap : int, default=0
-        With 40 or more, estimate for each score how far it would move with other words of the same
-        kind: the words of each set are drawn anew this many times, with replacement, and scored
-        with the same parameters. 1000 is a good number.
+        With 40 or more (1000 is a good number), estimate for each score how far it would move with
+        other words of the same kind: draw the words of each set anew, with replacement.
     confidence : float, default=0.95
         Confidence of these intervals, between 0 and 1.
     bootstrap_random_state : int, Generator or None, default=0
         Draws the words: the same ones for every metric and model that has the same words of a
-        query, whatever seed the metric has.
+        query.
     audit : bool, default=False
         Say beside each score what it does not show: see :func:`wefe.audit.score_warnings`.
 
@@ -142,14 +141,6 @@ def measure(
     ------
     TypeError, ValueError
         If an argument is of the wrong kind, or a query does not fit a metric.
-
-    See Also
-    --------
-    adjust_p_values : P-values of another family of tests.
-    scores_matrix : The scores of one metric as a table of models and queries.
-    wefe.aggregation.aggregate : One number per model, metric and query set.
-    wefe.ranking.create_ranking : Rank the models.
-    wefe.study.Study : The same from a file, resumable, with a record of everything.
 
     Examples
     --------
@@ -247,9 +238,9 @@ def run_queries(
         Add a column that aggregates the scores of each model.
     aggregation_function : str or callable, default='abs_avg'
         'sum', 'abs_sum', 'avg', 'abs_avg' (of absolute values), 'bias_avg' (mean distance from the
-        value that means no bias: the safe choice for every metric), or a function from the table
-        of scores to a Series with one number per model. Only queries that every model could answer
-        are aggregated, so that models are compared on the same queries; the log names the others.
+        value that means no bias: the safe choice), or a function from the table of scores to a
+        Series with one number per model. Only queries that every model could answer are aggregated;
+        the log names the others.
     return_only_aggregation : bool, default=False
         Return the aggregated column alone.
     warn_not_found_words, n_jobs, progress : optional
@@ -266,17 +257,6 @@ def run_queries(
     ------
     TypeError, ValueError
         If an argument is of the wrong kind, or a query does not fit the metric.
-
-    See Also
-    --------
-    measure : One row per score, with all that is known about it.
-    wefe.ranking.create_ranking : Rank the models.
-    wefe.plotting.plot_queries_results : Draw the table.
-
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, section 3.2.
 
     Examples
     --------
@@ -336,10 +316,8 @@ def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
 
     Raises
     ------
-    TypeError
-        If `scores` is no table of :func:`measure`.
-    ValueError
-        If it holds several metrics or query sets.
+    TypeError, ValueError
+        If `scores` is no table of :func:`measure`, or holds several metrics or query sets.
 
     Examples
     --------
@@ -383,10 +361,6 @@ def generate_subqueries_from_queries_list(
     TypeError, ValueError
         If an element is no query, or there is no metric of that name.
 
-    See Also
-    --------
-    wefe.query.Query.get_subqueries : Those of one query, for any template.
-
     Examples
     --------
     >>> query = Query([["she"], ["he"]], [["math"], ["art"]])
@@ -415,8 +389,8 @@ def rows_of(
     rows = []
     for model, row in zip(model_names, answers, strict=True):
         for query, scale, answer in zip(query_names, scales, row, strict=True):
-            low, high = scale.value_range
             place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
+            low, high = scale.value_range
             rows.append({**answer._asdict(), **place, "scale_min": low, "scale_max": high, **same})
     return rows
 
@@ -535,11 +509,7 @@ def _check_runs(what: str, given: object, check: Callable[[Any], object]) -> lis
 
 
 def _check_params(metric_params: object) -> dict[str, Any]:
-    if metric_params is None:
-        return {}
+    metric_params = {} if metric_params is None else metric_params
     if not isinstance(metric_params, Mapping):
-        raise TypeError(
-            "metric_params must be a dict of parameters of the metric's run_query; "
-            f"got {found(metric_params)}."
-        )
+        raise TypeError(f"metric_params must be a dict of parameters; got {found(metric_params)}.")
     return dict(metric_params)

@@ -24,10 +24,6 @@ class Preprocessor(TypedDict, total=False):
     'typographic') and ``preprocessor`` (a function from str to str, which replaces all others);
     :func:`preprocess_word` says what each of them does.
 
-    See Also
-    --------
-    wefe.embeddings.Lookup : Where lists of preprocessors are used.
-
     Examples
     --------
     Words are looked up as they are written, and if that fails in lower case without accents:
@@ -175,11 +171,6 @@ def variants(
     -------
     list of str
         The forms, each once. Equal ones stand where the first of them does.
-
-    Raises
-    ------
-    TypeError
-        If a ``preprocessor`` function returns no string.
 
     Examples
     --------

@@ -499,7 +499,11 @@ def test_wrong_associations_are_refused(x, error, message):
             TypeError,
             "n_iterations must be an integer of at least 1; got bool True",
         ),
-        ({"random_state": -1}, ValueError, "random_state must be from 0 to .*; got -1"),
+        (
+            {"random_state": -1},
+            ValueError,
+            "random_state must be an integer from 0 .*; got int -1",
+        ),
         ({"random_state": "42"}, TypeError, "random_state must be an integer"),
         ({"relative_gap": 1}, ValueError, "relative_gap must be below 1"),
         ({"relative_gap": math.nan}, ValueError, "relative_gap is a share between 0 and 1"),

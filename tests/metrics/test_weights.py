@@ -126,7 +126,7 @@ def literally(evaluation, weights, params):
     for case in range(max(each.n_cases for each in weights)):
         sets = []
         for part, each in zip(evaluation.sets, weights, strict=True):
-            counts = each.row(case).astype(int).tolist()
+            counts = each.matrix()[min(case, each.n_cases - 1)].astype(int).tolist()
             numbered = [
                 (i, word)
                 for word, count in zip(part.words, counts, strict=True)

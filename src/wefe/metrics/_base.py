@@ -22,7 +22,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import (
     Any,
     ClassVar,
@@ -59,6 +59,7 @@ logger = logging.getLogger(__name__)
 TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
 _NOT_CALCULATED = "no p-value is calculated: that needs calculate_p_value=True"
+_FORMULAS = "run_query", "_scores", "_compute"
 _MISSED = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
 
 
@@ -74,10 +75,6 @@ class Scale:
         Smallest and largest possible score; infinite where there is no bound.
     no_bias_value : float
         The score that means that no bias was measured.
-
-    See Also
-    --------
-    wefe.metrics.BaseMetric.scale : where one gets it.
 
     Examples
     --------
@@ -143,11 +140,6 @@ class Measurement:
     warnings : tuple of str
         What goes on its `warnings` attribute.
 
-    See Also
-    --------
-    wefe.metrics.BaseMetric : what it is returned to.
-    wefe.results.MetricResult : what users get.
-
     Examples
     --------
     A metric that says what each word contributes:
@@ -197,29 +189,27 @@ class Prepared(NamedTuple):
 class BaseMetric:
     """Base class of the metrics.
 
-    A metric declares the first three of these attributes, and more of them where they differ from
-    the defaults. Its parameters are annotated fields with defaults, as of a dataclass: they can be
-    given to the class, ``MAC(average="words")``, or to `run_query`. All metrics have these:
+    A metric declares the first three attributes below, and others where they differ from the
+    defaults. Its parameters are annotated fields with defaults, as of a dataclass. Give them to
+    the class, ``MAC(average="words")``, or to `run_query`. All metrics have these:
 
     Parameters
     ----------
     calculate_p_value : bool, default=False
-        Run a permutation test: what `null_exchange` names is exchanged, and the score compared with
-        those that result. The result then has 'p_value', and ``details["permutation_test"]`` is a
-        :class:`PermutationTest`, which also says what the score is like without bias.
+        Run a permutation test: exchange what `null_exchange` names, and compare the score with
+        those that result. The result then has 'p_value' and ``details["permutation_test"]``, a
+        :class:`PermutationTest`.
     p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Which scores count as extreme: those at least as large as the observed one, at most as
-        large, or at least as far from the value that means no bias. Ties count. Metrics whose
-        scores lie on one side of no bias (ECT, SAME, RNSB and those of neighbours) have 'two-sided'
-        as default, which asks whether there is more bias than by chance.
+        large, or at least as far from the value that means no bias. Ties count. The default is
+        'two-sided' for metrics whose scores lie on one side of no bias (ECT, SAME, RNSB and those
+        of neighbours); it asks whether there is more bias than by chance.
     p_value_method : {'exact', 'approximate', 'saddlepoint', 'auto'}, default='exact'
-        'exact' counts all splits of scores that are sums over words or pairs (WEAT, SEAT, RIPA,
-        EQT, Generalized WEAT of two sets, the words of SC-WEAT), or encloses their share between
-        guaranteed bounds and returns the upper one. Those of other scores are listed if there are
-        up to 20,000, and a sample of them is drawn otherwise. 'approximate' draws random splits
-        and returns (r + 1)/(n + 1). 'saddlepoint' is for a first look at sums, and 'auto' counts
-        them where that may not be enough: see :func:`permutation_test`. WEAT has 'approximate' as
-        default.
+        'exact' counts all splits of scores that are sums over words or pairs, or encloses their
+        share between guaranteed bounds and returns the upper one. It lists the splits of other
+        scores if there are up to 20,000, and draws a sample otherwise. 'approximate' draws random
+        splits and returns (r + 1)/(n + 1); it is the default of WEAT. For 'saddlepoint' and
+        'auto' see :func:`permutation_test`.
     p_value_iterations : int, default=10000
         Number of random splits.
     p_value_verbose : bool, default=False
@@ -230,11 +220,9 @@ class BaseMetric:
     Attributes
     ----------
     metric_template : tuple of (int or 'n')
-        Number of target and of attribute sets of the queries it answers; 'n' for any number.
-    metric_name : str
-        Its name in full.
-    metric_short_name : str
-        The acronym that heads columns.
+        Number of target and of attribute sets of its queries; 'n' for any number.
+    metric_name, metric_short_name : str
+        Its name in full, and the acronym that heads columns.
     metric_template_minimum : tuple of int
         The smallest numbers that 'n' stands for; (1, 1) by default.
     value_range : tuple of float
@@ -244,17 +232,15 @@ class BaseMetric:
     pairs_targets : bool
         Word i of each target set belong together, as she and he do; False by default.
     encodes_texts : bool
-        Asks an encoder for the vectors of texts of its own, as SEAT does, not for those of words;
-        it is then run where the encoder is. False by default.
+        Runs where the encoder is, because it encodes texts of its own; False by default.
     needs_vocabulary : bool
-        Looks at more words than those of the query, such as their nearest neighbours, so that a
-        model has to be opened whole. False by default.
+        Looks at words outside the query, so that models are opened whole; False by default.
     scores_many_models : bool
         The formula uses word sets by their methods and weights alone, so that it takes the vectors
         of several models as cases; False by default.
     takes_original : bool
-        Has a parameter `original`, the model before mitigation, in which directions are then
-        found; studies and comparisons pass it. False by default.
+        Has a parameter `original`, the model before mitigation, in which directions are found;
+        studies and comparisons pass it. False by default.
     nan_values : dict
         The entries, after 'result', of the result of a query that cannot be answered; by default
         NaN under the short name in lower case.
@@ -272,33 +258,23 @@ class BaseMetric:
         Why there is none, perhaps only with the parameters at hand.
     audit_findings : frozenset of str
         Kinds of audit warnings that concern its score; see :func:`wefe.audit.score_warnings`.
-    model : WordEmbeddingModel
-        The model that is measured, where `needs_vocabulary` is True.
-    lookup : dict
-        The options of the look-up, likewise.
+    model, lookup : WordEmbeddingModel and dict
+        The model and the options of the look-up of a call, where `needs_vocabulary` is True.
 
     Raises
     ------
     TypeError, ValueError
         If a parameter is unknown, of a wrong type or out of range.
 
-    See Also
-    --------
-    wefe.metrics.register : makes a metric known by its name.
-    wefe.running.run_queries : many queries and models.
-
     Notes
     -----
     Define ``_scores(targets, attributes)``: the formula on weighted word sets. It gets two
     sequences of :class:`wefe.embeddings.WordSet` and returns an array with one score for each case
     of their weights, NaN where it is undefined. Intervals, silhouettes and the influence of words
-    come from it.
-
-    ``_compute(targets, attributes)`` makes the result of one case, a number or a
-    :class:`wefe.metrics.Measurement`. By default it is what `_scores` returns. A metric that
-    defines `_compute` alone is asked again for each case, which is right, and slow.
-
-    Both are called only if every set kept enough of its words.
+    come from it. ``_compute(targets, attributes)`` makes the result of one case, a number or a
+    :class:`wefe.metrics.Measurement`; by default what `_scores` returns. A metric that defines
+    `_compute` alone is asked again for each case, which is slow. Both are called only if every set
+    kept enough of its words.
 
     Examples
     --------
@@ -384,38 +360,31 @@ class BaseMetric:
 
         Raises
         ------
-        TypeError
-            If `query` or `model` is something else, an option is unknown or of a wrong type, or
-            the metric does not declare what it has to.
-        ValueError
-            If the query has other numbers of sets than the metric takes, or an option has no such
-            value.
+        TypeError, ValueError
+            If an argument is wrong, or the query does not fit the template.
         UnusableVectorError
-            If a word of the query has a zero or non-finite vector; it is a ValueError, too.
+            If a word of the query has a zero or non-finite vector.
         """
-        own = dict(zip(self.parameters(), args, strict=False)) if args else {}
-        if len(own) < len(args):
+        names = self.parameters()
+        if len(args) > len(names):
             raise TypeError(
-                f"{type(self).__name__}.run_query takes query, model and {len(own)} parameters by "
-                f"position; got {len(args)} parameters. Pass options of the look-up by name."
+                f"{type(self).__name__}.run_query takes query, model and {len(names)} parameters "
+                f"by position; got {len(args)} parameters. Pass options of the look-up by name."
             )
-        result = self._result(query, model, **own, **params)
+        result = self._result(query, model, **dict(zip(names, args, strict=False)), **params)
         log_result(result, with_lost_words=params.get("warn_not_found_words", False))
         return result
 
     def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
         """Measure without a line in the log: what there is to say is in the result."""
-        metric, lookup = self.with_params(**params)
-        prepared = metric._prepare(query, model, lookup)
-        metric, embedded, targets, attributes, reason = prepared
-        if reason is None:
-            measured = metric._measure(targets, attributes)
-        else:
-            measured = metric._undefined(reason)
-        measured = metric._tested(measured, targets, attributes)
+        own, lookup = self.with_params(**params)
+        metric, embedded, targets, attributes, reason = own._prepare(query, model, lookup)
+        sides = targets, attributes
+        measured = metric._undefined(reason) if reason else metric._measure(*sides)
+        measured = metric._tested(measured, *sides)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
-            reason = metric._why_undefined(targets, attributes)
+            reason = metric._why_undefined(*sides)
         return MetricResult(
             {"query_name": query.query_name, **measured.values},
             embedded,
@@ -435,32 +404,29 @@ class BaseMetric:
 
         Returns
         -------
-        metric : BaseMetric
-            A copy with these parameters; the metric itself if they do not change.
-        lookup : dict
-            The options of the look-up; see :class:`wefe.embeddings.Lookup`.
+        (BaseMetric, dict)
+            The metric, or a copy with these parameters, and the options of the look-up; see
+            :class:`wefe.embeddings.Lookup`.
 
         Raises
         ------
         TypeError, ValueError
-            If a parameter is unknown, of a wrong type or out of range.
+            If an argument is of a wrong kind, shape or range.
         """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
-        unknown = [name for name in params if name not in known]
-        if unknown:
+        if unknown := [name for name in params if name not in known]:
             names = [*known, *Lookup.__annotations__]
             # A misspelt option would otherwise be a silent default.
             raise TypeError(
-                f"{type(self).__name__}.run_query has no parameter "
-                f"{', '.join(map(repr, unknown))}; it has {', '.join(names)}."
-                f"{nearest(unknown[0], names)}"
+                f"{type(self).__name__}.run_query has no parameter {unknown[0]!r}; it has "
+                f"{', '.join(names)}.{nearest(unknown[0], names)}"
             )
-        if not params:
-            return self, lookup  # type: ignore[return-value]
-        metric = copy.copy(self)
-        vars(metric).update(params)
-        metric.__post_init__()
+        metric = self
+        if params:
+            metric = copy.copy(self)
+            vars(metric).update(params)
+            metric.__post_init__()
         return metric, lookup  # type: ignore[return-value]
 
     @property
@@ -509,7 +475,7 @@ class BaseMetric:
         Raises
         ------
         TypeError, ValueError
-            If `query` is not a query, or a parameter of a wrong type or out of range.
+            If an argument is of a wrong kind, shape or range.
         """
         if query is not None:
             check_query(query)
@@ -526,7 +492,8 @@ class BaseMetric:
     ) -> Measurement:
         """Add the p-value that is asked for, or say why there is none."""
         if not self.calculate_p_value:
-            return dataclasses.replace(measured, warnings=measured.warnings + self._ignored())
+            ignored = (_NOT_CALCULATED,) * self._asks_more()
+            return replace(measured, warnings=measured.warnings + ignored)
         p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
         score = float(measured.values["result"])
         undeclared = "" if self.null_exchange else "it does not say what may be exchanged"
@@ -540,28 +507,26 @@ class BaseMetric:
             if self.p_value_verbose:
                 logger.info("%s", test)
         values = {**measured.values, "p_value": p_value}
-        return dataclasses.replace(measured, values=values, details=details, warnings=warnings)
+        return replace(measured, values=values, details=details, warnings=warnings)
 
-    def _ignored(self) -> tuple[str, ...]:
-        """Say that options of the test have no effect without one."""
-        kind = type(self)
-        asked, defaults = ((each.p_value_method, each.p_value_test_type) for each in (self, kind))
-        return () if self.calculate_p_value or asked == defaults else (_NOT_CALCULATED,)
+    def _asks_more(self) -> bool:
+        """Tell whether a p-value is asked for, or what has no effect without one."""
+        asked, defaults = ((at.p_value_method, at.p_value_test_type) for at in (self, type(self)))
+        return self.calculate_p_value or asked != defaults
 
     def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
         """Say why a p-value is another than the one that was asked for."""
         listed = self.null_exchange != "pairs" and type(self)._sums is BaseMetric._sums
-        as_asked = self.p_value_method == "approximate" or test.method in ("exact", "saddlepoint")
-        if listed or as_asked:
+        if listed or self.p_value_method == "approximate":
             return ()
+        lower, upper = test.p_value_bounds
         if test.method == "approximate":
             n_splits = test.n_splits
             return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
-        lower, upper = test.p_value_bounds
-        if upper - lower <= 0.01 * upper:
-            return ()
-        between = f"between {lower:.3g} and {upper:.3g}"
-        return (f"the exact p-value is known to lie {between}; the upper one is returned",)
+        if upper - lower > 0.01 * upper:
+            between = f"between {lower:.3g} and {upper:.3g}"
+            return (f"the exact p-value is known to lie {between}; the upper one is returned",)
+        return ()
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
         """Return what a score is a sum of, if it is, so that its splits can be counted."""
@@ -577,9 +542,6 @@ class BaseMetric:
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
     ) -> dict[str, Any]:
         """Return what `wefe measure` and studies ask of the metric, unless they are told otherwise.
-
-        A report has no use for a score that is random, or for a p-value of random splits where the
-        exact one can be had. P-values that take long are calculated on request.
 
         Parameters
         ----------
@@ -626,13 +588,12 @@ class BaseMetric:
         if self.if_unpaired is None or paired is not False:
             return {}
         helps = {name: value for name, value in self.if_unpaired.items() if name not in own}
+        then = "the difference of their means is taken instead"
         logger.warning(
-            "%s pairs target words by position, and those of %r are no pairs%s",
+            "%s pairs target words by position, and those of %r are no pairs; %s",
             self.metric_short_name.lower().replace(" ", "-"),
             queries,
-            "; the difference of their means is taken instead"
-            if helps
-            else ": its scores mean nothing here",
+            then if helps else "its scores mean nothing here",
         )
         return helps
 
@@ -647,13 +608,12 @@ class BaseMetric:
         Returns
         -------
         bool
-            True if its numbers of target and of attribute sets fit `metric_template`, where 'n'
-            stands for any number from `metric_template_minimum` on.
+            True if its numbers of sets fit `metric_template` and `metric_template_minimum`.
 
         Raises
         ------
-        TypeError
-            If `query` is not a query.
+        TypeError, ValueError
+            If an argument is of a wrong kind, shape or range.
         """
         check_query(query)
         return query.satisfies(self.metric_template, self.metric_template_minimum)
@@ -669,8 +629,7 @@ class BaseMetric:
         Returns
         -------
         list of Query
-            The query alone, or all combinations of its sets that have the metric's template (see
-            :meth:`wefe.query.Query.get_subqueries`); empty if it has too few sets.
+            See :meth:`wefe.query.Query.get_subqueries`; empty if the query has too few sets.
         """
         if self.accepts(query):
             return [query]
@@ -695,12 +654,7 @@ class BaseMetric:
             )
         return Prepared(metric, embedded, targets, embedded.attributes, reason)
 
-    def _bind(
-        self,
-        query: Query,
-        model: WordEmbeddingModel,
-        lookup: Lookup,
-    ) -> WordEmbeddingModel:
+    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> WordEmbeddingModel:
         """Keep what the formula needs beside word sets; return the model to look words up in."""
         if self.needs_vocabulary:
             vars(self).update(model=model, lookup=lookup)
@@ -720,27 +674,28 @@ class BaseMetric:
         self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
     ) -> float | Measurement:
         """Return the result of word sets without weights."""
-        return self._named(float(self._scores(targets, attributes)[0]))
-
-    def _named(self, score: float) -> Measurement:
-        return Measurement({"result": score, self.metric_short_name.lower(): score})
+        return self._measured(float(self._scores(targets, attributes)[0]))
 
     def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         """Return what `_compute` does, as a measurement with a number."""
         measured = self._compute(targets, attributes)
-        value = measured.values.get("result") if isinstance(measured, Measurement) else measured
         try:
-            score = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+            if not isinstance(measured, Measurement):
+                measured = self._measured(float(measured))
+            float(measured.values["result"])
+        except (KeyError, TypeError, ValueError):
             raise TypeError(
                 f"{type(self).__name__}._compute must return a number, or a Measurement with one "
-                f"under 'result'; got {found(value)}."
+                f"under 'result'; got {found(measured)}."
             ) from None
-        return measured if isinstance(measured, Measurement) else self._named(score)
+        return measured
 
-    def _asks_more(self) -> bool:
-        """Tell whether the result is to have more than a score."""
-        return self.calculate_p_value or bool(self._ignored())
+    def _measured(
+        self, score: float, details: Mapping[str, Any] | None = None, **more: Any
+    ) -> Measurement:
+        """Return a score with further entries of the result."""
+        name = next(iter(self.nan_values or ()), self.metric_short_name.lower())
+        return Measurement({"result": score, name: score, **more}, None, details or {})
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         """Say why the score of word sets is NaN."""
@@ -756,9 +711,7 @@ class BaseMetric:
         check_model(model)
         kind = type(self)
         check_declared(kind)
-        if (kind._scores, kind._compute) == (BaseMetric._scores, BaseMetric._compute) and not (
-            has_own_run_query(self)
-        ):
+        if all(getattr(kind, name) is getattr(BaseMetric, name) for name in _FORMULAS):
             raise TypeError(f"{kind.__name__} defines neither _scores nor _compute.")
         if not self.accepts(query):
             raise ValueError(
@@ -768,11 +721,9 @@ class BaseMetric:
             )
 
     def _wanted_shape(self) -> str:
-        numbers = [
-            f"{least} or more" if want == "n" else str(want)
-            for want, least in zip(self.metric_template, self.metric_template_minimum, strict=True)
-        ]
-        return f"{numbers[0]} target and {numbers[1]} attribute sets"
+        shape = zip(self.metric_template, self.metric_template_minimum, strict=True)
+        targets, attributes = (f"{n} or more" if want == "n" else want for want, n in shape)
+        return f"{targets} target and {attributes} attribute sets"
 
     def __repr__(self) -> str:
         own = [
@@ -803,11 +754,11 @@ def has_own_run_query(metric: BaseMetric) -> bool:
     return type(metric).run_query is not BaseMetric.run_query
 
 
-def distinct_sizes(sets: Sequence[Sequence[Any]], lookup: Lookup) -> list[int] | None:
+def distinct_sizes(sets: Sequence[Sequence[Any]] | None, lookup: Lookup) -> list[int] | None:
     """Return how many vectors each word set has when all its words are found; None if unknown.
 
     With ``strategy="all"`` a word has as many vectors as variants in the vocabulary.
     """
-    if lookup.get("strategy") == "all":
+    if sets is None or lookup.get("strategy") == "all":
         return None
     return [len(set(words)) for words in sets]

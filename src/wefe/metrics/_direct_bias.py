@@ -14,7 +14,7 @@ from wefe._checks import check_number
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit, word_sets
 from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal, principal_directions
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._geometry import ZERO_LENGTH, by_word
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
@@ -40,21 +40,6 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
         In [0, 1]: ``|cos(w, g)|`` for one direction g, the length of the projection of the unit
         vector for several.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, the dimensions do not fit, or several
-        directions are not orthonormal.
-
-    See Also
-    --------
-    wefe.metrics.direct_bias : the mean over the words.
-    wefe.metrics.bias_subspace : where directions come from.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, section 5.2, for one direction.
-
     Examples
     --------
     >>> direct_bias_by_word([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
@@ -70,11 +55,8 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    directions : array-like of shape (n_directions, dim)
-        Orthonormal directions, for example ``bias_subspace(...).directions``; a single one may
-        have any length.
+    words, directions : array-like
+        As of :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
     c : float, default=1.0
         Strictness, at least 0: the exponent of ``|cos(w, g)|``. At 0 every word that is not exactly
         orthogonal counts as fully biased; larger values forgive small projections. Scores of
@@ -85,22 +67,6 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     float
         Mean of ``|cos(w, g)|^c`` over the words, in [0, 1]; 0 if no association was measured. For
         several directions the length of the projection stands for the cosine.
-
-    Raises
-    ------
-    ValueError
-        If `c` is negative or no finite number, an array is empty, not finite or has a zero row, or
-        several directions are not orthonormal.
-
-    See Also
-    --------
-    wefe.metrics.direct_bias_by_word : word by word, without the exponent.
-    wefe.metrics.indirect_bias : what the direction does to the similarity of two words.
-
-    References
-    ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, section 5.2.
 
     Examples
     --------
@@ -243,10 +209,8 @@ class DirectBias(SubspaceMetric):
         directions = details["subspace"].directions
         lengths = _lengths(words, directions)
         score = float(words.mean(_strict(lengths, self.c)[None])[0])
-        by_word = words.unit @ directions[0] if len(directions) == 1 else lengths
-        word_values = dict(zip(words.words, by_word.tolist(), strict=True))
-        values = {"result": score, "direct_bias": score, "word_values": word_values}
-        return Measurement(values, None, details)
+        values = words.unit @ directions[0] if len(directions) == 1 else lengths
+        return self._measured(score, details, word_values=by_word(words, values))
 
 
 def _lengths(words: WordSet, basis: Vectors) -> Vectors:

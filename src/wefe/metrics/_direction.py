@@ -32,11 +32,6 @@ class BiasSubspace:
         largest first, with a sum of 1. If the first few do not dominate, they do not represent the
         tuples.
 
-    See Also
-    --------
-    wefe.metrics.bias_subspace : makes it of vectors.
-    wefe.metrics.DirectBias : has it in the `details` of its results.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -76,25 +71,15 @@ def bias_subspace(
 
     Raises
     ------
-    TypeError
-        If `n_components` is no integer.
-    ValueError
-        If there are fewer than two sets, they have different shapes, are empty or not finite, or
-        with `normalize` if a vector is zero.
+    TypeError, ValueError
+        If an argument is wrong.
     UnanswerableError
-        If the tuples span fewer than `n_components` directions; further components would be
-        rounding noise. It is a ValueError, too.
-
-    See Also
-    --------
-    wefe.metrics.direct_bias : how much of other words lies along the directions.
-    wefe.metrics.group_directions : a direction towards each group.
+        If the members of every tuple are equal, or span too few directions.
 
     Notes
     -----
-    Of every tuple its mean is subtracted; the directions are the right singular vectors of all
-    rows. Their signs are arbitrary, and chosen here so that the mean of the first set lies on the
-    positive side of that of the second.
+    The directions are the right singular vectors of all tuples without their means. Their signs
+    are chosen so that the mean of the first set lies on the positive side.
 
     References
     ----------
@@ -130,17 +115,13 @@ def bias_subspace(
 
 def principal_directions(rows: Vectors, n_components: int) -> Vectors:
     """First right singular vectors of stacked matrices; NaN where the rank is smaller."""
-    from scipy.linalg.lapack import dsyevr  # `import wefe` stays quick
-
-    n = rows.shape[1]
-    # LAPACK itself: numpy would compute all eigenvectors, which takes twice as long.
-    which = {"range": "I", "il": n - n_components + 1, "iu": n}
-    found = [dsyevr(products, **which) for products in rows @ rows.swapaxes(1, 2)]
-    lengths = np.sqrt(np.maximum([each[0][n_components - 1 :: -1] for each in found], 0.0))
+    squares, vectors = np.linalg.eigh(rows @ rows.swapaxes(1, 2))
+    # The largest ones are the last.
+    lengths = np.sqrt(np.maximum(squares[:, : -n_components - 1 : -1], 0.0))
     noise = np.maximum(RANK_TOLERANCE * lengths[:, 0], ZERO_LENGTH)
     lengths[lengths[:, -1] <= noise] = np.nan
-    vectors = np.stack([each[1].T[::-1] for each in found])
-    return np.asarray(vectors @ rows / lengths[..., None])
+    largest = vectors[:, :, : -n_components - 1 : -1].swapaxes(1, 2)
+    return np.asarray(largest @ rows / lengths[..., None])
 
 
 def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
@@ -166,26 +147,13 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     ndarray of shape (n_groups, dim)
         Unit vectors. Of two groups: the first principal direction of the centred pairs and its
         opposite, so that a word's cosines with them are its projection on the bias direction. Of
-        more: the mean of each group's words after every tuple was centred on its own mean.
+        more: the mean of each group's words after every tuple was centred on its own mean (Manzini,
+        Lim, Black and Tsvetkov, NAACL 2019).
 
     Raises
     ------
-    ValueError
-        If there are fewer than two groups, they have different shapes, are empty, not finite or
-        have a zero row.
     UnanswerableError
-        If a group is where the mean of all groups is. It is a ValueError, too.
-
-    See Also
-    --------
-    wefe.metrics.neighborhoods : takes them as `towards`.
-    wefe.metrics.bias_subspace : the principal directions.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, for two groups; for more, the class means of the tuples that
-    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and
-    Removing Multiclass Bias in Word Embeddings", NAACL 2019, take the subspace of.
+        If a group has the same mean as all groups together.
 
     Examples
     --------

@@ -29,20 +29,10 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
         with fewer than two attribute words, if the cosines with a target set are all equal, or if
         the mean of a target set is zero.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty or not finite, an attribute word is a zero vector, or the dimensions
-        do not fit.
-
     Notes
     -----
     Only the order counts: a constant offset, with which all attribute words are nearer to `t1`,
     does not show. Equal cosines (up to 1e-12) share the mean of their ranks.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     Examples
     --------

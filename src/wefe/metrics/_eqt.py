@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, compress
 from typing import Annotated, Any, TypeAlias
 
@@ -14,7 +14,7 @@ from wefe._checks import check_word_set, found
 from wefe._wordset import Vectors, WordSet, unit, word_sets
 from wefe.embeddings import forms_found
 from wefe.metrics._base import BaseMetric, Measurement, TestType
-from wefe.metrics._geometry import ZERO_LENGTH, unit_rows
+from wefe.metrics._geometry import ZERO_LENGTH, by_word, unit_rows
 from wefe.metrics._pairs import check_same_size, tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
@@ -59,21 +59,8 @@ def eqt_by_question(
 
     Raises
     ------
-    TypeError
-        If `k` is no integer, or `both_directions` no bool.
-    ValueError
-        If `t1` and `t2` have different numbers of rows, an array is empty, not finite or has a zero
-        row, `k` is below 1, or a question is the zero vector.
-
-    See Also
-    --------
-    wefe.metrics.eqt : the share of hits.
-    wefe.metrics.EQT : for words of a model, with the answers.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019; see :class:`EQT` for what
-    was decided here.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -106,35 +93,14 @@ def eqt(
 
     Parameters
     ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`: he and she.
-    a : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    candidates : array-like of shape (n_candidates, dim)
-        What may be the answer besides the word itself; without the words of `t1` and `t2`.
-    k : int, default=1
-        Count the word if it is among the k nearest candidates.
-    both_directions : bool, default=False
-        Ask "t2 is to a as t1 is to ?", too.
+    t1, t2, a, candidates, k, both_directions : array-like, int and bool
+        As of :func:`eqt_by_question`.
 
     Returns
     -------
     float
         The share of questions, in [0, 1]; 1 (every word comes back) means that no bias was
         measured.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`eqt_by_question` does.
-
-    See Also
-    --------
-    wefe.metrics.eqt_by_question : which questions are hits.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019; see :class:`EQT`.
 
     Examples
     --------
@@ -159,11 +125,12 @@ def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
 
 
 def _check_variants(name: str, value: Any) -> dict[str, tuple[str, ...]] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | None):
         raise TypeError(f"{name} must map words to lists of words; got {found(value)}.")
-    return {word: check_word_set(f"{name}[{word!r}]", own) for word, own in value.items()}
+    checked = {
+        word: check_word_set(f"{name}[{word!r}]", own) for word, own in (value or {}).items()
+    }
+    return checked or None
 
 
 @register
@@ -196,21 +163,14 @@ class EQT(BaseMetric):
     -----
     The result has 'eqt' (the score). `details` has 'by_word': word -> share of hits; 'by_pair':
     (m, f) -> share of hits; 'answers': for each question the tuple (m, s, f, nearest candidate,
-    whether it is a hit), where with ``k=1`` the candidate of a hit is s; 'n_candidates', and of a
-    given list 'lost_candidates', which the model lacks, and 'unusable_candidates', of which the
-    vectors have no direction. The score is NaN if a question is the zero vector, or the model was
-    opened for some words only.
+    whether it is a hit); 'n_candidates', and of a given list 'lost_candidates' and
+    'unusable_candidates', of which the vectors have no direction. The score is NaN if a question is
+    the zero vector, or the model was opened for some words only.
 
-    The text of the paper was not at hand; the definition is second-hand, and this was decided here.
-    All vectors are scaled to unit length before they are added. Candidates are all words of the
-    model but for the target words: in a whole vocabulary the nearest are often other words of the
-    second group. The word s itself always is a candidate; without it, as in common functions for
-    analogies, there could be no hit. A candidate as near as s is no better answer. Only what
-    `variants` names is accepted besides s; the paper is said to accept plurals and synonyms of
-    WordNet, which gives higher scores. One direction is asked, from the first target set to the
-    second.
-
-    A pair that lost a word is left out whole, so that the others stay aligned.
+    All vectors are scaled to unit length before they are added. The word s itself always is a
+    candidate, and one as near as s is no better answer. The definition is second-hand; the paper is
+    said to accept plurals and synonyms of WordNet, too, which gives higher scores. A pair that lost
+    a word is left out whole.
 
     References
     ----------
@@ -271,11 +231,11 @@ class EQT(BaseMetric):
         if np.isnan(questions).any():
             return super()._scores(targets, attributes)
         asked = self._asked(questions, targets, words)
-        by_word = np.empty((pairs.weights.n_cases, len(words)))
+        hit_shares = np.empty((pairs.weights.n_cases, len(words)))
         for case, row in enumerate(pairs.weights.matrix()):
             hits = asked.hits(row > 0).reshape(len(words), -1, len(pairs))
-            by_word[case] = np.average(hits.mean(axis=1), axis=1, weights=row)
-        return words.mean(by_word)
+            hit_shares[case] = np.average(hits.mean(axis=1), axis=1, weights=row)
+        return words.mean(hit_shares)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), pairs = attributes, self._pairs(targets)
@@ -288,7 +248,7 @@ class EQT(BaseMetric):
         hits = asked.hits(np.ones(len(targets[0])))
         score, unusable = float(hits.mean()), asked.details["unusable_candidates"]
         details = {
-            "by_word": dict(zip(words.words, hits.mean(axis=1).tolist(), strict=True)),
+            "by_word": by_word(words, hits.mean(axis=1)),
             "by_pair": dict(zip(pairs, hits.mean(axis=0).tolist(), strict=True)),
             "answers": [
                 (m, s, f, asked.answers[i, j], bool(hits[i, j]))
@@ -304,7 +264,7 @@ class EQT(BaseMetric):
         if asked.n_short:
             those = f"{asked.n_short} of {hits.size} questions"
             warnings.append(f"{those} have fewer candidates than k={self.k}, so they are hits")
-        return Measurement({"result": score, "eqt": score}, None, details, tuple(warnings))
+        return replace(self._measured(score, details), warnings=tuple(warnings))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
         """Answer questions, unit vectors of shape (n_words, n_questions, dim)."""

@@ -36,18 +36,13 @@ def generalized_weat(
 
     Raises
     ------
-    ValueError
-        If there are not as many attribute sets as target sets, or fewer than two; if an array is
-        empty, not finite or has a zero row, or the dimensions do not fit.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
     Of each set the mean of its unit vectors is taken, and of these means their own mean is
     subtracted, for targets and attributes by themselves. Sets count alike, whatever their sizes.
-
-    References
-    ----------
-    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
 
     Examples
     --------

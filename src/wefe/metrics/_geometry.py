@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from wefe._wordset import Nested, Ones, Vectors, Weights, WordSet, as_vectors, unit, word_sets
+from wefe._wordset import Vectors, Weights, WordSet, as_vectors, unit, word_sets
 
 __all__ = ["Vectors", "as_vectors", "unit"]
 
@@ -38,20 +38,10 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     ndarray of shape (n_words,)
         Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.weat : its sums over two target sets.
-    wefe.metrics.same_signed : the same over the largest value that it could have.
-
     Notes
     -----
-    No word can have more than the distance of the means of the unit vectors of `a` and `b`, which
-    differs between models: values of two models cannot be compared as they are.
+    The largest possible value is the distance of the means of the unit vectors of `a` and `b`. It
+    differs between models; :func:`same_signed` divides by it.
 
     References
     ----------
@@ -66,12 +56,16 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     return np.asarray(associations(words, first, second)[0])
 
 
+def by_word(words: WordSet, values: Vectors) -> dict[str, float]:
+    """Return the value of each word."""
+    return dict(zip(words.words, values.tolist(), strict=True))
+
+
 def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, dict[str, float]]:
     """Return what columns of values say of each word."""
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return {
-        w: dict(zip(columns, row, strict=True)) for w, row in zip(words.words, rows, strict=True)
-    }
+    rows = np.stack(list(columns.values()), axis=1).tolist()
+    by_row = [dict(zip(columns, row, strict=True)) for row in rows]
+    return dict(zip(words.words, by_row, strict=True))
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
@@ -118,22 +112,10 @@ def pearson(x: Vectors, y: Vectors) -> float:
 def average_ranks(
     values: Vectors, weights: Vectors | None = None, tolerance: float = 0.0
 ) -> Vectors:
-    """Ranks from 1 of words that count once, several times, or not at all.
+    """Ranks from 1, with their mean for ties, of words that count as often as weights say.
 
-    Ties share the mean of their ranks; values no further apart than `tolerance` tie.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_words,) or (n_cases or 1, n_words)
-        What is ranked.
-    weights : ndarray of shape (n_cases or 1, n_words), optional
-        How often each word counts in each case; by default once.
-    tolerance : float, default=0.0
-        Largest distance of values that tie.
-
-    Returns
-    -------
-    ndarray of shape (n_words,) or (n_cases, n_words)
+    Shapes are those of `values`, (n_words,) or (n_cases or 1, n_words), and of `weights`,
+    (n_cases or 1, n_words). Values no further apart than `tolerance` tie.
 
     Examples
     --------
@@ -143,105 +125,44 @@ def average_ranks(
     rows = np.atleast_2d(values)
     order = np.argsort(rows, axis=1)
     begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
-    until = np.arange(1.0, rows.shape[1] + 1)[None]
-    counts = np.ones((1, 1))
-    if weights is not None:
-        # One order for all cases is picked faster as columns.
-        counts = (
-            weights[:, order[0]]
-            if len(order) == 1
-            else np.take_along_axis(np.broadcast_to(weights, order.shape), order, axis=1)
-        )
-        until = np.cumsum(counts, axis=1)
+    counts = np.ones((1, order.shape[1])) if weights is None else weights
+    if np.ptp(counts):
+        order, counts = np.broadcast_arrays(order, counts)
+        counts = np.take_along_axis(counts, order, axis=1)
+    until = np.cumsum(counts, axis=1)
     before = until - counts
     if not begins.all():
         edge = np.ones((len(begins), 1), dtype=bool)
-        before = np.where(np.hstack([edge, begins]), before, 0)
-        before = np.maximum.accumulate(before, axis=1)
-        until = np.where(np.hstack([begins, edge]), until, np.inf)
-        until = np.minimum.accumulate(until[:, ::-1], axis=1)[:, ::-1]
-    middle = (before + until + 1) / 2
-    ranks = np.empty((max(len(order), len(middle)), rows.shape[1]))
-    if len(order) == 1:
-        ranks[:, order[0]] = middle
-    else:
-        np.put_along_axis(ranks, order, np.broadcast_to(middle, ranks.shape), axis=1)
-    return ranks.reshape(np.shape(values) if weights is None else ranks.shape)
+        starts = np.where(np.hstack([edge, begins]), before, 0)
+        before = np.maximum.accumulate(starts, axis=1)
+        ends = np.where(np.hstack([begins, edge]), until, np.inf)
+        until = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    order, middles = np.broadcast_arrays(order, (before + until + 1) / 2)
+    ranks = np.empty(order.shape)
+    np.put_along_axis(ranks, order, middles, axis=1)
+    return ranks.reshape(values.shape) if weights is None else ranks
 
 
 def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -> Vectors:
-    """Spearman's correlation of two similarities of words, in each case of the weights.
+    """Spearman's correlation in each case of the weights; NaN where values are constant or NaN.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (n_cases or 1, n_words)
-        What is ranked.
-    weights : Weights
-        How often each word counts.
-    tolerance : float, default=0.0
-        Largest distance of values that tie.
-
-    Returns
-    -------
-    ndarray of shape (n_cases,)
-        In [-1, 1]; NaN where a similarity is constant or NaN.
+    Both have shape (n_cases or 1, n_words); values no further apart than `tolerance` tie.
     """
-    n_cases = max(len(x), len(y), weights.n_cases)
-    scores = np.empty(n_cases)
-    if (
-        isinstance(weights, Nested)
-        and len(x) == len(y) == 1
-        and all(_differ(each[0]) > tolerance for each in (x, y))
-    ):
-        return _spearman_of_subsets(x[0], y[0], weights)
-    if len(x) == len(y) == 1:
-        # Sorted once: every case has its words in this order.
-        order = np.argsort(x[0])
-        x, y = x[:, order], y[:, order]
-    size = max(1, _BLOCK_NUMBERS // x.shape[1])
+    n_cases, size = max(len(x), len(y), weights.n_cases), max(1, _BLOCK_NUMBERS // x.shape[1])
+    scores = []
     for start in range(0, n_cases, size):
-        part = slice(start, start + size)
-        w = None if isinstance(weights, Ones) else weights.matrix(part)
-        n = weights.totals[:1] if w is None else w.sum(axis=1)
-        if w is not None and len(x) == len(y) == 1:
-            w = w[:, order]
-        one, other = (
-            average_ranks(each[part] if len(each) > 1 else each, w, tolerance)
-            - (n[:, None] + 1) / 2
-            for each in (x, y)
-        )
-        weighted = one if w is None else w * one
-        squares = _row_products(weighted, one)
-        squares = squares * _row_products(other if w is None else w * other, other)
+        block = slice(start, start + size)
+        w = weights.matrix(block)
+        middle = (w.sum(axis=1, keepdims=True) + 1) / 2
+        parts = (each[block] if len(each) > 1 else each for each in (x, y))
+        one, other = (average_ranks(part, w, tolerance) - middle for part in parts)
+        weighted = w * one
+        squares = _products(weighted, one) * _products(w * other, other)
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores[part] = _row_products(weighted, other) / np.sqrt(squares)
+            scores.append(_products(weighted, other) / np.sqrt(squares))
     undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
-    return np.where(undefined, np.nan, np.clip(scores, -1.0, 1.0))
+    return np.where(undefined, np.nan, np.clip(np.concatenate(scores), -1.0, 1.0))
 
 
-def _differ(values: Vectors) -> float:
-    """Smallest difference of two values; NaN if one of them is NaN."""
-    return float(np.diff(np.sort(values)).min(initial=np.inf))
-
-
-def _spearman_of_subsets(x: Vectors, y: Vectors, subsets: Nested) -> Vectors:
-    """Correlate in each subset of words without ties: ranks are 1 to n, in either order.
-
-    1 - 6 sum(d^2) / (n (n^2 - 1)), with sum(d^2) = 2 (sum(i^2) - sum(i r_i)).
-    """
-    by_x, by_y = np.argsort(x), np.argsort(y)
-    place_in_y = np.argsort(by_y)[by_x]
-    n = subsets.totals
-    products = np.empty(len(n))
-    for case in range(len(n)):
-        included = subsets.row(case)
-        ranks = np.cumsum(included[by_y])[place_in_y[included[by_x]]]
-        products[case] = np.arange(1.0, len(ranks) + 1) @ ranks.astype(np.float64)
-    squares = n * (n + 1) * (2 * n + 1) / 6
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.clip(1 - 12 * (squares - products) / (n * (n * n - 1)), -1.0, 1.0))
-
-
-def _row_products(a: Vectors, b: Vectors) -> Vectors:
-    """Inner products of rows, of which one may stand for all."""
-    return np.asarray(np.einsum("ij,ij->i", *np.broadcast_arrays(a, b)))
+def _products(one: Vectors, other: Vectors) -> Vectors:
+    return np.asarray(np.einsum("ij,ij->i", one, other))

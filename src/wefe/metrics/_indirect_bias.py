@@ -39,18 +39,12 @@ def indirect_bias(
 
     Raises
     ------
-    ValueError
-        If a vector has no direction, the shapes do not fit or the directions are not orthonormal.
-
-    See Also
-    --------
-    wefe.metrics.bias_subspace : where directions come from.
-    wefe.metrics.indirect_bias_from_cosines : for many pairs at once.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
-    It is symmetric, 0 for a word and itself, and depends neither on the signs of the directions
-    nor on which basis of the subspace they are. Means over pairs say little, as a small cos(w, v)
+    It is symmetric, and 0 for a word and itself. Means over pairs say little, as a small cos(w, v)
     makes it as large as one likes; :func:`proximity_bias` counts the pairs above a threshold.
 
     References
@@ -100,23 +94,13 @@ def indirect_bias_from_cosines(
 
     Raises
     ------
-    ValueError
-        If the shapes do not fit. Neither the range of the cosines nor that the directions were
-        orthonormal is checked.
-
-    See Also
-    --------
-    wefe.metrics.indirect_bias : from vectors.
-    wefe.metrics.neighborhoods : of words and their nearest neighbours.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
     For whole vocabularies: a matrix product gives all the cosines. About the last digits of a word
     that is almost all bias, nothing is known from them.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, section 5.3, for one direction.
 
     Examples
     --------

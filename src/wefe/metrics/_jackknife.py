@@ -20,12 +20,8 @@ def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
     """Return which of n words are left out together: single words up to `most`, else groups.
 
     Groups are drawn at random, with a fixed seed, as lists of words are often sorted; their sizes
-    differ by one at most. Of a single word nothing can be left out, so there are no groups.
+    differ by one at most.
 
-    Examples
-    --------
-    >>> [group.tolist() for group in deletion_groups(3)]
-    [[0], [1], [2]]
     >>> [len(group) for group in deletion_groups(42)][:4]
     [3, 3, 2, 2]
     """
@@ -38,34 +34,18 @@ def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
 def left_out(
     statistic: Callable[[Rows], npt.ArrayLike], n: int, most: int = MOST_GROUPS
 ) -> Numbers:
-    """Return a statistic with each group left out: it gets the numbers of the words that stay.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, ...)
-    """
+    """Return a statistic with each group left out; it gets the numbers of the words that stay."""
     groups = deletion_groups(n, most)
     values = [statistic(np.setdiff1d(np.arange(n), group)) for group in groups]
     return np.asarray(values, dtype=np.float64)
 
 
 def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:
-    """Return the standard error of a score from its values with words left out.
+    """Return the standard error of a score from its values with words left out, for each set.
 
-    Parameters
-    ----------
-    by_set : sequence of array-like of shape (n_groups,)
-        For each independent sample, here each set of words, the score with each group left out.
-
-    Returns
-    -------
-    float
-        The root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups.
-        NaN if a set has fewer than two groups.
-
-    Examples
-    --------
-    The mean of 1, 2, 6 without each of them; the result is s / sqrt(n).
+    The root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups. NaN if a
+    set has fewer than two groups. The mean of 1, 2, 6 without each of them; the result is s /
+    sqrt(n):
 
     >>> jackknife_error([[4.0, 3.5, 1.5]])
     1.527525

@@ -1,12 +1,9 @@
-"""Logistic regressions on many weighted cases of one data set, fitted together.
+"""Many logistic regressions on the same words, each with its own weights of the words.
 
-The problem is liblinear's: the intercept is the coefficient of a further feature that is always 1,
-and it is penalised like the others,
-
-    min over w of  |w|^2 / 2 + sum_i c_i ln(1 + exp(-s_i w.x_i)),
-
-with the sign s_i of word i's class, and c_i how often the word counts. The optimum is unique, so
-it depends neither on the method nor on where that starts.
+L2-penalised with C=1 and a penalised intercept, as liblinear has them: minimise
+|w|^2 / 2 + sum_i weight_i log(1 + exp(-sign_i x_i w)), with a constant 1 appended to x. All are
+fitted at once by Newton's method, whose steps are found by conjugate gradients: the Hessian for
+the mean weights, factorized once, preconditions all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +23,7 @@ import numpy.typing as npt
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError
 
-Singles = npt.NDArray[np.float32]
+Numbers: TypeAlias = npt.NDArray[Any]
 
 logger = logging.getLogger(__name__)
 
@@ -37,16 +34,12 @@ _TOLERANCE = 1e-7
 _BATCH_NUMBERS = 1 << 18
 _MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
-# Conjugate-gradient steps towards one Newton step, and the share of the gradient that they leave:
-# the nearer the optimum, the less. Single precision does not go further.
-_MAX_CONJUGATE_STEPS = 100
-_PRECISIONS = 1e-4, 0.1
+_MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
 _SURE_CHANGE = 1.7
-_SHORTEST_STEP = 1e-12
-
-# Beyond this, products in single precision may overflow.
+_MAX_CONJUGATE_STEPS = 100
+# Beyond this, products overflow.
 _LARGEST = 1e7
 
 _blas_lock = threading.Lock()
@@ -57,40 +50,13 @@ def fit_cases(
     signs: npt.ArrayLike,
     weights_of: Callable[[slice], Vectors],
     n_cases: int,
-    output: Callable[[Vectors], Vectors] = lambda coefficients: coefficients,
+    output: Callable[[Vectors], Vectors] = np.asarray,
 ) -> Vectors:
-    """Fit logistic regressions on one data set whose rows count differently in every case.
+    """Return coefficients of a logistic regression in each case, or what `output` makes of them.
 
-    Parameters
-    ----------
-    x : array-like of shape (n_rows, dim)
-        The data, without a column for the intercept.
-    signs : array-like of shape (n_rows,)
-        Class of each row: 1 or -1.
-    weights_of : function
-        Returns, for a slice of the cases, how often each row counts: (n_cases_of_batch, n_rows).
-    n_cases : int
-        Number of cases.
-    output : function, optional
-        Returns what to keep of the coefficients of some cases, (n_cases_of_batch, dim + 1) with the
-        intercept last: one row per case. All of them by default.
-
-    Returns
-    -------
-    ndarray of shape (n_cases, n_kept)
-        The outputs of all cases.
-
-    Raises
-    ------
-    UnanswerableError
-        If the data have values so large that the fits would overflow.
-
-    Examples
-    --------
-    >>> cases = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
-    >>> fit_cases([[1.0], [2.0], [-1.0]], [1, 1, -1], lambda part: cases[part], 2).round(3)
-    array([[0.868, 0.097],
-           [0.675, 0.   ]])
+    `x` has shape (n_words, dim), `signs` are 1 or -1. `weights_of` makes the weights of some cases,
+    given as a slice: (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept
+    last, and are no farther than 1e-7 from the optimum.
     """
     data = with_intercept(np.asarray(x, dtype=np.float64))
     largest = np.abs(data).max()
@@ -117,127 +83,91 @@ def fit_cases(
 
 
 def sigmoid(values: Vectors) -> Vectors:
-    """Logistic function."""
+    """Return 1 / (1 + exp(-values))."""
     from scipy.special import expit  # quicker to start without it
 
     return np.asarray(expit(values))
 
 
 def with_intercept(vectors: Vectors) -> Vectors:
-    """Append the feature that is always 1."""
+    """Append a constant 1 to each vector."""
     return np.column_stack([vectors, np.ones(len(vectors))])
 
 
 def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
-    """Fit some cases, from the fit of their mean weights, whose Hessian is the preconditioner."""
     used = weights.any(axis=0)
     x, weights = x[used], weights[:, used]
-    mean, start = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
-    solver = _NewtonSolver(x)
-    start = solver.solve(mean, start, solver.factorize(mean[0], start[0]))
+    mean, w = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
+    w = _newton(x, mean, w, _factorized(x, mean, w))
     if len(weights) == 1:
-        return start
-    factor = solver.factorize(mean[0], start[0])
-    return solver.solve(weights, start.repeat(len(weights), axis=0), factor)
-
-
-class _NewtonSolver:
-    """Newton's method for all cases of a batch at once.
-
-    Preconditioned conjugate gradients give its steps, in single precision: gradients are in double
-    precision, so the next step makes up for what one lacks. Every product with the data is one
-    product of matrices for all cases.
-    """
-
-    def __init__(self, x: Vectors) -> None:
-        self._x = x
-        self._single = x.astype(np.float32)
-
-    def factorize(self, weights: Vectors, w: Vectors) -> Singles:
-        """Return the Cholesky factor of the Hessian of one case, roughly."""
-        from scipy.linalg import cholesky
-
-        residuals = sigmoid(self._x @ -w)
-        scales = np.sqrt(weights * residuals * (1 - residuals)).astype(np.float32)
-        scaled = self._single * scales[:, None]
-        hessian = (scaled.T @ scaled).astype(np.float64)
-        # More than the penalty, so that rounding leaves no negative eigenvalue.
-        hessian.flat[:: len(hessian) + 1] += 1 + 1e-6 * np.trace(hessian)
-        return np.asarray(cholesky(hessian), dtype=np.float32)
-
-    def solve(self, weights: Vectors, start: Vectors, factor: Singles) -> Vectors:
-        """Return the optima: (n_cases, n_features)."""
-        w, active = start.copy(), np.arange(len(start))
-        margins = w @ self._x.T
-        for _ in range(_MAX_NEWTON_STEPS):
-            shares = sigmoid(-margins)
-            residuals = weights * shares
-            gradient = w[active] - residuals @ self._x
-            hessian_weights = residuals * (1 - shares)
-            running = ~(np.linalg.norm(gradient, axis=1) <= _TOLERANCE)
-            if not running.any():
-                return w
-            if not running.all():
-                active, weights, margins = active[running], weights[running], margins[running]
-                gradient, hessian_weights = gradient[running], hessian_weights[running]
-            step = self._newton_step(gradient, hessian_weights, factor)
-            change = step @ self._x.T
-            largest = np.abs(change * (weights > 0)).max(axis=1)
-            for case in np.flatnonzero(largest > _SURE_CHANGE):
-                each = step[case], margins[case], change[case], weights[case]
-                length = _line_search(w[active[case]], *each)
-                step[case] *= length
-                change[case] *= length
-            w[active] -= step
-            margins -= change
-        logger.warning("%d logistic regressions did not converge.", len(active))
         return w
-
-    def _newton_step(self, gradient: Vectors, hessian_weights: Vectors, factor: Singles) -> Vectors:
-        """Return Newton steps, the more precise the nearer the optimum is."""
-        x, weights = self._single, hessian_weights.astype(np.float32)
-        remaining = gradient.astype(np.float32)
-        step = np.zeros_like(remaining)
-        direction = preconditioned = _precondition(remaining, factor)
-        squares = _dots(remaining, preconditioned)
-        lengths = np.linalg.norm(gradient, axis=1)
-        precision = np.maximum(np.sqrt(squares), _TOLERANCE / 2 / lengths)
-        enough = lengths * np.clip(precision, *_PRECISIONS)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            for _ in range(_MAX_CONJUGATE_STEPS):
-                running = ~(np.linalg.norm(remaining, axis=1) <= enough)
-                if not running.any():
-                    break
-                product = direction + (direction @ x.T * weights) @ x
-                length = np.where(running, squares / _dots(direction, product), 0)[:, None]
-                step += length * direction
-                remaining -= length * product
-                preconditioned = _precondition(remaining, factor)
-                previous, squares = squares, _dots(remaining, preconditioned)
-                direction = preconditioned + (squares / previous)[:, None] * direction
-        return step.astype(np.float64)
+    return _newton(x, weights, w.repeat(len(weights), axis=0), _factorized(x, mean, w))
 
 
-def _precondition(gradient: Singles, factor: Singles) -> Singles:
+def _factorized(x: Vectors, weights: Vectors, w: Vectors) -> Vectors:
+    """Return the Cholesky factor of the Hessian."""
+    from scipy.linalg import cholesky
+
+    shares = sigmoid(w @ x.T)
+    curvature = (weights * shares * (1 - shares))[0]
+    return np.asarray(cholesky(np.eye(x.shape[1]) + (x.T * curvature) @ x))
+
+
+def _newton(x: Vectors, weights: Vectors, start: Vectors, factor: Vectors) -> Vectors:
+    w, active, margins = start.copy(), np.arange(len(start)), start @ x.T
+    for _ in range(_MAX_NEWTON_STEPS):
+        shares = sigmoid(-margins)
+        residuals = weights * shares
+        gradient = w[active] - residuals @ x
+        running = ~(np.linalg.norm(gradient, axis=1) <= _TOLERANCE)
+        active, weights, margins = active[running], weights[running], margins[running]
+        if not len(active):
+            return w
+        curvature = (residuals * (1 - shares))[running]
+        step = _newton_step(x, gradient[running], curvature, factor)
+        change, length = step @ x.T, np.ones((len(step), 1))
+        far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
+        for _ in range(_MAX_HALVINGS if len(far) else 0):
+            # A step is too long where the way would lead up at its end.
+            ahead = weights[far] * sigmoid(length[far] * change[far] - margins[far])
+            end = w[active[far]] - length[far] * step[far]
+            far = far[_dots(end, step[far]) < _dots(ahead, change[far])]
+            length[far] /= 2
+        w[active] -= length * step
+        margins = margins - length * change
+    logger.warning("%d logistic regressions did not converge.", len(active))
+    return w
+
+
+def _newton_step(x: Numbers, gradient: Numbers, curvature: Numbers, factor: Numbers) -> Vectors:
+    """Solve (1 + x' curvature x) step = gradient in each case, the better the smaller these are."""
     from scipy.linalg import cho_solve
 
-    return np.asarray(cho_solve((factor, False), gradient.T, check_finite=False)).T
+    # Single precision will do: the next gradient, in double precision, makes up for errors.
+    single = [each.astype(np.float32) for each in (x, gradient, curvature, factor)]
+    remaining: Numbers
+    x, remaining, curvature, factor = single
 
+    def precondition(rows: Numbers) -> Numbers:
+        return np.asarray(cho_solve((factor, False), rows.T, check_finite=False)).T
 
-def _line_search(
-    w: Vectors, step: Vectors, margins: Vectors, change: Vectors, weights: Vectors
-) -> float:
-    """Halve a step until the loss still falls at its end, and return its length.
-
-    The loss is convex, so this gains at least half of what any part of the step would gain.
-    """
-    length = 1.0
-    while length > _SHORTEST_STEP:
-        residuals = sigmoid(length * change - margins)
-        if (w - length * step) @ step >= (weights * residuals) @ change:
-            break
-        length /= 2
-    return length
+    step, direction = np.zeros_like(remaining), precondition(remaining)
+    squares = _dots(remaining, direction)
+    lengths = np.linalg.norm(gradient, axis=1)
+    enough = np.maximum(lengths * np.clip(np.sqrt(squares), 1e-4, 0.1), _TOLERANCE / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for _ in range(_MAX_CONJUGATE_STEPS):
+            running = np.linalg.norm(remaining, axis=1) > enough
+            if not running.any():
+                break
+            product = direction + (direction @ x.T * curvature) @ x
+            length = np.where(running, squares / _dots(direction, product), 0)[:, None]
+            step = step + length * direction
+            remaining = remaining - length * product
+            preconditioned = precondition(remaining)
+            previous, squares = squares, _dots(remaining, preconditioned)
+            direction = preconditioned + (squares / previous)[:, None] * direction
+    return step.astype(np.float64)
 
 
 @functools.cache
@@ -264,5 +194,5 @@ def one_blas_thread() -> Iterator[int]:
         yield min(_MAX_THREADS, n_threads)
 
 
-def _dots(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _dots(first: Numbers, second: Numbers) -> Numbers:
     return np.asarray(np.einsum("ij,ij->i", first, second))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from wefe._wordset import Vectors, WordSet, lists_of_word_sets
 from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._geometry import values_by_word
 from wefe.metrics._registry import register
 
 Average: TypeAlias = Literal["sets", "words"]
@@ -31,20 +32,6 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
     ndarray of shape (n_target_words, n_attribute_sets)
         For each target word and attribute set the mean of 1 - cos, in [0, 2]; 1 means no
         association, below 1 that the word leans to the set.
-
-    Raises
-    ------
-    ValueError
-        If there is no attribute set, an array is empty, not finite or has a zero row, or the
-        dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.mac : the mean of these.
-
-    References
-    ----------
-    Manzini, Lim, Black and Tsvetkov, NAACL 2019.
 
     Examples
     --------
@@ -76,21 +63,6 @@ def mac(
     float
         In [0, 2]. 1 means no association; the paper calls it a similarity, but it is a distance.
         Words that lean to the attributes and words that lean away cancel.
-
-    Raises
-    ------
-    ValueError
-        If there is no target or no attribute set, an array is empty, not finite or has a zero row,
-        the dimensions do not fit, or `average` has no such value.
-
-    See Also
-    --------
-    wefe.metrics.mac_by_word : word by word.
-
-    References
-    ----------
-    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
-    Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Examples
     --------
@@ -168,10 +140,11 @@ class MAC(BaseMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         score = float(self._scores(targets, attributes)[0])
-        names = [part.name for part in attributes]
-        targets_eval = {}
-        for words in targets:
-            rows = np.stack([_distances(part, words)[0] for part in attributes], axis=1).tolist()
-            by_set = [dict(zip(names, row, strict=True)) for row in rows]
-            targets_eval[words.name] = dict(zip(words.words, by_set, strict=True))
-        return Measurement({"result": score, "mac": score, "targets_eval": targets_eval})
+        columns = {part.name: part for part in attributes}
+        targets_eval = {
+            words.name: values_by_word(
+                words, {name: _distances(part, words)[0] for name, part in columns.items()}
+            )
+            for words in targets
+        }
+        return self._measured(score, targets_eval=targets_eval)

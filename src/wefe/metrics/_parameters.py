@@ -30,45 +30,37 @@ RandomState: TypeAlias = Annotated[
 ]
 
 
-def _as_it_is(name: str, value: Any) -> Any:  # noqa: ARG001
-    return value
-
-
 def _check_type(kind: type, name: str, value: Any) -> Any:
     if isinstance(value, kind) and not isinstance(value, bool):
         return value
     raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
 
 
-def _check_of(hint: Any) -> Callable[[str, Any], Any]:
-    if hint in (bool, float):
-        return check_bool if hint is bool else check_number
-    if hint in (int, str):
-        return functools.partial(_check_type, hint)
-    if get_origin(hint) is Literal:
-        choices = get_args(hint)
-        return lambda name, value: _check_literal(name, value, choices)
-    checks = [each for each in getattr(hint, "__metadata__", ()) if callable(each)]
-    return checks[0] if checks else _as_it_is
-
-
-def _check_literal(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    if all(isinstance(choice, str) for choice in choices):
+def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
+    if isinstance(choices[0], str):
         return check_choice(name, value, choices)
     if np.isscalar(value) and value in choices and not isinstance(value, bool):
         return value
-    stated = " or ".join(map(repr, choices))
-    raise ValueError(f"{name} must be {stated}; got {value!r}.")
+    raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _check_of(hint: Any) -> Callable[[str, Any], Any]:
+    if get_origin(hint) is Literal:
+        return functools.partial(_check_literal, get_args(hint))
+    if hint in (int, str):
+        return functools.partial(_check_type, hint)
+    checks = [check_bool] * (hint is bool) + [check_number] * (hint is float)
+    own = filter(callable, getattr(hint, "__metadata__", ()))
+    return next(iter([*checks, *own]), lambda _, value: value)
 
 
 def hints_of(metric: Any) -> dict[str, Any]:
-    """Return the parameters of a metric class, and what each of them takes."""
+    """Return the parameters of a metric, its own ones first, and their annotations."""
     return _hints_of(metric)
 
 
 @functools.cache
 def _hints_of(metric: Any) -> dict[str, Any]:
-    # Those of its own before those that it shares with others.
     own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
     names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
     hints = get_type_hints(metric, include_extras=True) if names else {}

@@ -72,10 +72,6 @@ class PermutationTest:
     null_quantiles : tuple of float
         2.5, 50 and 97.5 % quantiles of the score over splits, likewise.
 
-    See Also
-    --------
-    wefe.metrics.BaseMetric : has it in the `details` of results, if asked for a p-value.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -129,14 +125,12 @@ def permutation_test(
     alternative : {"greater", "less", "two-sided"}, default="greater"
         Side that counts as extreme.
     method : {"approximate", "exact", "saddlepoint", "auto"}, default="approximate"
-        ``"saddlepoint"`` takes a fraction of a millisecond for hundreds of words, two milliseconds
-        for ten thousand, and is for a first look: its error is mostly below 1 % where 1,000 splits
-        or more are as extreme, and can be large where fewer are, or where one word differs much
-        more than all others. ``"auto"`` starts with it, and goes on as ``"exact"`` if the p-value
-        is between 0.025 and 0.1, or fewer than 1,000 splits are as extreme.
-        ``"approximate"`` draws random splits. ``"exact"`` counts all of them when there are up to
-        40 words in total, few different associations, or few splits (or all but few) as extreme as
-        the observed one; otherwise it encloses the share between two guaranteed bounds.
+        ``"exact"`` counts all splits when there are up to 40 words in total, few different
+        associations, or few splits as extreme as the observed one; otherwise it encloses the share
+        between two guaranteed bounds. ``"approximate"`` draws random splits. ``"saddlepoint"`` is
+        for a first look: its error is mostly below 1 % where 1,000 splits or more are as extreme.
+        ``"auto"`` starts with it, and goes on as ``"exact"`` if the p-value is between 0.025 and
+        0.1, or fewer than 1,000 splits are as extreme.
     n_iterations : int, default=10_000
         Number of random splits, at least 1.
     random_state : int, numpy.random.Generator or None, default=None
@@ -144,9 +138,8 @@ def permutation_test(
         generator is neither used nor changed.
     relative_gap : float, default=0.01
         For ``"exact"``: bounds are accepted once their distance is at most this share of the upper
-        one; from 0 (as narrow as some 200 MB of memory allow) to below 1. With more than about 100
-        words in total a tiny p-value may keep wider bounds. Where they would be more than a factor
-        of two apart (about 1,000 words), random splits are drawn instead, as the result says.
+        one, from 0 to below 1. Where they would be more than a factor of two apart (about 1,000
+        words), random splits are drawn instead.
 
     Returns
     -------
@@ -155,34 +148,17 @@ def permutation_test(
 
     Raises
     ------
-    TypeError
-        If `x` or `y` does not hold real numbers, or an option has the wrong type.
-    ValueError
-        If `x` or `y` is empty, not one-dimensional or not finite, or an option has no such value.
-
-    See Also
-    --------
-    wefe.metrics.WEAT : runs it with ``calculate_p_value=True``.
-    wefe.metrics.association : the numbers that are tested.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
-    One-sided tests of D and of S, the difference of sums, are the same. A two-sided test of S would
-    not be one of the difference between the sets if their sizes differ: random splits have a mean S
-    of (n_x - n_y) times the mean association, and a mean D of 0.
+    One-sided tests of D and of S, the difference of sums, are the same; a two-sided test of S would
+    not be one of the difference between sets of different sizes.
 
     Splits tie with the observed one when their S differ by at most 1e-12 max(1, abs(S)), or by the
-    rounding error of a sum of that many values of that size where this is larger. So that the order
-    of additions cannot matter, values are first converted to integers, in units of their common
-    step (0.01 where all have two decimals) or else of about 1e-16 of the largest one.
-
-    ``scipy.stats.permutation_test`` takes any statistic, and is exact only while all splits can be
-    listed.
-
-    Published implementations differ: a strict ``>`` lets p become 0, drawing words with replacement
-    is a bootstrap and no permutation, and comparing an absolute value with a signed one makes a
-    two-sided test depend on the order of the sets. ``wefe.metrics._split_counting`` tells how
-    splits are counted that are too many to be listed.
+    rounding error of the sum where this is larger. Values are first converted to integers, so that
+    the order of additions cannot matter.
 
     References
     ----------
@@ -242,10 +218,7 @@ def permutation_test(
         if bounds[0] >= _USELESS * bounds[1]:
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
     hits = _count_random_splits(values, len(x), low, high, n_iterations, random_state)
-    # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
-    p_value = (hits + 1) / (n_iterations + 1)
-    bounds = wilson(hits / n_iterations, n_iterations, level=0.99)
-    return PermutationTest(statistic, p_value, bounds, "approximate", alternative, n_iterations)
+    return sampled(statistic, hits, n_iterations, alternative)
 
 
 def flip_test(
@@ -262,9 +235,7 @@ def flip_test(
     sorted sums of the other.
     """
     statistic, n = math.fsum(differences), len(differences)
-    tolerance = max(_TIE_TOLERANCE, 1e-14 * float(np.abs(differences).sum()))
     two_sided = alternative == "two-sided"
-    goal = (abs(statistic) if two_sided else statistic) - tolerance
     if method in ("saddlepoint", "auto"):
         from wefe.metrics._saddlepoint import flip_p_value
 
@@ -273,7 +244,8 @@ def flip_test(
             return _approximated(statistic, p_value, alternative)
     # Exchanging all pairs changes the sign of the sum.
     signed = -differences if alternative == "less" else differences
-    goal = -statistic - tolerance if alternative == "less" else goal
+    seen = {"greater": statistic, "less": -statistic, "two-sided": abs(statistic)}[alternative]
+    goal = seen - max(_TIE_TOLERANCE, 1e-14 * float(np.abs(differences).sum()))
     if method in ("exact", "auto") and n <= _MOST_PAIRS:
         one, other = (_sums_of_signs(half) for half in np.array_split(signed, 2))
         hits = int((len(other) - np.searchsorted(np.sort(other), goal - one)).sum())
@@ -284,15 +256,20 @@ def flip_test(
         size = min(_CHUNK // n + 1, n_iterations - start)
         sums = generator.choice([-1.0, 1.0], size=(size, n)) @ signed
         hits += int(np.count_nonzero((np.abs(sums) if two_sided else sums) >= goal))
-    bounds = wilson(hits / n_iterations, n_iterations, level=0.99)
-    p_value = (hits + 1) / (n_iterations + 1)
-    return PermutationTest(statistic, p_value, bounds, "approximate", alternative, n_iterations)
+    return sampled(statistic, hits, n_iterations, alternative)
 
 
 def _is_settled(p_value: float, log_splits: float) -> bool:
     """Tell if counting all splits would hardly change what follows from a p-value."""
     is_clear = not _LEVEL / 2 <= p_value <= 2 * _LEVEL
     return is_clear and p_value >= _ENOUGH * math.exp(-log_splits)
+
+
+def sampled(statistic: float, hits: int, n: int, alternative: Alternative) -> PermutationTest:
+    """Return the test of n random splits."""
+    # The observed split is one more draw: with it the test keeps its level (Phipson & Smyth).
+    p_value, bounds = (hits + 1) / (n + 1), wilson(hits / n, n, level=0.99)
+    return PermutationTest(statistic, p_value, bounds, "approximate", alternative, n)
 
 
 def _approximated(statistic: float, p_value: float, alternative: Alternative) -> PermutationTest:

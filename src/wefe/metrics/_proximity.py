@@ -86,11 +86,6 @@ class Neighborhoods:
         Number of different words, of `words` and their neighbours, that that model lacks, or has
         without a direction.
 
-    See Also
-    --------
-    wefe.metrics.neighborhoods : makes it of words and directions.
-    wefe.metrics.ProximityBias : has it in the `details` of its results.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
@@ -186,22 +181,8 @@ def neighborhoods(
 
     Raises
     ------
-    KeyError
-        If the model lacks one of `words`.
-    TypeError
-        If a model is something else, `k` is no integer, or words are no list of strings.
-    ValueError
-        If a model was opened for some words only, a vector or direction has no direction, the
-        shapes do not fit, `k` is below 1, or there is no neighbour at all.
-
-    See Also
-    --------
-    wefe.metrics.proximity_bias : makes numbers of `indirect_bias`.
-    wefe.metrics.neighbor_group_shares : makes numbers of `along`.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, TACL 8, 2020.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -242,19 +223,8 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
 
     Raises
     ------
-    ValueError
-        If `indirect` is empty or not two-dimensional, or `theta` is no finite number.
-
-    See Also
-    --------
-    wefe.metrics.indirect_bias : the share of a similarity that is due to the bias.
-    wefe.metrics.neighborhoods : finds neighbours and their indirect bias.
-    wefe.metrics.gipe : the mean of the words, weighted.
-
-    References
-    ----------
-    V. Kumar, T. S. Bhotia and T. Chakraborty. Nurse is Closer to Woman than Surgeon? Mitigating
-    Gender-Biased Proximities in Word Embeddings. TACL 8, 2020.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -295,21 +265,13 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
 
     Raises
     ------
-    ValueError
-        If `along` has not three dimensions, or no neighbour or no group.
-
-    See Also
-    --------
-    wefe.metrics.NeighborPercentage : the share of the first of two groups, for a query.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
     Cosines of at most 1e-5 in magnitude count as 0: that much is left by rounding where a direction
     was removed from vectors in float32, and its sign says nothing.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL 2019, for two groups.
 
     Examples
     --------
@@ -355,21 +317,13 @@ def gipe(
 
     Raises
     ------
-    ValueError
-        If the shapes do not fit, there is no word or no neighbour, or `theta` is no finite number.
-
-    See Also
-    --------
-    wefe.metrics.proximity_bias : the values of the words.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
     Released code gives words without incoming edges the weight 0, although its comment says 1, so
     that they do not count. Here they do, as in the paper.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, TACL 8, 2020, section 3.4.
 
     Examples
     --------
@@ -468,7 +422,7 @@ class _NeighborMetric(SubspaceMetric):
         for start in range(0, n_cases_of((*targets, words)), size):
             block = slice(start, start + size)
             own = directions[block] if len(directions) > 1 else directions
-            counts = words.weights.matrix(block if words.weights.n_cases > 1 else slice(None))
+            counts = words.weights.matrix(block)
             scores.append(self._values(some.cases(own, counts), names)[0])
         return np.concatenate(scores)
 
@@ -493,9 +447,8 @@ class _NeighborMetric(SubspaceMetric):
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
             return self._undefined(reason, details)
-        name = next(iter(self.nan_values or ()))
-        values = {"result": score, name: score, "word_values": known, **more}
-        return Measurement(values, None, details, tuple(self._warnings(near, left_out)))
+        measured = self._measured(score, details, word_values=known, **more)
+        return replace(measured, warnings=tuple(self._warnings(near, left_out)))
 
     def _why_left_out(self, near: Neighborhoods, known: Mapping[str, float]) -> dict[str, str]:
         """Say why words have no value."""
@@ -551,13 +504,11 @@ class ProximityBias(_NeighborMetric):
     Notes
     -----
     The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
-    neighbours, in [0, 1]; neighbours that `original` lacks are left out. The score is the mean of
-    the words. Words are written as in the vocabulary, with its prefix. `details` has 'subspace',
-    'pairs', 'neighborhoods' (see :class:`Neighborhoods`; its `k` is the number used), 'left_out':
-    word -> why it has no value, for words of which fewer than half of the neighbours are known, and
-    'not_in_original': those of them that `original` lacks. It is NaN if there is no direction, no
-    word is left, or the model was opened for some words only. Vectors are always scaled to unit
-    length.
+    neighbours, in [0, 1]; the score is their mean. Words are as in the vocabulary. `details` has
+    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`), 'left_out': word -> why it
+    has no value, for words of which fewer than half of the neighbours are known, and
+    'not_in_original': those of them that `original` lacks. The score is NaN if there is no
+    direction, no word is left, or the model was opened for some words only.
 
     References
     ----------
@@ -599,26 +550,10 @@ class GIPE(ProximityBias):
 
     Parameters
     ----------
-    k : int, default=100
-        Nearest neighbours of each word; all other words, if the model has fewer. A word is
-        never its own neighbour.
-    theta : float, default=0.05
-        The indirect bias of a biased neighbour is larger than this.
-    n_components : int, default=1
-        Dimensions of the bias subspace.
-    direction : {'pca', 'means'}, default='pca'
-        'pca': principal directions of the centred pairs. 'means': the difference of the means
-        of two target sets, which need not be paired then; a single direction.
-    original : WordEmbeddingModel, optional
-        The model before mitigation. The bias direction and the indirect bias are computed
-        there, as in the paper, and only the neighbours are those of the model measured: a direction
-        that was removed from it could tell nothing about it. By default the model measured.
-    exclude : sequence of str, optional
-        Words that are nobody's neighbours. None by default; the target words count, too.
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`, as for the other parameters of the test.
-    p_value_iterations : int, default=999
-        Number of random splits; each needs a bias direction of its own.
+    k, theta, n_components, direction, original, exclude : optional
+        As of :class:`ProximityBias`.
+    p_value_test_type, p_value_iterations : optional
+        As of :class:`ProximityBias`.
 
     Notes
     -----
@@ -660,43 +595,23 @@ class NeighborPercentage(_NeighborMetric):
 
     The two target sets are groups, paired by position; the attribute set holds words that should be
     neutral to them. Which percentage of the nearest neighbours of these words lean to the first
-    group? The sign of the cosine with the bias direction decides, and 50 means that no bias was
-    measured. Of more groups no such number is known: their directions do not lie evenly, so that
-    words of a random model lean to some more often than to others. Subqueries compare each two, and
-    :func:`neighbor_group_shares` has the shares of all.
-
-    In some models most words lean to one group, and so do neighbours: compare with other words, or
-    with the model before mitigation, rather than with 50 alone.
+    group, by the sign of the cosine with the bias direction? 50 means that no bias was measured; in
+    some models most words lean to one group, so compare with other words, too. Of more than two
+    groups :func:`neighbor_group_shares` has the shares.
 
     Parameters
     ----------
-    k : int, default=100
-        Nearest neighbours of each word; all other words, if the model has fewer. A word is
-        never its own neighbour.
-    n_components : int, default=1
-        Dimensions of the bias subspace.
-    direction : {'pca', 'means'}, default='pca'
-        'pca': principal directions of the centred pairs. 'means': the difference of the means
-        of two target sets, which need not be paired then; a single direction.
-    original : WordEmbeddingModel, optional
-        The model before mitigation. The bias direction and the indirect bias are computed
-        there, as in the paper, and only the neighbours are those of the model measured: a direction
-        that was removed from it could tell nothing about it. By default the model measured.
-    exclude : sequence of str, optional
-        Words that are nobody's neighbours. None by default; the target words count, too.
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`, as for the other parameters of the test.
-    p_value_iterations : int, default=999
-        Number of random splits; each needs a bias direction of its own.
+    k, n_components, direction, original, exclude : optional
+        As of :class:`ProximityBias`.
+    p_value_test_type, p_value_iterations : optional
+        As of :class:`ProximityBias`.
 
     Notes
     -----
     The result has 'pmn' (the score), 'word_values': word -> percentage of its known neighbours that
-    lean to the first group, and 'group_values': group -> mean percentage of the words, that of the
-    first group being the score. The words of a balanced score may lean to one group each: look at
-    them. The first component tells where neighbours lean; others matter for their indirect bias in
-    `details` only, which is as for :class:`ProximityBias`. The score is NaN if nothing but rounding
-    lies along the direction, as where a mitigation removed it.
+    lean to the first group, and 'group_values': group -> mean percentage of the words. The first
+    component tells where neighbours lean. `details` is as for :class:`ProximityBias`. The score is
+    NaN if nothing but rounding lies along the direction, as where a mitigation removed it.
 
     References
     ----------

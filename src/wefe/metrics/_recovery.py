@@ -65,19 +65,6 @@ def bias_by_projection(
     ndarray of shape (n_words,)
         In [-2, 2]; positive where a word is nearer to `first`.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.association : the same, for two sets of words.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
-
     Examples
     --------
     >>> bias_by_projection([[3.0, 4.0], [1.0, 0.0]], first=[2.0, 0.0], second=[0.0, 1.0])
@@ -107,20 +94,6 @@ def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
         cluster stands for one group, so that this share is largest (of two: max(accuracy,
         1 - accuracy)). 1 means that the clusters are the former groups. :func:`cluster_test` says
         what chance gives.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two groups, an array is empty, not finite or has a zero row, or the
-        dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.cluster_test : with chance, interval and p-value.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
 
     Examples
     --------
@@ -156,21 +129,6 @@ def classification_accuracy(
         Share of the words of `test` that are recognised, in [0, 1]: 1 means that the group can be
         recovered; chance is the share of the largest group.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two groups, or other ones in `test` than in `train`, an array is
-        empty, not finite or has a zero row, the dimensions do not fit, or an option has no such
-        value.
-
-    See Also
-    --------
-    wefe.metrics.classification_test : with chance, interval and p-value.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
-
     Examples
     --------
     >>> train = [[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]]
@@ -203,24 +161,6 @@ def bias_by_neighbors(
     ndarray of shape (n_rows,) or (n_rows, n_groups)
         Shares of the k neighbours, in [0, 1].
 
-    Raises
-    ------
-    IndexError
-        If there is no such row.
-    TypeError
-        If `k` is no integer.
-    ValueError
-        If the shapes do not fit, a number is not finite, `k` is below 1, or a word has fewer than
-        `k` neighbours.
-
-    See Also
-    --------
-    wefe.metrics.neighbor_correlation : whether these shares go with `bias`.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
-
     Examples
     --------
     >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
@@ -238,14 +178,8 @@ def neighbor_correlation(
 
     Parameters
     ----------
-    vectors : array-like of shape (n_words, dim)
-        The model to be judged.
-    bias : array-like of shape (n_words,) or (n_words, n_groups)
-        Bias of the same words in the *original* model; see :func:`bias_by_neighbors`.
-    rows : array-like of int of shape (n_rows,)
-        The words whose neighbours count. No word is its own neighbour.
-    k : int, default=100
-        Number of neighbours.
+    vectors, bias, rows, k : array-like and int
+        As in :func:`bias_by_neighbors`.
 
     Returns
     -------
@@ -253,19 +187,6 @@ def neighbor_correlation(
         Pearson correlation, over the words of `rows`, between :func:`bias_by_neighbors` in the
         model to be judged and `bias` in the original one, in [-1, 1]; 0 means that neighbours tell
         nothing. nan if one of the two is the same for all words, or there are fewer than three.
-
-    Raises
-    ------
-    IndexError, TypeError, ValueError
-        As :func:`bias_by_neighbors` does.
-
-    See Also
-    --------
-    wefe.metrics.neighbor_test : with interval and p-value.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for two groups.
 
     Examples
     --------
@@ -315,10 +236,10 @@ class RecoveryTest:
     nan_reason : str or None
         Why the value, or only the interval, is NaN; None if both are numbers.
 
-    See Also
-    --------
-    wefe.metrics.cluster_test, wefe.metrics.classification_test, wefe.metrics.neighbor_test,
-    wefe.metrics.projection_test
+    References
+    ----------
+    H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases
+    in Word Embeddings But do not Remove Them. NAACL-HLT 2019, for two groups.
 
     Examples
     --------
@@ -392,27 +313,9 @@ def cluster_test(
     Returns
     -------
     RecoveryTest
-        `value` is :func:`cluster_alignment`. `chance` is its expectation, and `p_value` its
-        tail, over random groups of the same sizes, for the clusters found: clusters do not depend
-        on groups. Of two groups both are exact (hypergeometric); for n words in halves chance is
-        about 0.5 + 1 / sqrt(2 pi n), as the better of two readings counts. `interval` is Wilson's,
-        for these clusters, cut off at the least possible value, 1 / n_groups.
-
-    Raises
-    ------
-    TypeError
-        If an option has a wrong type.
-    ValueError
-        If there are fewer than two groups, an array is empty, not finite or has a zero row, the
-        dimensions do not fit, or an option has no such value.
-
-    See Also
-    --------
-    wefe.metrics.cluster_alignment : the value alone.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for the alignment of two groups.
+        `value` is :func:`cluster_alignment`. `chance` is its expectation, and `p_value` its tail,
+        over random groups of the same sizes; of two groups both are exact (hypergeometric).
+        `interval` is Wilson's, cut off at the least possible value, 1 / n_groups.
 
     Examples
     --------
@@ -422,9 +325,13 @@ def cluster_test(
     """
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     labels, clusters = _clustered(groups, seed)
-    n_groups, share = len(groups), partial(_share_aligned, clusters)
+    n_groups = len(groups)
     shuffles = _shuffles(labels, n_permutations, np.random.default_rng(seed))
-    value, chance, p_value = _by_chance(share, labels, clusters, shuffles, best=True)
+    value, chance, p_value = _by_chance(
+        lambda each: float((_best_reading(each, clusters) == each).mean()),
+        *(labels, clusters, shuffles),
+        best=True,
+    )
     low, high = wilson(value, len(labels), level)
     return RecoveryTest(
         *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
@@ -467,10 +374,8 @@ def classification_test(
     n_permutations : int, default=1000
         Random groups that are drawn, per division, where there are three groups or more. Of two,
         all of them are counted.
-    confidence_level : float, default=0.95
-        Of the interval.
-    random_state : int, Generator or None, default=0
-        Seed of divisions and random groups.
+    confidence_level, random_state : optional
+        As in :func:`cluster_test`.
     balanced : bool, default=False
         Let each group count alike, however many words it has: for groups of different sizes. The
         classifier weighs their words so, and accuracy is the mean, over the groups, of the share
@@ -480,33 +385,21 @@ def classification_test(
     -------
     RecoveryTest
         `value` is the mean accuracy over the divisions, `chance` the share of the largest group
-        among the words tested, or, if `balanced`, 1 / n_groups. `interval` is Wilson's for as many
-        words as are tested in one division (if `balanced`: for so many that the error is that of
-        the groups): more divisions do not make more words. `p_value`: what a division's classifier
-        says of the words tested is compared with random groups of these words. Of the p-values of
-        several divisions, which depend on each other, twice the median counts [2]_.
+        among the words tested, or, if `balanced`, 1 / n_groups. `interval` is Wilson's, for the
+        words of one division. `p_value` compares what a classifier says with random groups of the
+        words tested; of several divisions twice the median counts [2]_.
 
     Raises
     ------
-    TypeError
-        If an option has a wrong type.
-    ValueError
-        If there are fewer than two groups, a group has a single word and `test` is not given, an
-        array is empty, not finite or has a zero row, the dimensions do not fit, or an option has
-        no such value.
-
-    See Also
-    --------
-    wefe.metrics.classification_accuracy : the value of one division.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
-    Twice the median is far on the safe side: of groups without meaning it is hardly ever below
-    0.05, and mostly 1. A small p-value says much; one of 1 is no evidence that there is nothing to
-    be learnt. ``n_repeats=1`` makes the exact test of a single division, which finds weak traces
-    more often and depends on the division, that is on the seed. And where one group is much larger
-    than the others, a classifier that gives every word to it is right as often as chance, with
-    p = 1: let groups count alike (`balanced`), or give groups of equal sizes.
+    Twice the median is far on the safe side: for groups without meaning it is mostly 1, so that a
+    p-value of 1 is no evidence that there is nothing to be learnt. ``n_repeats=1`` makes the exact
+    test of a single division, which finds weak traces more often and depends on the seed. Where
+    one group is much larger than the others, use `balanced` or groups of equal sizes.
 
     References
     ----------
@@ -567,50 +460,27 @@ def neighbor_test(
 
     Parameters
     ----------
-    vectors : array-like of shape (n_words, dim)
-        The model to be judged.
-    bias : array-like of shape (n_words,) or (n_words, n_groups)
-        Bias of the same words in the *original* model; see :func:`bias_by_neighbors`.
-    rows : array-like of int of shape (n_rows,)
-        The words whose neighbours count. No word is its own neighbour.
-    k : int, default=100
-        Number of neighbours.
+    vectors, bias, rows, k : array-like and int
+        As in :func:`bias_by_neighbors`.
     group : int, default=0
         If `bias` has several columns: the one whose correlation is tested, from 0.
     n_permutations : int, default=1000
         Times that the biases of all words are exchanged at random. Neighbours do not depend on
         bias, so they are looked for once.
-    confidence_level : float, default=0.95
-        Of the interval.
-    random_state : int, Generator or None, default=0
-        Seed of the exchanges.
+    confidence_level, random_state : optional
+        As in :func:`cluster_test`.
 
     Returns
     -------
     RecoveryTest
         `value` is :func:`neighbor_correlation`, `chance` is 0. `interval`: from leaving out each
-        word of `rows` (jackknife of Fisher's z). It takes the words for independent, and is too
-        narrow where `rows` are most of the vocabulary, so that they are each other's neighbours.
-        `p_value` is the share of exchanged biases whose correlation is as large; as they are
-        exchanged for the neighbours, too, it allows for that.
+        word of `rows` (jackknife of Fisher's z); too narrow where `rows` are most of the
+        vocabulary. `p_value` is the share of exchanged biases whose correlation is as large.
 
     Raises
     ------
-    IndexError
-        If there is no such row.
-    TypeError
-        If an option has a wrong type.
-    ValueError
-        If shapes do not fit, `bias` has no such column, a word has fewer than `k` neighbours, or an
-        option has no such value.
-
-    See Also
-    --------
-    wefe.metrics.neighbor_correlation : the value alone, for all columns.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019, for the correlation of two groups.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -648,10 +518,8 @@ def projection_test(
         the one to be judged.
     n_permutations : int, default=1000
         Times that the biases before are exchanged at random between the words.
-    confidence_level : float, default=0.95
-        Of the interval.
-    random_state : int, Generator or None, default=0
-        Seed of the exchanges.
+    confidence_level, random_state : optional
+        As in :func:`cluster_test`.
 
     Returns
     -------
@@ -662,19 +530,8 @@ def projection_test(
 
     Raises
     ------
-    TypeError
-        If an option has a wrong type.
-    ValueError
-        If `before` and `after` do not hold one number for each word, or an option has no such
-        value.
-
-    See Also
-    --------
-    wefe.metrics.bias_by_projection : gives `before` and `after`.
-
-    References
-    ----------
-    Gonen and Goldberg, NAACL-HLT 2019.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -790,11 +647,6 @@ def _best_reading(labels: Labels, clusters: Labels) -> Labels:
     counts = np.bincount(clusters * n_groups + labels, minlength=n_groups**2)
     _, groups = linear_sum_assignment(counts.reshape(n_groups, n_groups), maximize=True)
     return np.asarray(groups[clusters], dtype=np.intp)
-
-
-def _share_aligned(clusters: Labels, labels: Labels) -> float:
-    """Share of words whose cluster stands for their group, in the best reading of the clusters."""
-    return float((_best_reading(labels, clusters) == labels).mean())
 
 
 def _share_recognised(said: Labels, weights: Vectors, labels: Labels) -> float:

@@ -34,15 +34,8 @@ def register(metric: MetricClass) -> MetricClass:
 
     Raises
     ------
-    TypeError
-        If the class does not declare `metric_template`, `metric_name` and `metric_short_name`.
-    ValueError
-        If another metric has that class name or short name. (Defining the same class again is
-        fine.)
-
-    See Also
-    --------
-    wefe.metrics.get_metric : the metric of a name.
+    TypeError, ValueError
+        If the class does not declare its names and template, or another metric has its name.
 
     Examples
     --------
@@ -123,10 +116,6 @@ def get_metric(name: str) -> type[BaseMetric]:
     ValueError
         If there is no such metric; the message names all of them, and the nearest one.
 
-    See Also
-    --------
-    wefe.metrics.list_metrics : all of them.
-
     Examples
     --------
     >>> get_metric("direct-bias")
@@ -160,10 +149,8 @@ def metric_names() -> dict[str, type[BaseMetric]]:
     >>> sorted(metric_names())[-3:]
     ['seat', 'weat', 'weat-es']
     """
-    known = {
-        metric.metric_short_name.lower().replace(" ", "-"): metric for metric in list_metrics()
-    }
-    return known | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
+    names = {m.metric_short_name.lower().replace(" ", "-"): m for m in list_metrics()}
+    return names | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
 
 
 def as_metric(metric: object) -> BaseMetric:

@@ -46,18 +46,8 @@ def ripa_by_pair(
 
     Raises
     ------
-    ValueError
-        If `t1` and `t2` have different shapes, an array is empty or not finite, the dimensions do
-        not fit, or `relation` has no such value; with 'pca' also if all pairs are of identical
-        vectors.
-
-    See Also
-    --------
-    wefe.metrics.ripa : the mean of these.
-
-    References
-    ----------
-    Ethayarajh, Duvenaud and Hirst, ACL 2019.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -78,12 +68,8 @@ def ripa(
 
     Parameters
     ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`.
-    a : array-like of shape (n_words, dim)
-        Attribute words; their lengths are part of the idea.
-    relation : {'pairs', 'pca'}, default='pairs'
-        'pairs': one relation vector per pair. 'pca': the first principal component of all pairs.
+    t1, t2, a, relation : array-like and {'pairs', 'pca'}
+        As of :func:`ripa_by_pair`.
 
     Returns
     -------
@@ -91,20 +77,6 @@ def ripa(
         Mean over the words of the mean over the pairs: unbounded for raw vectors, in [-1, 1] for
         unit vectors. Positive when the attribute words lean to `t1`; 0 if no association was
         measured. With 'pairs' nan if a pair is of identical vectors.
-
-    Raises
-    ------
-    ValueError
-        As :func:`ripa_by_pair` does.
-
-    See Also
-    --------
-    wefe.metrics.ripa_by_pair : each word and pair.
-
-    References
-    ----------
-    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations",
-    ACL 2019.
 
     Examples
     --------
@@ -214,5 +186,4 @@ class RIPA(BaseMetric):
         score = float(self._scores(targets, attributes)[0])
         by_pair = words.vectors @ relations.T
         columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
-        values = {"result": score, "ripa": score, "word_values": values_by_word(words, columns)}
-        return Measurement(values, None, {"pairs": pairs})
+        return self._measured(score, {"pairs": pairs}, word_values=values_by_word(words, columns))

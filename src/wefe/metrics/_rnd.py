@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale, distinct_sizes
-from wefe.metrics._geometry import distances, mean_cosines
+from wefe.metrics._geometry import by_word, distances, mean_cosines
 from wefe.metrics._registry import register
 from wefe.query import Query
 
@@ -40,20 +40,6 @@ def rnd_by_word(
         'norm' is unbounded, and within [-2, 2] for unit vectors; the others always are. With these
         nan if the mean of a target set is zero.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty or not finite, the dimensions do not fit, or `distance` has no such
-        value; but for 'norm' also if an attribute word is a zero vector.
-
-    See Also
-    --------
-    wefe.metrics.rnd : the mean or sum of these.
-
-    References
-    ----------
-    Garg, Schiebinger, Jurafsky and Zou, PNAS 115, 2018, for 'norm' and 'cos'.
-
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]
@@ -75,34 +61,16 @@ def rnd(
 
     Parameters
     ----------
-    t1, t2, a : array-like of shape (n_words, dim)
-        Target sets and attribute set, as they are: lengths matter for 'norm'.
-    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        Difference of Euclidean distances, of cosines, or of cosine distances; see
-        :func:`rnd_by_word`.
+    t1, t2, a, distance : array-like and {'norm', 'cos', 'cos_distance'}
+        As of :func:`rnd_by_word`.
     reduce : {'mean', 'sum'}, default='mean'
         Mean over the attribute words, as documented, or their sum, as both papers print it.
 
     Returns
     -------
     float
-        0 if no difference was measured. Positive when the attribute words are nearer to `t2`; with
-        'cos' when they are nearer to `t1`. The mean is within [-2, 2] for cosines and for unit
-        vectors, the sum within that times the number of words. nan as in :func:`rnd_by_word`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`rnd_by_word` does, or if `reduce` has no such value.
-
-    See Also
-    --------
-    wefe.metrics.rnd_by_word : word by word.
-
-    References
-    ----------
-    Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and ethnic
-    stereotypes", PNAS 115, 2018.
+        0 if no difference was measured; positive when the attribute words are nearer to `t2`, with
+        'cos' when they are nearer to `t1`. nan as in :func:`rnd_by_word`.
 
     Examples
     --------
@@ -125,8 +93,7 @@ class RND(BaseMetric):
     Parameters
     ----------
     distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        See :func:`rnd_by_word`. Positive means nearer to the second target set, except for
-        'cos', a difference of similarities, where it means nearer to the first.
+        As of :func:`rnd_by_word`.
     reduce : {'mean', 'sum'}, default='mean'
         Mean or sum over the attribute words.
 
@@ -164,15 +131,15 @@ class RND(BaseMetric):
     audit_findings = SCORES_OF_MEANS
     nan_values = {"rnd": math.nan, "distance_by_word": {}}  # noqa: RUF012
     subset_params = {"normalize": True}  # noqa: RUF012
+    scores_many_models = True
 
     distance: Distance = "norm"
     reduce: Literal["mean", "sum"] = "mean"
-    scores_many_models = True
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = 2.0 if self.distance != "norm" or lookup.get("normalize") else math.inf
         if self.reduce == "sum":
-            sizes = None if query is None else distinct_sizes(query.attribute_sets, lookup)
+            sizes = distinct_sizes(None if query is None else query.attribute_sets, lookup)
             bound *= math.inf if sizes is None else sizes[0]
         return Scale("RND", (-bound, bound), 0.0)
 
@@ -195,6 +162,5 @@ class RND(BaseMetric):
         score = float(self._reduced(words, values)[0])
         if math.isnan(score):
             return self._undefined("the mean of a target set is zero, which has no direction")
-        by_word = zip(words.words, values[0].tolist(), strict=True)
-        ascending = dict(sorted(by_word, key=lambda item: item[1]))
-        return Measurement({"result": score, "rnd": score, "distance_by_word": ascending})
+        ascending = dict(sorted(by_word(words, values[0]).items(), key=lambda item: item[1]))
+        return self._measured(score, distance_by_word=ascending)

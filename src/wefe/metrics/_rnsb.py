@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,6 @@ from wefe.results import MetricResult
 if TYPE_CHECKING:
     import pandas as pd
 
-Rows: TypeAlias = npt.NDArray[np.intp]
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 # Coefficients or probabilities, predicted classes and held-out words: one row per iteration.
 _Iterations: TypeAlias = tuple[Vectors, Vectors, _Mask]
@@ -58,17 +58,8 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
 
     Raises
     ------
-    ValueError
-        If there is no probability, or one is not between 0 and 1.
-
-    See Also
-    --------
-    wefe.metrics.negative_sentiment_probabilities : where they come from.
-
-    References
-    ----------
-    Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic Bias in
-    Word Embeddings", ACL 2019, section 3.3.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -109,15 +100,8 @@ def negative_sentiment_probabilities(
     ----------
     words, positive, negative : array-like of shape (n_words, dim)
         Target words; first and second attribute set, as they are: lengths matter.
-    estimator : scikit-learn classifier class or instance, optional
-        It must have `predict_proba`. By default the optimum of the problem that
-        LogisticRegression solves with liblinear, which penalises the intercept.
-    estimator_params : mapping, optional
-        Parameters of the classifier. By default, for LogisticRegression,
-        ``{"solver": "liblinear", "max_iter": 10000}``.
-    holdout : bool, default=False
-        Train on a stratified 80 % of the attribute words, which needs 2 words per set and 6 in all.
-        (:class:`RNSB` does so by default, as documented.)
+    estimator, estimator_params, holdout : optional
+        As of :class:`RNSB`; here `holdout` is False by default.
     random_state : int, Generator or None, default=None
         Seed of the hold-out and of the classifier, if it takes one and has none.
 
@@ -125,22 +109,6 @@ def negative_sentiment_probabilities(
     -------
     ndarray of shape (n_words,)
         Probabilities, in [0, 1], of the class of `negative`.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is no classifier with `predict_proba`, or `estimator_params` no mapping.
-    ValueError
-        If an array is empty or not finite, the dimensions do not fit, there are too few words for
-        a hold-out, or the default classifier gets values above 1e7.
-
-    See Also
-    --------
-    wefe.metrics.rnsb : makes a score of them.
-
-    References
-    ----------
-    Sweeney and Najafian, ACL 2019, section 3.3.
 
     Examples
     --------
@@ -252,15 +220,8 @@ class RNSB(BaseMetric):
     p_value_test_type: TestType = "two-sided"
     p_value_iterations: Count = 199
 
-    # The fits of the latest training data, which many queries share, as copies of a metric do.
-    _latest: ClassVar[Any] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        vars(self).setdefault("_latest", {})
-
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sizes = None if query is None else distinct_sizes(query.target_sets, lookup)
+        sizes = distinct_sizes(None if query is None else query.target_sets, lookup)
         return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
 
     def report_params(
@@ -293,35 +254,36 @@ class RNSB(BaseMetric):
         scores = _divergence(probabilities, np.ones(len(words)))
         forms, mean = [word for _, word in words], probabilities.mean(axis=0)
         score, shares = float(scores.mean()), mean / (mean.sum() or math.nan)
-        return Measurement(
-            {
-                "result": score,
-                "rnsb": score,
-                "negative_sentiment_probabilities": dict(zip(forms, mean.tolist(), strict=True)),
-                "negative_sentiment_distribution": dict(zip(forms, shares.tolist(), strict=True)),
-            },
-            None,
-            {
-                "words": words,
-                "probabilities": probabilities,
-                "scores": scores.tolist(),
-                "train_accuracy": _accuracies(predicted == y, ~held_out),
-                "test_accuracy": _accuracies(predicted == y, held_out),
-            },
-            (_ONE_HOLDOUT,) if self.holdout and self.n_iterations == 1 else (),
+        details = {
+            "words": words,
+            "probabilities": probabilities,
+            "scores": scores.tolist(),
+            "train_accuracy": _accuracies(predicted == y, ~held_out),
+            "test_accuracy": _accuracies(predicted == y, held_out),
+        }
+        measured = self._measured(
+            score,
+            details,
+            negative_sentiment_probabilities=dict(zip(forms, mean.tolist(), strict=True)),
+            negative_sentiment_distribution=dict(zip(forms, shares.tolist(), strict=True)),
         )
+        once = self.holdout and self.n_iterations == 1
+        return replace(measured, warnings=(_ONE_HOLDOUT,) if once else ())
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         return "the classifier gives every target word a probability of 0"
 
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
-        """Train a classifier in each iteration, and ask it about all words."""
+        """Return probabilities of being negative, predicted classes, and words held out."""
         seeds = _seeds(self.random_state, self.n_iterations)
         if self._is_default:
-            coefficients, predicted, held_out = self._fits(x, y, seeds)
+            fits = _fitted(x.tobytes(), y.tobytes(), tuple(seeds) if self.holdout else ())
+            coefficients, predicted, held_out = (
+                each.repeat(len(seeds) // len(each), 0) for each in fits
+            )
             return _negative_probabilities(coefficients, vectors), predicted, held_out
         probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
-        trained, held_out = _splits(y, seeds, self.holdout)
+        trained, held_out = _splits(y, seeds if self.holdout else [None] * len(seeds))
         with progress_bar(len(seeds), "RNSB", "fit", show=len(seeds) > 1) as bar:
             for row, (seed, own) in enumerate(zip(seeds, trained, strict=True)):
                 classifier = _make_classifier(self.estimator, self.estimator_params, seed)
@@ -332,23 +294,18 @@ class RNSB(BaseMetric):
                 bar.update()
         return probabilities, predicted, held_out
 
-    def _fits(self, x: Vectors, y: Vectors, seeds: Sequence[int]) -> _Iterations:
-        """Fit the default classifier, unless the query before had the same training data."""
-        # Without a hold-out all iterations are alike, whatever their seeds.
-        varying = tuple(seeds) if self.holdout else len(seeds)
-        key = hashlib.sha256(x.data).digest(), y.tobytes(), varying
-        latest: dict[Any, _Iterations] = vars(self)["_latest"]
-        if key not in latest:
-            _, held_out = _splits(y, seeds, self.holdout)
-            different = held_out if self.holdout else held_out[:1]
-            weights = (~different).astype(np.float64)
-            fits = fit_cases(x, y, lambda cases: weights[cases], len(weights))
-            coefficients = np.broadcast_to(fits, (len(seeds), fits.shape[1]))
-            with one_blas_thread():
-                predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
-            latest.clear()
-            latest[key] = coefficients, predicted, held_out
-        return latest[key]
+
+@functools.lru_cache(maxsize=1)  # many queries share their attribute words
+def _fitted(x: bytes, y: bytes, seeds: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """Return coefficients, predicted classes, and words held out; one row without seeds."""
+    labels = np.frombuffer(y)
+    data = np.frombuffer(x).reshape(len(labels), -1)
+    _, held_out = _splits(labels, seeds or [None])
+    weights = (~held_out).astype(np.float64)
+    coefficients = fit_cases(data, labels, lambda cases: weights[cases], len(weights))
+    with one_blas_thread():
+        predicted = np.where(coefficients @ with_intercept(data).T > 0, 1.0, -1.0)
+    return coefficients, predicted, held_out
 
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
@@ -370,18 +327,8 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
 
     Raises
     ------
-    TypeError
-        If `result` is none of RNSB, or is NaN.
-    ValueError
-        If it has fewer than two iterations.
-
-    See Also
-    --------
-    wefe.metrics.joint_negative_sentiment : what the authors plotted.
-
-    References
-    ----------
-    Sweeney and Najafian, ACL 2019, section 4.2.
+    ValueError, TypeError
+        If `result` has fewer than two iterations, or is not of RNSB.
 
     Examples
     --------
@@ -421,19 +368,6 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     DataFrame of shape (n_words, n_words)
         Rows and columns are the target words; non-negative, and all entries sum to 1.
 
-    Raises
-    ------
-    TypeError
-        If `result` is none of RNSB, or is NaN.
-
-    See Also
-    --------
-    wefe.metrics.negative_sentiment_correlation : a correlation.
-
-    References
-    ----------
-    Sweeney and Najafian, ACL 2019, figure 4.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
@@ -463,13 +397,13 @@ def _word_matrix(result: MetricResult, matrix: Vectors) -> pd.DataFrame:
     return pd.DataFrame(matrix, index=words, columns=words)
 
 
-def _seeds(random_state: int | np.random.Generator | None, n_iterations: int) -> list[int]:
-    if isinstance(random_state, np.random.Generator):
-        return [int(seed) for seed in random_state.integers(2**32, size=n_iterations)]
-    if random_state is not None and n_iterations == 1:
+def _seeds(random_state: int | np.random.Generator | None, n_iterations: int) -> Any:
+    if isinstance(random_state, int) and n_iterations == 1:
         return [random_state]
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(2**32, size=n_iterations).tolist()
     # None draws fresh entropy; scikit-learn would take NumPy's global generator instead.
-    return [int(seed) for seed in np.random.SeedSequence(random_state).generate_state(n_iterations)]
+    return np.random.SeedSequence(random_state).generate_state(n_iterations).tolist()
 
 
 def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int) -> Any:
@@ -490,12 +424,10 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
         )
     classifier = clone(classifier).set_params(**params)
     # The parts of a pipeline have seeds too: 'svc__random_state'.
-    own = {
-        name: seed
-        for name, value in classifier.get_params().items()
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    return classifier.set_params(**own)
+    params = {name: value for name, value in classifier.get_params().items() if value is None}
+    return classifier.set_params(
+        **{name: seed for name in params if name.split("__")[-1] == "random_state"}
+    )
 
 
 def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
@@ -503,27 +435,20 @@ def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     return np.concatenate([part.vectors for part in classes]), labels
 
 
-def _check_enough_to_hold_out(y: Vectors) -> None:
-    smallest = int(min((y > 0).sum(), (y < 0).sum()))
+def _splits(y: Vectors, seeds: Sequence[int | None]) -> tuple[list[npt.NDArray[Any]], _Mask]:
+    """Return the words to train on, and which are held out; without a seed all are trained on."""
+    from sklearn.model_selection import train_test_split
+
+    words, smallest = np.arange(len(y)), int(min((y > 0).sum(), (y < 0).sum()))
     # 20 % of 6 words, rounded up, is one of each set.
-    if smallest < 2 or len(y) < 6:
+    if seeds[0] is not None and (smallest < 2 or len(y) < 6):
         raise UnanswerableError(
             "the hold-out needs at least 2 words per attribute set and 6 in all; found "
             f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
         )
-
-
-def _splits(y: Vectors, seeds: Sequence[int], holdout: bool) -> tuple[list[Rows], _Mask]:
-    """Return the rows to train on in each iteration, and which of all are held out."""
-    rows = np.arange(len(y))
-    trained = [rows] * len(seeds)
-    if holdout:
-        from sklearn.model_selection import train_test_split
-
-        _check_enough_to_hold_out(y)
-        split = partial(train_test_split, rows, test_size=_TEST_SHARE, stratify=y)
-        trained = [split(random_state=seed)[0] for seed in seeds]
-    return trained, np.array([~np.isin(rows, own) for own in trained])
+    split = partial(train_test_split, words, test_size=_TEST_SHARE, stratify=y)
+    trained = [words if seed is None else split(random_state=seed)[0] for seed in seeds]
+    return trained, np.array([~np.isin(words, own) for own in trained])
 
 
 def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
@@ -550,9 +475,7 @@ def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> V
 
 def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
     """How often each word of all sets counts in some cases: (n_cases, n_words)."""
-    parts = [
-        part.weights.matrix(cases if part.weights.n_cases > 1 else slice(None)) for part in sets
-    ]
+    parts = [part.weights.matrix(cases) for part in sets]
     n_rows = max(map(len, parts))
     return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
 

@@ -37,20 +37,6 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
         In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive
         when a word leans to `group_1`. nan if the means coincide.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.association : the numerator s(w, A, B).
-    wefe.metrics.same_by_word : without sign, for more groups.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, 2022; see :func:`same`.
-
     Examples
     --------
     >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
@@ -74,8 +60,9 @@ def same_by_word(
         How directions are combined with three or more groups. 'sum': as the authors' code does,
         ``|cos(w, b_1)|`` plus, for i >= 2, the sum of ``|cos(w, b_i)| ||b_i||``, where b_i leads
         from group i + 1 to the first one, and is made orthogonal to the earlier ones. It depends on
-        the order of the groups and may exceed 1. 'projection': the length of the projection of the
-        unit vector on their span; independent of the order and within [0, 1].
+        the order of the groups and may exceed 1. 'projection', a variant of this package: the
+        length of the projection of the unit vector on their span; independent of the order and
+        within [0, 1].
 
     Returns
     -------
@@ -85,19 +72,8 @@ def same_by_word(
 
     Raises
     ------
-    ValueError
-        If there are fewer than two groups, an array is empty, not finite or has a zero row, the
-        dimensions do not fit, or `combine` has no such value.
-
-    See Also
-    --------
-    wefe.metrics.same_signed : with sign, for two groups.
-    wefe.metrics.same : the mean over the words.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, 2022; see :func:`same`. 'sum' follows their code,
-    'projection' is a variant of this package.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Examples
     --------
@@ -147,32 +123,13 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    groups : sequence of array-like of shape (n_words, dim)
-        Words of each of two or more groups.
-    combine : {'sum', 'projection'}, default='sum'
-        How directions are combined with three or more groups; see :func:`same_by_word`.
+    words, groups, combine : array-like, sequence of array-like, and {'sum', 'projection'}
+        As of :func:`same_by_word`.
 
     Returns
     -------
     float
-        In [0, 1] for two groups and for 'projection'; 0 if no association was measured. nan if all
-        groups have the same mean.
-
-    Raises
-    ------
-    ValueError
-        As :func:`same_by_word` does.
-
-    See Also
-    --------
-    wefe.metrics.same_by_word : word by word.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "The SAME score: Improved cosine based bias score for word
-    embeddings", 2022.
+        In [0, 1] for two groups and for 'projection'. nan if all groups have the same mean.
 
     Examples
     --------
@@ -274,5 +231,5 @@ class SAME(BaseMetric):
         }
         word_values = values_by_word(words, {"same": by_word, **signed})
         n_directions = int((_directions(targets)[1] > 0).sum())
-        values = {"result": score, "same": score, "pairwise": pairwise, "word_values": word_values}
-        return Measurement(values, details={"n_directions": n_directions})
+        details = {"n_directions": n_directions}
+        return self._measured(score, details, pairwise=pairwise, word_values=word_values)

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed
+from wefe._checks import as_seed, listed
 from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._exchange import value_test
-from wefe.metrics._geometry import associations
+from wefe.metrics._geometry import associations, by_word
 from wefe.metrics._permutation import PermutationTest
 from wefe.metrics._registry import register
 from wefe.metrics._weat import Ddof, largest_effect_size
@@ -45,22 +45,6 @@ def sc_weat_by_word(
         n / sqrt(n_a n_b) in magnitude, n = n_a + n_b: 2 for sets of equal size. nan for a word
         whose cosines are all equal.
 
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, the dimensions do not fit, or `ddof` is
-        neither 0 nor 1.
-
-    See Also
-    --------
-    wefe.metrics.association : the numerator.
-    wefe.metrics.weat_effect_size : the same of two target sets.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017: the Word Embedding Factual Association Test.
-
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]
@@ -76,32 +60,14 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        The words that are measured, each by itself.
-    a, b : array-like of shape (n_a, dim) and (n_b, dim)
-        Attribute sets.
-    ddof : {0, 1}, default=0
-        Population (0) or sample deviation (1) of the cosines; see :func:`sc_weat_by_word`.
+    words, a, b, ddof : array-like and {0, 1}
+        As of :func:`sc_weat_by_word`.
 
     Returns
     -------
     float
-        Positive when the words lean to `a`; 0 if no association was measured on average, which
-        may hide words that lean to opposite sides. With ``ddof=0`` in [-2, 2] for attribute sets of
-        equal size. nan if the effect size of a word is.
-
-    Raises
-    ------
-    ValueError
-        As :func:`sc_weat_by_word` does.
-
-    See Also
-    --------
-    wefe.metrics.sc_weat_by_word : word by word.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, Science 356, 2017. The mean over words is not theirs.
+        Positive when the words lean to `a`; words that lean to opposite sides cancel. nan if the
+        effect size of a word is.
 
     Examples
     --------
@@ -123,7 +89,7 @@ class SCWEAT(BaseMetric):
     Parameters
     ----------
     reduce : {'mean', 'mean_abs'}, default='mean'
-        Mean of the effect sizes of the words, or of their magnitudes.
+        Mean of the effect sizes of the words, which is not in the paper, or of their magnitudes.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
 
@@ -179,9 +145,9 @@ class SCWEAT(BaseMetric):
         return super().report_params(own, random_state, p_value_test_type) if asked else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        bound = math.inf
-        if query is not None:
-            bound = largest_effect_size(query.attribute_sets, lookup, self.ddof)
+        bound = largest_effect_size(
+            None if query is None else query.attribute_sets, lookup, self.ddof
+        )
         return Scale("SC-WEAT", (0.0 if self.reduce == "mean_abs" else -bound, bound), 0.0)
 
     def _by_word(self, words: WordSet, attributes: Sequence[WordSet]) -> Vectors:
@@ -214,11 +180,9 @@ class SCWEAT(BaseMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,), (a, b) = targets, attributes
-        by_word = self._by_word(words, attributes)
-        score = float(self._reduced(words, by_word)[0])
-        effect_sizes = dict(zip(words.words, by_word[0].tolist(), strict=True))
-        numerators = associations(words, a, b)[0].tolist()
-        details: dict[str, Any] = {"associations": dict(zip(words.words, numerators, strict=True))}
+        values = self._by_word(words, attributes)
+        score, effect_sizes = float(self._reduced(words, values)[0]), by_word(words, values[0])
+        details: dict[str, Any] = {"associations": by_word(words, associations(words, a, b)[0])}
         tests: dict[str, PermutationTest] = {}
         opposite = []
         if self.calculate_p_value:
@@ -241,16 +205,10 @@ class SCWEAT(BaseMetric):
             details["nan_reasons"] = dict.fromkeys(undefined, why)
             reason = (
                 f"{len(undefined)} of {len(words)} words of {words.name!r} have the same cosine "
-                f"with all attribute words, so their deviation is 0: {', '.join(undefined[:5])}"
+                f"with all attribute words, so their deviation is 0: {listed(undefined)}"
             )
+        p_values = {word: test.p_value for word, test in tests.items()}
+        values_of = {"sc_weat": score, "effect_sizes": effect_sizes, "p_values": p_values}
         return Measurement(
-            {
-                "result": score,
-                "sc_weat": score,
-                "effect_sizes": effect_sizes,
-                "p_values": {word: test.p_value for word, test in tests.items()},
-            },
-            reason,
-            details,
-            tuple(dict.fromkeys(warnings)),
+            {"result": score, **values_of}, reason, details, tuple(dict.fromkeys(warnings))
         )

@@ -170,13 +170,11 @@ def sembias(
     model : WordEmbeddingModel
         The model.
     questions : sequence, str or path, optional
-        By default the 440 published ones, which the first call downloads. 'small' are 40 that
-        ship; a path, or questions of your own, will do, too; see
-        :func:`wefe.datasets.load_sembias`. A question is a list of four pairs: definition, none,
-        none, stereotype, the male side of each first.
+        By default the 440 published ones, which the first call downloads. 'small' are 40 that ship;
+        for others see :func:`wefe.datasets.load_sembias`. A question is a list of four pairs:
+        definition, none, none, stereotype, the male side of each first.
     normalize : bool, default=False
-        Scale every vector to unit length before differences are taken. The published code takes
-        them as they are; the two can pick different pairs, as frequent words have long vectors.
+        Scale every vector to unit length before differences are taken; published code does not.
     direction : (str, str), default=('he', 'she')
         The direction is the vector of the first minus that of the second.
     preprocessors : list of dict, optional
@@ -184,11 +182,9 @@ def sembias(
         falls back on lower case. By default words are looked up as written.
     n_subset : int, optional
         Report the last questions once more by themselves. By default 40 for the published ones,
-        whose definition pairs occur in no other question and were kept from the training of
-        GN-GloVe, and none for others.
+        which were kept from the training of GN-GloVe, and none for others.
     confidence : float, default=0.95
-        Level of the intervals. They hold for other questions of the same kind, if these were
-        drawn independently, which questions that share pairs are not.
+        Level of the intervals, which take questions for independent.
 
     Returns
     -------
@@ -199,25 +195,12 @@ def sembias(
 
     Raises
     ------
-    TypeError
-        If `model` is something else, or an option has a wrong type.
-    ValueError
-        If a question has not four pairs, there is none, or an option has no such value.
-    FileNotFoundError
-        If `questions` is a path where there is no file.
-    ConnectionError
-        If the published questions are neither at hand nor to be downloaded.
-    UnusableVectorError
-        If a word has a zero or non-finite vector.
-
-    See Also
-    --------
-    wefe.datasets.load_sembias : the questions.
+    TypeError, ValueError
+        If an argument is of a wrong kind, shape or range.
 
     Notes
     -----
-    Published code lets the first or the last of equal maxima win; here they share the question,
-    and are counted.
+    Questions whose largest cosines tie are shared between the pairs, and counted.
 
     References
     ----------

@@ -13,7 +13,7 @@ from wefe._wordset import Vectors, WordSet, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._exchange import Sums
-from wefe.metrics._geometry import associations
+from wefe.metrics._geometry import associations, by_word
 from wefe.metrics._parameters import Count
 from wefe.metrics._permutation import Method
 from wefe.metrics._registry import register
@@ -21,6 +21,21 @@ from wefe.query import Query
 
 Ddof: TypeAlias = Literal[0, 1]
 
+# Of the statistic and of the effect size: what is asked, and what a score means.
+_QUESTIONS = (
+    (
+        "how much closer is each target set to its attribute words, added up over words?",
+        "How much closer, by cosine, the first target words are to the first attribute words than "
+        "to the second, less the same of the second target words; summed over words. The sign "
+        "tells the direction.",
+    ),
+    (
+        "how far apart are the target sets, in deviations of their words' associations?",
+        "The effect size of WEAT: the difference of the mean associations of both target sets, in "
+        "standard deviations of the words themselves. It does not tell how large the associations "
+        "are. The sign tells the direction.",
+    ),
+)
 _FINDINGS_OF_EFFECT_SIZES = {
     "undefined-effect-size",
     "separation-missed",
@@ -41,25 +56,8 @@ def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike)
     Returns
     -------
     float
-        The sum of s(w, A, B) over `x` minus the sum over `y`. Positive when `x` leans to `a` and
-        `y` to `b`; 0 if no association was measured. At most (n_x + n_y) times 2 in magnitude; it
-        grows with the sets.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, or the dimensions do not fit.
-
-    See Also
-    --------
-    wefe.metrics.association : s(w, A, B).
-    wefe.metrics.weat_effect_size : the same difference in standard deviations.
-    wefe.metrics.permutation_test : whether random splits of the target words give as much.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017.
+        The sum of s(w, A, B) over `x` minus the sum over `y`: positive when `x` leans to `a` and
+        `y` to `b`. At most 2 (n_x + n_y) in magnitude.
 
     Examples
     --------
@@ -87,31 +85,14 @@ def weat_effect_size(
     Returns
     -------
     float
-        (mean s over `x` - mean s over `y`) / deviation of s over both, where s is s(w, A, B).
-        Positive when `x` leans to `a` and `y` to `b`; 0 if no association was measured. With
+        (mean s over `x` - mean s over `y`) / deviation of s over both, where s is s(w, A, B). With
         ``ddof=0`` at most n / sqrt(n_x n_y) in magnitude, n = n_x + n_y: 2 for sets of equal size;
         with ``ddof=1`` that times sqrt((n - 1) / n). nan if all associations are equal.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty, not finite or has a zero row, the dimensions do not fit, or `ddof` is
-        neither 0 nor 1.
-
-    See Also
-    --------
-    wefe.metrics.weat : the statistic.
-    wefe.metrics.sc_weat_by_word : the effect size of single words.
 
     Notes
     -----
     It is the gap between the two sets in deviations of their own words, not an amount: two sets
     whose words differ little, but all alike, reach the largest value.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017.
 
     Examples
     --------
@@ -156,7 +137,7 @@ def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
     return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
 
 
-def largest_effect_size(sets: Sequence[Sequence[Any]], lookup: Lookup, ddof: int) -> float:
+def largest_effect_size(sets: Sequence[Sequence[Any]] | None, lookup: Lookup, ddof: int) -> float:
     """Largest effect size of two sets; infinite where their sizes are not known."""
     sizes = distinct_sizes(sets, lookup)
     if sizes is None:
@@ -234,24 +215,12 @@ class WEAT(BaseMetric):
     @property
     def question(self) -> str:
         """What it asks, in a line."""
-        if self.return_effect_size:
-            return "how far apart are the target sets, in deviations of their words' associations?"
-        return "how much closer is each target set to its attribute words, added up over words?"
+        return _QUESTIONS[self.return_effect_size][0]
 
     @property
     def meaning(self) -> str:
         """What a score means, in a sentence or two."""
-        if self.return_effect_size:
-            return (
-                "The effect size of WEAT: the difference of the mean associations of both "
-                "target sets, in standard deviations of the words themselves. It does not "
-                "tell how large the associations are. The sign tells the direction."
-            )
-        return (
-            "How much closer, by cosine, the first target words are to the first "
-            "attribute words than to the second, less the same of the second target "
-            "words; summed over words. The sign tells the direction."
-        )
+        return _QUESTIONS[self.return_effect_size][1]
 
     @property
     def audit_findings(self) -> frozenset[str]:
@@ -269,13 +238,11 @@ class WEAT(BaseMetric):
         return {"return_effect_size": self.return_effect_size, **params}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        bound = math.inf
-        if query is not None and self.return_effect_size:
-            bound = largest_effect_size(query.target_sets, lookup, self.ddof)
-        elif query is not None:
-            # Each association is at most 2, so the sets' sizes bound the sum.
-            sizes = distinct_sizes(query.target_sets, lookup)
-            bound = math.inf if sizes is None else 2.0 * sum(sizes)
+        sets, bound = None if query is None else query.target_sets, math.inf
+        if self.return_effect_size:
+            bound = largest_effect_size(sets, lookup, self.ddof)
+        elif sizes := distinct_sizes(sets, lookup):
+            bound = 2.0 * sum(sizes)  # each association is at most 2
         return Scale("WEAT-ES" if self.return_effect_size else "WEAT", (-bound, bound), 0.0)
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -290,26 +257,18 @@ class WEAT(BaseMetric):
         s_x, s_y = (associations(part, *attributes) for part in targets)
         statistic = float((x.sum(s_x) - y.sum(s_y))[0])
         effect = float(effect_size(x, y, s_x, s_y, self.ddof)[0])
+        of_sets = zip(targets, (s_x, s_y), strict=True)
         details: dict[str, Any] = {
-            "associations": {
-                part.name: dict(zip(part.words, s[0].tolist(), strict=True))
-                for part, s in zip(targets, (s_x, s_y), strict=True)
-            }
+            "associations": {part.name: by_word(part, s[0]) for part, s in of_sets}
         }
-        undefined = None
+        reason = None
         if math.isnan(effect):
-            undefined = "all target words have the same association, so the deviation is 0"
-            details["nan_reasons"] = {"effect_size": undefined}
-        return Measurement(
-            {
-                "result": effect if self.return_effect_size else statistic,
-                "weat": statistic,
-                "effect_size": effect,
-                "p_value": math.nan,
-            },
-            undefined if self.return_effect_size else None,
-            details,
-        )
+            why = "all target words have the same association, so the deviation is 0"
+            details["nan_reasons"] = {"effect_size": why}
+            reason = why if self.return_effect_size else None
+        result = effect if self.return_effect_size else statistic
+        values = {"weat": statistic, "effect_size": effect, "p_value": math.nan}
+        return Measurement({"result": result, **values}, reason, details)
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
         x, y = (associations(part, *attributes)[0] for part in targets)
