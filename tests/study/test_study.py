@@ -368,7 +368,7 @@ def test_workers_end_with_their_caller_however_it_ends(folder, name):
     # The first task of each worker would take hours.
     (folder / "study.toml").write_text(
         STUDY.split("[[metrics]]")[0]
-        + '[[metrics]]\nmetric = "rnsb"\nparams = { n_iterations = 100_000_000 }\n'
+        + '[[metrics]]\nmetric = "rnsb"\nparams = { n_iterations = 5_000_000 }\n'
     )
     process = start(folder, "--n-jobs", "2")
     wait_for(folder / "study.db", 3, process, "= 'model'")

@@ -57,60 +57,48 @@ _FOLDER = Path(__file__).parent / "files"
 class Declaration(Part):
     """A study, as its file declares it: a pydantic model that cannot be changed.
 
-    :func:`read_declaration` makes one of a file, and :class:`Study` one of a dict. Tables within
-    it may be dicts; all that is not given has the default. ``study_file("demo")`` explains every
-    key.
+    :func:`read_declaration` makes one of a file, and :class:`Study` one of a dict. Tables may be
+    dicts. ``study_file("demo")`` explains every key.
 
     Parameters
     ----------
     name : str
         Title of the study.
     description : str, default=''
-        What it is about, in a sentence or more.
+        What it is about.
     random_state : int, default=0
         Seed of all that is random, in [0, 2**32).
     offline : bool, default=False
         Whether nothing is downloaded. Queries that need a download are left out.
     results : str, optional
-        File of the results, relative to the study file; by default that of the study, ending in
-        .db.
+        File of the results, relative to the study file; by default the study file's name with .db.
     models : list of dict
-        The models that are compared: each has a 'source', or an 'encoder', and may have a 'name'
-        and options of how it is opened.
+        The models: 'source' or 'encoder', and perhaps 'name' and options to open it.
     queries : list of dict
-        The query sets: each has a 'set' that ships with the package, a 'file', or queries of its
-        own ('name' and 'query'), and may have a 'weight'.
+        The query sets: 'set' (a published one), 'file', or 'name' and 'query'; perhaps 'weight'.
     metrics : list of dict
-        By what the answers are measured: 'metric', such as 'weat-es', and perhaps 'label', 'params'
-        and 'queries'.
+        The metrics: 'metric', such as 'weat-es', and perhaps 'label', 'params' and 'queries'.
     lookup : dict, optional
-        How words are looked up: 'preprocessors' (by default as written, then in lower case),
-        'strategy', 'normalize', 'lost_vocabulary_threshold' (0.2).
+        How words are looked up: 'preprocessors', 'strategy', 'normalize',
+        'lost_vocabulary_threshold', 'own_words'.
     aggregation : dict, optional
-        From scores to one number per model and query set, and to ranks: 'function' ('bias_avg'),
-        'missing' ('queries'), 'ties' ('min'), 'correlation' ('spearman').
+        From scores to ranks: 'function', 'missing', 'ties', 'correlation'.
     intervals : dict, optional
-        Bootstrap intervals of the scores: 'n_bootstrap' (0: none; or 40 or more), 'confidence'
-        (0.95).
+        Bootstrap intervals of the scores: 'n_bootstrap' (0 for none), 'confidence' (0.95).
     audit : dict, optional
-        What the scores do not show: 'scores', whether warnings stand beside each, and 'criteria',
-        of which the bias direction is audited.
+        'scores', whether warnings stand beside scores; 'criteria', whose directions are audited.
     explore : dict, optional
-        Where words lie along bias directions: 'criteria', 'words', 'n_extremes', 'among', 'k',
-        'theta'.
+        Words along bias directions: 'criteria', 'words', 'n_extremes', 'among', 'k', 'theta'.
     mitigations : list of dict, optional
-        Mitigations to compare: 'method' and 'criterion', and perhaps 'name', 'models', 'params'.
+        Mitigations: 'method' and 'criterion', and perhaps 'name', 'models', 'params'.
     silhouettes : list of dict, optional
-        Silhouettes to attach: 'metric', 'query_set', and options of
-        :func:`wefe.silhouette.bias_silhouette`.
+        Silhouettes: 'metric', 'query_set', and options of :func:`wefe.silhouette.bias_silhouette`.
     external : list of dict, optional
-        Columns of scores from elsewhere, ranked beside those of bias: 'name', 'best' ('higher',
-        'lower' or a number) and 'scores' (model -> number).
+        Columns of scores from elsewhere: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     limits : dict, optional
-        What :func:`check` lets pass: 'max' (metric -> largest distance from no bias) and
-        'max_increase' ('10%', or 0.05).
+        Limits of :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase'.
 
     Raises
     ------
@@ -134,10 +122,7 @@ class Declaration(Part):
     ...         "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
     ...     }
     ... )
-    >>> declared = study.declaration
-    >>> [metric.label for metric in declared.metrics]
-    ['WEAT-ES', 'RND']
-    >>> declared.all_labels()
+    >>> study.declaration.all_labels()
     ['demo', 'demo (hard-debias, gender)']
     """
 
@@ -261,27 +246,7 @@ class Declaration(Part):
 
 
 def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declaration:
-    """Return the study that data declares, as a study file would.
-
-    Parameters
-    ----------
-    data : mapping
-        Tables and keys of a study file.
-    file : str, default='study'
-        What messages call it.
-
-    Raises
-    ------
-    ValueError
-        If something is wrong: one line per problem, with its place and what is allowed.
-
-    Examples
-    --------
-    >>> check_declaration({"nmae": "A study", "models": [{"source": "demo"}]})
-    Traceback (most recent call last):
-    ...
-    ValueError: study: key 'name': missing. Title of the study...
-    """
+    """Return the study that data declares, as a study file would."""
     try:
         refuse(plain_problems(data))
         return Declaration.model_validate(dict(data))

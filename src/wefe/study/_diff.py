@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, found
 from wefe._visible import visible
-from wefe.study._plan import OVERALL
+from wefe.study._plan import OVERALL, Task
 from wefe.study._results import StudyResults
 
 #: What a row of :func:`scores_of` is about.
@@ -47,22 +49,20 @@ class StudyDiff:
         Scores that differ by no more are equal.
     table : DataFrame
         One row for each thing that either study has: 'table' ('scores', 'aggregated', 'ranks',
-        'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric' (or the column of
-        the ranking, the benchmark, or what the audit measures); 'before', 'after' and 'change' of
-        the score, the rank, the robustness of a silhouette, or the share of variance that the first
-        component of a bias direction has; 'bias_before' and '_after', the distance from the score
-        that means no bias, with 'bias_change' and 'relative_change' (0.1 is a tenth more);
-        'beyond_interval', whether a score changed by more than half the width of its bootstrap
-        interval, the wider one of the two; 'p_value_before' and '_after'; 'status', and 'differs':
-        what the two were computed from that is not the same: 'query', 'parameters', 'vectors',
-        'version' of wefe, or 'version, perhaps vectors', where it is not known whether these are
-        the same.
+        'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric' (or the ranked
+        column, the benchmark, what the audit measures); 'before', 'after' and 'change' of the
+        score, the rank, the robustness of a silhouette, or the share of variance of the first
+        component of a bias direction; 'bias_before', 'bias_after' and 'bias_change', of the
+        distance from no bias, and 'relative_change' (0.1 is a tenth more); 'beyond_interval',
+        whether the change is more than half the width of the wider bootstrap interval;
+        'p_value_before' and '_after'; 'status'; and 'differs': what the two were computed from that
+        is not the same ('query', 'parameters', 'vectors', 'version', 'version, perhaps vectors').
 
-        The status is 'equal', 'changed', 'p-value changed', 'interval changed' or 'details changed'
-        (of an equal score: other items of a benchmark, another curve), 'NaN before', 'NaN after',
-        'NaN in both', 'computed after only', 'computed before only', 'computed in neither', 'only
-        before' or 'only after' (the other study does not ask for it), or of ranks 'within
-        tolerance'. Ranks are those among the models that both studies have.
+        The status is 'equal', 'changed', 'p-value changed', 'interval changed', 'details changed'
+        (other items of a benchmark, another curve), 'NaN before', 'NaN after', 'NaN in both',
+        'computed after only', 'computed before only', 'computed in neither', 'only before' or 'only
+        after' (the other study does not ask for it), or of ranks 'within tolerance'. Ranks are
+        among the models that both studies have.
     settings : DataFrame
         What decides aggregated scores and ranks, and differs: 'setting', 'before' and 'after'.
     notes : tuple of str
@@ -77,10 +77,7 @@ class StudyDiff:
     >>> before = Study(data).run(":memory:", progress=False)
     >>> data["queries"][0]["query"][0]["targets"]["Male terms"] = ["he", "boy"]
     >>> after = Study(data).run(":memory:", progress=False)
-    >>> difference = diff(before, after)
-    >>> difference.is_empty
-    False
-    >>> difference.changed()[["metric", "before", "after", "differs"]].round(2).head(1)
+    >>> diff(before, after).changed()[["metric", "before", "after", "differs"]].round(2).head(1)
         metric  before  after differs
     0  WEAT-ES    0.24  -0.89   query
     """
@@ -268,16 +265,16 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
         raise ValueError(f"tolerance must be a number of at least 0; got {found(tolerance)}.")
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
-    sides = [_tidy(each, models) for each in (before, after)]
-    merged = sides[0].merge(
-        sides[1], "outer", ["table", *KEYS], suffixes=("_before", "_after"), indicator="in"
-    )
-    merged = merged.sort_values(["at_before", "at_after"], kind="stable", ignore_index=True)
     return StudyDiff(
         before=before.plan.name,
         after=after.plan.name,
         tolerance=float(tolerance),
-        table=_compared(merged, tolerance, _on_the_same_vectors(before, after)),
+        table=_compared(
+            _tidy(before, models),
+            _tidy(after, models),
+            tolerance,
+            _on_the_same_vectors(before, after),
+        ),
         settings=_settings(before, after),
         notes=tuple(notes_of(before, after)),
     )
@@ -289,38 +286,12 @@ def is_number(value: object) -> bool:
 
 
 def scores_of(results: StudyResults) -> pd.DataFrame:
-    """Return the tidy table with the distance from no bias, and what was asked.
-
-    Parameters
-    ----------
-    results : StudyResults
-        What a study found.
-
-    Returns
-    -------
-    DataFrame
-        That of :meth:`StudyResults.to_frame`, with 'bias' (at least 0) and 'identity', the
-        instruction by which the score is computed.
-    """
+    """Return the tidy table with 'bias', the distance from no bias, and 'identity' of the tasks."""
     tidy = results.to_frame()
-    if "score" not in tidy:
-        # A study may have quality and audits only.
-        return tidy.reindex(columns=[*KEYS, *_EMPTY]).astype(_EMPTY)
-    asked = [
-        task.identity
-        for metric in results.plan.metrics
-        for name in metric.query_sets
-        for task, _ in results._scores_of(metric.label, name)
-    ]
     tidy["bias"] = (tidy["score"] - tidy["no_bias_value"]).abs()
+    asked = [task.identity for pairs in results._scores.values() for task, _ in pairs]
     tidy["identity"] = pd.Series(asked, dtype=object)
     return tidy
-
-
-_EMPTY: Mapping[str, Any] = {
-    **dict.fromkeys(("score", "bias", "p_value", "score_lower", "score_upper"), float),
-    **dict.fromkeys(("status", "identity", "key", "wefe_version"), object),
-}
 
 
 def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
@@ -360,55 +331,44 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
         for column, ranks in results.rankings(place).loc[models].rank(method=ties).items():
             about = {"table": "ranks", "query_set": place, "metric": column}
             rows += ({**about, "model_name": name, "value": rank} for name, rank in ranks.items())
-    for kind, (table, title, values_of) in _OTHERS.items():
-        for task, outcome in results.of_kind(kind):  # type: ignore[arg-type]
-            value = outcome.value or {}
-            is_there = bool(value) and value.get(kind, value.get("audit", True)) is not None
-            score, details = values_of(value) if is_there else (None, None)
-            name = task.place.get("benchmark", title)
-            query = None if "benchmark" in task.place else ", ".join(task.place.values())
-            about = {"table": table, "model_name": task.model, "query_name": query, "metric": name}
-            about |= {"state": outcome.status, "key": outcome.key, "version": outcome.version}
-            about |= {"value": score, "details": details, "identity": task.identity}
-            rows.append(about)
+    kinds = results.of_kind("quality"), results.of_kind("silhouette"), results.of_kind("direction")
+    for task, outcome in itertools.chain(*kinds):
+        about = {"model_name": task.model, "state": outcome.status, "identity": task.identity}
+        about |= {"key": outcome.key, "version": outcome.version}
+        rows.append({**about, **_measured(task, outcome.value or {})})
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
-    tidy["at"] = np.arange(len(tidy))
-    return tidy.astype(dict.fromkeys(_NUMBERS, float))
+    return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 
 
-def _of_benchmark(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    return value["score"], [value["n_used"]]
-
-
-def _of_silhouette(value: Mapping[str, Any]) -> tuple[Any, Any]:
+def _measured(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the number of a benchmark or an audit, and all that belongs to it."""
+    about: dict[str, Any]
+    if task.kind == "quality":
+        details = [value["n_used"]] if value else None
+        about = {"table": "quality", "metric": task.place["benchmark"]}
+        return about | {"value": value.get("score"), "details": details}
+    about = {"table": "audits", "query_name": ", ".join(task.place.values())}
+    if task.kind == "direction":
+        shares = (value.get("audit") or {}).get("explained_variance_ratio", [])
+        about["metric"] = "variance of the first component"
+        return about | {"value": next(iter(shares), None), "details": shares}
+    about["metric"] = "robustness of the silhouette"
+    if value.get("silhouette") is None:
+        return about
     from wefe.silhouette import Silhouette
 
     found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
-    return found.robustness, list(np.ravel(found.curves))
+    return about | {"value": found.robustness, "details": list(np.ravel(found.curves))}
 
 
-def _of_direction(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    shares = value["audit"]["explained_variance_ratio"]
-    return next(iter(shares), None), shares
-
-
-# Kind of task -> table, what is measured, and a function to a number and all that belongs to it.
-_OTHERS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], tuple[Any, Any]]]] = {
-    "quality": ("quality", "", _of_benchmark),
-    "silhouette": ("audits", "robustness of the silhouette", _of_silhouette),
-    "direction": ("audits", "variance of the first component", _of_direction),
-}
-
-
-def _compared(merged: pd.DataFrame, tolerance: float, same_vectors: set[str]) -> pd.DataFrame:
-    """Return the changes between two tables that stand side by side."""
-    one, other = (
-        merged[[f"{name}_{side}" for name in (*_NUMBERS, *_STATE)]].set_axis(
-            [*_NUMBERS, *_STATE], axis=1
-        )
-        for side in ("before", "after")
-    )
-    table = merged[["table", *KEYS]].assign(before=one["value"], after=other["value"])
+def _compared(
+    one: pd.DataFrame, other: pd.DataFrame, tolerance: float, same_vectors: set[str]
+) -> pd.DataFrame:
+    """Return the changes between two tidy tables."""
+    index = one.index.append(other.index[~other.index.isin(one.index)])
+    only = {"before": ~index.isin(other.index), "after": ~index.isin(one.index)}
+    one, other = one.reindex(index), other.reindex(index)
+    table = pd.DataFrame({"before": one["value"], "after": other["value"]})
     table["change"] = change = other["value"] - one["value"]
     table["bias_before"], table["bias_after"] = one["bias"], other["bias"]
     table["bias_change"] = other["bias"] - one["bias"]
@@ -418,21 +378,22 @@ def _compared(merged: pd.DataFrame, tolerance: float, same_vectors: set[str]) ->
     beyond = (change.abs() > half).astype("boolean")
     table["beyond_interval"] = beyond.mask(half.isna() | change.isna())
     table["p_value_before"], table["p_value_after"] = one["p_value"], other["p_value"]
-    table["status"] = _statuses(one, other, tolerance).mask(
-        merged["in"] != "both", merged["in"].map({"left_only": "only before"}).fillna("only after")
-    )
+    status = _statuses(one, other, tolerance)
+    for side, is_only in only.items():
+        status[is_only] = f"only {side}"
     # Ranks that noise has exchanged are no difference where noise is none.
-    places = pd.MultiIndex.from_frame(table[["query_set", "metric"]])
-    is_total, is_same = table["table"] == "aggregated", table["status"].isin(_SAME)
+    places = pd.MultiIndex.from_frame(index.to_frame()[["query_set", "metric"]])
+    kind = index.get_level_values("table")
+    is_total, is_same = kind == "aggregated", status.isin(_SAME)
     steady = places[is_total].difference(places[is_total & ~is_same])
-    is_noise = (table["table"] == "ranks") & places.isin(steady) & (tolerance > 0)
-    table.loc[is_noise & (table["status"] == "changed"), "status"] = "within tolerance"
+    is_noise = (kind == "ranks") & places.isin(steady) & (tolerance > 0)
+    table["status"] = status.mask(is_noise & (status == "changed"), "within tolerance")
     pairs = zip(one.to_dict("records"), other.to_dict("records"), strict=True)
     table["differs"] = [
         ", ".join(_what_differs(*pair, has_same_vectors=model in same_vectors)) or None
-        for pair, model in zip(pairs, table["model_name"], strict=True)
+        for pair, model in zip(pairs, index.get_level_values("model_name"), strict=True)
     ]
-    return table
+    return table.reset_index()
 
 
 def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Series:
@@ -546,33 +507,16 @@ _LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    r"""Return a text in one line, with escapes for what is not seen, or reorders the line.
-
-    Examples
-    --------
-    >>> print(plain("a\n::error::b\x1b[31m"))
-    a ::error::b\u001b[31m
-    """
+    """Return a text in one line, with escapes for what is not seen, or reorders the line."""
     return visible(" ".join(text.split()))
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
-    r"""Return a table in Markdown; nothing in its cells is markup, a link or a mention.
-
-    Examples
-    --------
-    >>> print(markdown_table(pd.DataFrame({"model_name": ["a|<b>"], "value": [0.5]})))
-    | model name | value |
-    |---|--:|
-    | `a\|<b>` | 0.5 |
-    """
-    numeric = [
-        pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
-        for kind in frame.dtypes
-    ]
+    """Return a table in Markdown; nothing in its cells is markup, a link or a mention."""
     shown = [markdown_text if name in _PROSE else markdown_name for name in frame]
     lines = [_line(markdown_text(str(name).replace("_", " ")) for name in frame)]
-    lines.append("|" + "|".join("--:" if is_number else "---" for is_number in numeric) + "|")
+    numbers = set(frame.select_dtypes("number"))
+    lines.append("|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|")
     for row in frame.itertuples(index=False):
         lines.append(_line(show(value) for show, value in zip(shown, row, strict=True)))
     return "\n".join(lines)
@@ -631,8 +575,5 @@ def markdown_text(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = "".join(f"\\{letter}" if letter in r"\`*_{}[]()#+!~$@" else letter for letter in text)
-    # The first of them is in all others.
-    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;")):
-        text = text.replace(mark, entity)
-    return text
+    text = re.sub(r"([\\`*_{}\[\]()#+!~$@])", r"\\\1", text)
+    return html.escape(text, quote=False).replace("|", "&#124;")

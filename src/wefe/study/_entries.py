@@ -84,12 +84,8 @@ class _OpenedEntry(Part):
         return self.model_dump(include=others, exclude_none=True)
 
     def resolved(self, base: str | os.PathLike[str]) -> Any:
-        """Return the entry with absolute paths, for files that lie beside the study file.
-
-        Names such as 'demo', and 'org/name' if nothing of that name lies beside the study file,
-        stay. All else is a path, whether or not there is something: what lies in the working folder
-        is never read in its place.
-        """
+        """Return the entry with absolute paths, for files that lie beside the study file."""
+        # What is no name is a path, even of nothing: no file of the working folder takes its place.
         paths = {
             key: beside(value, base)
             for key in self.paths
@@ -116,13 +112,7 @@ class _OpenedEntry(Part):
 
 
 class TableEntry(_OpenedEntry):
-    """A table of vectors.
-
-    Examples
-    --------
-    >>> TableEntry(source="vectors/glove.6B.50d.txt.gz", limit=1000).label
-    'glove.6B.50d'
-    """
+    """A table of vectors."""
 
     source: str = Field(
         min_length=1,
@@ -168,13 +158,7 @@ class TableEntry(_OpenedEntry):
 
 
 class EncoderEntry(_OpenedEntry):
-    """A model that reads sentences.
-
-    Examples
-    --------
-    >>> EncoderEntry(encoder="google-bert/bert-base-uncased", layer=4).label
-    'bert-base-uncased, layer 4'
-    """
+    """A model that reads sentences."""
 
     encoder: str = Field(
         min_length=1,
@@ -235,16 +219,7 @@ ModelEntry: TypeAlias = Annotated[
 
 
 class InlineQuery(Part):
-    """A query written in the study file: names of sets, and their words.
-
-    Examples
-    --------
-    >>> query = InlineQuery(
-    ...     targets={"Women": ["she"], "Men": ["he"]}, attributes={"Arts": ["poem"]}
-    ... )
-    >>> query.to_query().query_name
-    'Women and Men wrt Arts'
-    """
+    """A query written in the study file: names of sets, and their words."""
 
     targets: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(
         min_length=1, description="Social groups: a name and a list of words for each"
@@ -265,14 +240,7 @@ class InlineQuery(Part):
 
 
 class QuerySetEntry(Part):
-    """Queries that are aggregated together, as one criterion of bias.
-
-    Examples
-    --------
-    >>> queries, left_out = QuerySetEntry(set="gender").load(".", offline=True)
-    >>> len(queries), [why for _, why in left_out]
-    (6, ['its words are a download (offline)'])
-    """
+    """Queries that are aggregated together, as one criterion of bias."""
 
     name: Name | None = Field(
         default=None,
@@ -339,28 +307,7 @@ class QuerySetEntry(Part):
     def load(
         self, base: str | os.PathLike[str], offline: bool = False
     ) -> tuple[list[Query], list[tuple[str, str]]]:
-        """Return the queries, and what is not asked.
-
-        Parameters
-        ----------
-        base : path
-            The folder of the study file.
-        offline : bool, default=False
-            Whether to leave out queries whose words must be downloaded. Without a connection they
-            are left out in any case.
-
-        Returns
-        -------
-        queries : list of Query
-            What is to be asked.
-        left_out : list of (str, str)
-            Names of queries that are not, and why.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            If there is no such file, it is damaged, or not one query is left.
-        """
+        """Return the queries, and what is not asked."""
         queries = [query.to_query() for query in self.query or ()]
         lost: dict[str, str] = {}
         if self.query is None:
@@ -382,14 +329,7 @@ class QuerySetEntry(Part):
 
 
 class MetricEntry(Part):
-    """A metric with its parameters.
-
-    Examples
-    --------
-    >>> entry = MetricEntry(metric="weat-es", params={"ddof": 1})
-    >>> entry.label, entry.metric_class.__name__
-    ('WEAT-ES', 'WEAT')
-    """
+    """A metric with its parameters."""
 
     metric: str = Field(
         description=f"{', '.join(metric_names())}; weat-es is the effect size of weat, seat and "
@@ -433,10 +373,8 @@ class MetricEntry(Part):
         return metric_names()[self.metric]
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
-        """Return the parameters for `run_query`: those given, and what a study needs besides.
-
-        Every p-value is exact, and what is random has a seed.
-        """
+        """Return the parameters for `run_query`: those given, and what a study needs besides."""
+        # Every p-value is exact, and what is random has a seed.
         metric = as_metric(self.metric)
         return {**metric.report_params(self.params, random_state, "two-sided"), **self.params}
 

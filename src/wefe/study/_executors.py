@@ -16,20 +16,12 @@ from wefe.study._tasks import close_units
 
 
 class Call(NamedTuple):
-    """A function to be called, and what becomes of its result.
+    """A function to be called, and what becomes of its result."""
 
-    Attributes
-    ----------
-    function : callable
-        It can travel to another process, as its arguments can.
-    arguments : tuple
-        Of the function.
-    done : callable
-        Takes the finished future; returns the call that follows in the same place, if any.
-    """
-
+    # Function and arguments can travel to another process.
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    # Takes the finished future; returns the call that follows in the same place, if any.
     done: Callable[[Future[Any]], Call | None]
 
 
@@ -84,15 +76,13 @@ def processes(n: int) -> Iterator[list[Executor]]:
 
 
 class _OneProcess(Executor):
-    """A process that runs calls; if it died, another one takes its place.
-
-    Processes of loky need no ``if __name__ == "__main__"`` in the caller's script.
-    """
+    """A process that runs calls; if it died, another one takes its place."""
 
     def __init__(self) -> None:
         self._pool: Any = None
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        # Processes of loky need no ``if __name__ == "__main__"`` in the script of the caller.
         from joblib.externals.loky import ProcessPoolExecutor, process_executor
 
         try:
@@ -125,10 +115,7 @@ def _begin(caller: int) -> None:
 
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
-    """Run calls on a Dask cluster, as many at a time as it has threads.
-
-    The calls of a model prefer one worker, which has it open; others take over if that is lost.
-    """
+    """Run calls on a Dask cluster, as many at a time as it has threads."""
     try:
         import distributed
     except ImportError as error:
@@ -143,6 +130,7 @@ def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     client = distributed.Client(scheduler) if own else client  # type: ignore[no-untyped-call]
     try:
         client.wait_for_workers(1)
+        # The calls of a model prefer one worker, which has it open; others take over if it is lost.
         yield [
             client.get_executor(pure=False, workers=[address], allow_other_workers=True)
             for address, n_threads in client.nthreads().items()

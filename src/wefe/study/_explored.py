@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from wefe.study._plan import Outcome, Task
+from wefe.study._plan import Outcome, Task, provenance
 
 
 class Explored(NamedTuple):
@@ -47,19 +47,21 @@ class Explored(NamedTuple):
     neighbors: pd.DataFrame
 
 
-_PROVENANCE = {
-    "key": "key",
-    "seconds": "seconds",
-    "finished": "finished",
-    "wefe_version": "version",
-}
-_STATE = ("nan_reason", "status", "failure", *_PROVENANCE)
-_OF_MODEL = ("n_sets", "n_sets_lost", "explained_variance", "n_words_lost")
-_NUMBERS_OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
+_STATE = ("nan_reason", *provenance(Outcome()))
+_OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
 _OF_SHARES = {"neighbors": "neighbor_share", "low": "chance_low", "high": "chance_high"}
-_DISTRIBUTION = ("set", "group", "n", "mean", "std", "mean_abs")
 _QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
 _NEIGHBOR = ("rank", "neighbor", "cosine", "leans_to", "projection", "indirect_bias", "biased")
+# Of each table, what follows 'model_name' and 'criterion'.
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "models": ("n_sets", "n_sets_lost", "explained_variance", "n_words_lost", *_STATE),
+    "distribution": ("set", "group", "n", "mean", "std", "mean_abs", *_QUANTILES),
+    "extremes": ("group", "rank", "word", "projection"),
+    "words": (
+        *("word", "group", "projection", *_OF_SHARES.values(), "leans_to", *_OF_WORD, *_STATE),
+    ),
+    "neighbors": ("word", *_NEIGHBOR),
+}
 _TEXTS = {
     *("model_name", "criterion", "set", "group", "word", "leans_to", "neighbor"),
     *("nan_reason", "status", "failure", "key", "finished", "wefe_version"),
@@ -72,61 +74,36 @@ def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
     """Return the tables of tasks that explore; None if there are none."""
     if not tasks:
         return None
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in Explored._fields}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
     for task, outcome in tasks:
         value = outcome.value or {}
         page = value.get("page") or {}
         place = {"model_name": task.model, **task.place}
-        state = {
-            "nan_reason": value.get("nan_reason") or page.get("nan_reason"),
-            "status": outcome.status,
-            "failure": outcome.reason,
-            **{column: getattr(outcome, name) for column, name in _PROVENANCE.items()},
-        }
+        state = {"nan_reason": value.get("nan_reason") or page.get("nan_reason")}
+        state |= provenance(outcome)
         if "word" in place:
-            rows["words"] += ({**place, **row, **state} for row in _of_groups(page))
-            rows["neighbors"] += ({**place, **row} for row in page.get("neighbors", ()))
-            continue
-        ratio = page.get("explained_variance_ratio") or [None]
-        rows["models"].append(
-            {**place, **_some(page, _OF_MODEL), "explained_variance": ratio[0], **state}
-        )
-        for name in ("distribution", "extremes"):
+            # A word without a page has one row, without a group.
+            groups = _of_groups(page) if page else [{}]
+            rows["words"] += ({**page, **place, **row, **state} for row in groups)
+        else:
+            ratio = page.get("explained_variance_ratio") or [None]
+            rows["models"].append({**page, **place, "explained_variance": ratio[0], **state})
+        for name in ("distribution", "extremes", "neighbors"):
             rows[name] += ({**place, **row} for row in page.get(name, ()))
-    head = ("model_name", "criterion")
-    return Explored(
-        models=_table(rows["models"], (*head, *_OF_MODEL, *_STATE)),
-        distribution=_table(rows["distribution"], (*head, *_DISTRIBUTION, *_QUANTILES)),
-        extremes=_table(rows["extremes"], (*head, "group", "rank", "word", "projection")),
-        words=_table(
-            rows["words"],
-            (
-                *(*head, "word", "group", "projection", *_OF_SHARES.values()),
-                *("leans_to", *_NUMBERS_OF_WORD, *_STATE),
-            ),
-        ),
-        neighbors=_table(rows["neighbors"], (*head, "word", *_NEIGHBOR)),
-    )
+    return Explored(**{name: _table(rows[name], columns) for name, columns in _COLUMNS.items()})
 
 
 def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row per group of the page of a word; one row without a group if there is none."""
-    if not page:
-        yield {}
-        return
-    same = _some(page, ("leans_to", *_NUMBERS_OF_WORD))
     for row in page["shares"]:
         if row["group"] in page["projection"]:
             numbers = {name: row[of] for of, name in _OF_SHARES.items()}
             projection = page["projection"][row["group"]]
-            yield {"group": row["group"], "projection": projection, **numbers, **same}
-
-
-def _some(page: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: page.get(name) for name in names}
+            yield {"group": row["group"], "projection": projection, **numbers}
 
 
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    whole = [{name: row.get(name) for name in columns} for row in rows]
-    table = pd.DataFrame(whole, columns=list(columns), dtype=object)
-    return table.astype({name: _TYPES.get(name, float) for name in columns if name not in _TEXTS})
+    names = ["model_name", "criterion", *columns]
+    cells = [[row.get(name) for name in names] for row in rows]
+    table = pd.DataFrame(cells, columns=names, dtype=object)
+    numbers = {name: _TYPES.get(name, float) for name in names if name not in _TEXTS}
+    return table.astype(numbers)

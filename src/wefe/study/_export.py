@@ -37,10 +37,7 @@ def write_tables(
     folder: str | os.PathLike[str],
     format: Format,  # noqa: A002 - what it is
 ) -> list[str]:
-    """Write tables and what is known of them; see :meth:`wefe.study.StudyResults.export`.
-
-    Each table comes with what it is of: 'table', 'metric', 'query_set'.
-    """
+    """Write tables and what is known of them; see :meth:`wefe.study.StudyResults.export`."""
     check_choice("format", format, get_args(Format))
     if format == "parquet":
         check_pyarrow()

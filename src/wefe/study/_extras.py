@@ -104,14 +104,7 @@ _NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name",
 
 
 class MitigationEntry(Part):
-    """A mitigation, whose models are measured beside the models as they are.
-
-    Examples
-    --------
-    >>> entry = MitigationEntry(method="hard-debias", criterion="gender")
-    >>> entry.label, entry.label_of("glove")
-    ('hard-debias, gender', 'glove (hard-debias, gender)')
-    """
+    """A mitigation, whose models are measured beside the models as they are."""
 
     method: str = Field(description="A method of 'wefe debias': hard-debias, inlp, leace, ...")
     criterion: str = Field(
@@ -190,14 +183,7 @@ class MitigationEntry(Part):
         return f"{model} ({self.label})"
 
     def seeded(self, random_state: int) -> MitigationEntry:
-        """Return the entry with the seed of the study, if the method takes one and has none.
-
-        Examples
-        --------
-        >>> entry = MitigationEntry(method="inlp", criterion="gender")
-        >>> entry.seeded(7).constructor_params()
-        {'random_state': 7}
-        """
+        """Return the entry with the seed of the study, if the method takes one and has none."""
         if "random_state" not in self._hints() or "random_state" in self.params:
             return self
         return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
@@ -318,15 +304,7 @@ class QualityEntry(Part):
     )
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
-        """Return the benchmarks by their names.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            If there is no such file, it is damaged, or two benchmarks have one name.
-        ImportError
-            If gensim, which a benchmark comes with, is not installed.
-        """
+        """Return the benchmarks by their names."""
         from wefe.quality import list_benchmarks, load_benchmark
 
         known = [benchmark["name"] for benchmark in list_benchmarks()]
@@ -370,30 +348,7 @@ class Limits(Part):
 
 
 def parse_increase(text: object) -> tuple[float, bool]:
-    """Return how much more bias may be measured, and whether that is relative.
-
-    Parameters
-    ----------
-    text : str or float
-        '10%' for a tenth of what was there, or 0.05 (also as text) for that much more, below 1.
-
-    Returns
-    -------
-    value : float
-        0.1 or 0.05, at least 0.
-    is_relative : bool
-        Whether the value is a share of the baseline.
-
-    Raises
-    ------
-    ValueError
-        If it is neither; also if it is 1 or more without '%', which lets almost everything pass.
-
-    Examples
-    --------
-    >>> parse_increase("10%"), parse_increase(0.05)
-    ((0.1, True), (0.05, False))
-    """
+    """Return how much more bias may be measured, and whether that is relative."""
     number, percent, rest = str(text).strip().partition("%")
     try:
         value = math.nan if isinstance(text, bool) or rest else float(number)

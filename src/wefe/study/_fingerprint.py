@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +20,20 @@ _CHUNK_ROWS = 4096
 
 
 class Fingerprints:
-    """Hashes of parts of a model.
-
-    A score depends on the vectors of a few words. If those are the same, in whatever file and
-    format they are, the score is the same.
-
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        The model. The hash of an encoder is that of its weights and settings, whatever the words.
-    """
+    """Hashes of the vectors of words; of an encoder, of its weights, whatever the words."""
 
     def __init__(self, model: WordEmbeddingModel) -> None:
         self._model = model
         self._of_word: dict[str, bytes] = {}
-        self._whole: str | None = None
-        self._encoder: str | None = getattr(model, "encoding", None)
 
-    def of_words(self, words: Iterable[str]) -> str:
-        """Return the hash of the vectors of those words that the model has."""
-        if self._encoder is not None:
-            return self._encoder
+    def of(self, words: Iterable[str] | None) -> str:
+        """Return the hash of the vectors of those words that the model has; None for all of it."""
+        encoding: str | None = getattr(self._model, "encoding", None)
+        if encoding is not None:
+            return encoding
+        return self._whole if words is None else self._of_words(words)
+
+    def _of_words(self, words: Iterable[str]) -> str:
         known = sorted(word for word in set(words) if word in self._model)
         new = [word for word in known if word not in self._of_word]
         for start in range(0, len(new), _CHUNK_ROWS):
@@ -56,40 +50,25 @@ class Fingerprints:
             everything.update(self._of_word[word])
         return everything.hexdigest()
 
-    def of_all(self) -> str:
-        """Return the hash of the whole vocabulary and its vectors."""
-        if self._encoder is not None:
-            return self._encoder
-        if self._whole is None:
-            hashed = hashlib.blake2b(str(self._model.dtype).encode(), digest_size=16)
-            words = list(self._model.vocab)
-            for start in range(0, len(words), _CHUNK_ROWS):
-                part = words[start : start + _CHUNK_ROWS]
-                hashed.update("\0".join(part).encode("utf-8", "surrogatepass"))
-                hashed.update(np.ascontiguousarray(self._model.get_vectors(part)).data)
-            self._whole = hashed.hexdigest()
-        return self._whole
+    @cached_property
+    def _whole(self) -> str:
+        hashed = hashlib.blake2b(str(self._model.dtype).encode(), digest_size=16)
+        words = list(self._model.vocab)
+        for start in range(0, len(words), _CHUNK_ROWS):
+            part = words[start : start + _CHUNK_ROWS]
+            hashed.update("\0".join(part).encode("utf-8", "surrogatepass"))
+            hashed.update(np.ascontiguousarray(self._model.get_vectors(part)).data)
+        return hashed.hexdigest()
 
 
 def source_identity(entry: TableEntry | EncoderEntry) -> Any:
-    """Tell a source from what it was before without reading it; None if that cannot be told.
-
-    Parameters
-    ----------
-    entry : TableEntry or EncoderEntry
-        With paths that are absolute.
-
-    Returns
-    -------
-    list or None
-        Names, sizes and times of the files. A name on Hugging Face is None, as it may stand for
-        something new: its cached files have to be opened.
-    """
+    """Tell a source from what it was before without reading it; None if that cannot be told."""
     from wefe import __version__
 
     if entry.place == "demo" and not entry.is_encoder:
         return ["demo", __version__]
     path = _existing(Path(entry.place))
+    # A name on Hugging Face may stand for something new: its cached files have to be opened.
     if path is None:
         return None
     files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))

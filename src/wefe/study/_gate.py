@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
@@ -33,18 +33,17 @@ _LONGEST_LIST = 40
 class GateReport:
     """What :func:`check` returns.
 
-    A gate that passes says that no limit was exceeded by what was measured. It does not say that a
-    model has no bias: the queries ask for some associations and not for others.
+    A gate that passes says that no limit was exceeded by what was measured, not that a model has no
+    bias.
 
     Attributes
     ----------
     table : DataFrame
         One row per limit, metric, query set and model (and query, if every score is checked):
         'limit' ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name',
-        'n_scores' (that the value is the mean of; of an increase, those that the baseline has,
-        too), 'value' (distance from the score that means no bias), 'baseline', 'most' (the largest
-        value that passes), 'margin' ('most' less the value), 'passed', and 'reason', if there is
-        something to say.
+        'n_scores' (of which the value is the mean; of an increase, those that the baseline has),
+        'value' (distance from no bias), 'baseline', 'most' (the largest value that passes),
+        'margin' ('most' less the value), 'passed' and 'reason'.
     notes : tuple of str
         What does not decide, and should be known.
 
@@ -175,32 +174,30 @@ def check(
     """Check the results of a study against limits.
 
     Every value is a distance from the score that means no bias (0 for WEAT, 1 for ECT and MAC), so
-    that scores on both sides of it do not cancel, whatever the aggregation of the study.
+    that scores on both sides of it do not cancel.
 
     Parameters
     ----------
     results : StudyResults
         What is to pass.
     max_bias : dict of float, optional
-        Metric -> the largest distance that passes, 0 or more. Metrics by label or name, in upper or
-        lower case. If two entries name one metric, the smaller one holds. By default that of the
-        study file ([limits]), if no `max_increase` is given.
+        Metric (label or name, in any case) -> the largest distance that passes, 0 or more. By
+        default that of the study file ([limits]), if no `max_increase` is given.
     max_increase : str or float, optional
         How much farther from no bias than the baseline a value may be, for every metric: '10%' of
-        the baseline's, or 0.05 more. An increase below 1e-6 is rounding, and passes. By default
-        that of the study file, if no `max_bias` is given, or if there is a `baseline`.
+        the baseline's, or 0.05 more. Less than 1e-6 is rounding, and passes. By default that of the
+        study file, if no `max_bias` is given, or if there is a `baseline`.
     baseline : StudyResults, optional
         What `max_increase` compares with: scores of the same model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'
         What is checked: the mean distance over the queries of each query set, or every score.
     allow_new : bool, default=False
-        Whether scores pass of which the baseline has nothing to compare with. Else they fail.
+        Whether scores pass that the baseline does not have.
     allow_gone : bool, default=False
-        Whether scores of the baseline may be missing here because the study does not ask for them
-        any more: of a model, query set, query or metric. Else they fail.
+        Whether the study may ask for less than the baseline.
     allow_nan : bool, default=False
-        Whether scores that are NaN are left out, such as those of queries that a metric cannot
-        take, as long as something is left. Else they fail. What could not be computed always fails.
+        Whether scores that are NaN are left out, as long as something is left. What could not be
+        computed always fails.
 
     Returns
     -------
@@ -221,10 +218,7 @@ def check(
     --------
     >>> from wefe.study import Study, check
     >>> results = Study.example().run(":memory:", progress=False)
-    >>> report = check(results, max_bias={"weat-es": 0.1})
-    >>> report
-    <GateReport: failed: 1 of 2 checks>
-    >>> report.messages()
+    >>> check(results, max_bias={"weat-es": 0.1}).messages()
     ['WEAT-ES, Gender, minilm-words: 0.235 is more than 0.1']
     >>> check(results, max_increase="10%", baseline=results).passed
     True
@@ -246,31 +240,28 @@ def check(
         max_bias = max_bias or declared["max"]
     limits = limits_by_label(max_bias or {}, results.plan)
     increase = checked_increase(max_increase, limits, baseline)
-    now = _with_baseline(results, baseline)
+    now = scores_of(results).to_dict("records")
+    before = [] if baseline is None else scores_of(baseline).to_dict("records")
+    gone = _match(now, before)
     rows = [
-        {**place, **row}
-        for place, unit in _units(results, now, on, allow_nan=allow_nan)
-        for row in _judged(unit, place, limits.get(place["metric"]), increase, allow_new=allow_new)
+        {**dict(zip_longest(_NAMES, place)), **row}
+        for place, unit in _units(results.plan, now, on, allow_nan=allow_nan).items()
+        for row in _judged(unit, len(place), limits.get(place[0]), increase, allow_new=allow_new)
     ]
-    if baseline is not None:
-        rows += _gone(now, scores_of(baseline), on, allow_gone=allow_gone)
+    rows += _gone(gone, on, allow_gone=allow_gone)
     table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
     table["margin"] = table["most"] - table["value"]
     numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
     table = table.astype({**numbers, "n_scores": int, "passed": bool})
-    return GateReport(table, tuple(_notes(results, baseline, limits, now)))
+    notes = [*_notes_of_study(results, baseline, limits)]
+    notes += [] if baseline is None else _notes_of_baseline(now, gone)
+    return GateReport(table, tuple(notes))
 
 
 def checked_increase(
     max_increase: str | float | None, limits: Mapping[str, float], baseline: object
 ) -> tuple[float, bool] | None:
-    """Return the largest increase, and whether it is a share of the baseline.
-
-    Raises
-    ------
-    ValueError
-        If there is no limit at all, or an increase without a baseline, or a baseline without one.
-    """
+    """Return the largest increase, and whether it is a share of the baseline."""
     if not limits and max_increase is None:
         raise ValueError(
             "there is no limit to check: give one of a metric (max_bias={'weat-es': 0.5}, --max "
@@ -282,24 +273,18 @@ def checked_increase(
             if baseline is None
             else "a baseline is compared with only if max_increase is given, for example '10%'."
         )
-    return None if max_increase is None else parse_limit(max_increase)
+    if max_increase is None:
+        return None
+    from wefe.study._extras import parse_increase
+
+    try:
+        return parse_increase(float(max_increase) if is_number(max_increase) else max_increase)
+    except ValueError as error:
+        raise ValueError(f"max_increase {error}.") from error
 
 
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
-    """Return limits by the labels of the metrics of a study.
-
-    Parameters
-    ----------
-    max_bias : dict of float
-        Metric, by label or name, in any case: the largest distance from no bias.
-    plan : Plan
-        The study.
-
-    Raises
-    ------
-    ValueError
-        If the study has no such metric, or the limit is no number of at least 0.
-    """
+    """Return limits by the labels of the metrics of a study."""
     limits: dict[str, float] = {}
     names = [label for metric in plan.metrics for label in (metric.label, metric.metric)]
     for name, most in max_bias.items():
@@ -323,82 +308,64 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
     return limits
 
 
-def parse_limit(value: str | float) -> tuple[float, bool]:
-    """Return the largest increase, and whether it is a share of the baseline.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a share such as '10%' nor a number of at least 0.
-    """
-    from wefe.study._extras import parse_increase
-
-    if is_number(value):
-        value = float(value)
-    try:
-        return parse_increase(value)
-    except ValueError as error:
-        raise ValueError(f"max_increase {error}.") from error
-
-
 # What is checked
 
 _NAMES = ("metric", "query_set", "model_name", "query_name")
+_Row: TypeAlias = dict[Any, Any]
 
 
-def _with_baseline(results: StudyResults, baseline: StudyResults | None) -> pd.DataFrame:
-    """Return the tidy table, with what the baseline has of each score: 'was', 'why_not'."""
-    now = scores_of(results)
-    if baseline is None:
-        return now
-    before = scores_of(baseline)
-    before["why_not"] = [_why_missing(row) for row in before.to_dict("records")]
-    named = {"bias": "was", "why_not": "why_not"}
-    named |= {name: f"{name}_before" for name in ("identity", "wefe_version", "status")}
-    known = before[[*KEYS, *named]].rename(columns=named)
-    joined = now.merge(known, on=KEYS, how="left", indicator="known")
-    joined["why_not"] = joined["why_not"].where(joined["known"] == "both", "it is not in there")
-    return joined
+def _match(now: list[_Row], before: list[_Row]) -> list[_Row]:
+    """Add to each score that of the baseline, 'before'; return those that are not asked now."""
+    known = {_key(row): row for row in before}
+    for row in now:
+        row["before"] = known.pop(_key(row), None)
+        row["was"] = math.nan if row["before"] is None else row["before"]["bias"]
+    return list(known.values())
+
+
+def _key(row: _Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in KEYS)
 
 
 def _units(
-    results: StudyResults, scores: pd.DataFrame, on: On, *, allow_nan: bool
-) -> Iterator[tuple[dict[str, Any], list[dict[Any, Any]]]]:
-    """Yield what has a value of its own: all scores of a place together, or each of them.
+    plan: Plan, scores: list[_Row], on: On, *, allow_nan: bool
+) -> dict[tuple[str, ...], list[_Row]]:
+    """Return the scores of which the mean is checked, by place: metric, query set, model, query."""
+    # What the study asks for is there, whether or not there are scores of it.
+    asked = {(row["metric"], row["query_set"], row["model_name"]) for row in scores}
+    if allow_nan:
+        # If nothing is left, the part fails: nothing was measured.
+        parts = _grouped(scores, _NAMES[:3]).values()
+        scores = []
+        for rows in parts:
+            left = [r for r in rows if r["status"] != "done" or not math.isnan(r["bias"])]
+            scores += left or rows
+    units = _grouped(scores, _NAMES if on == "scores" else _NAMES[:3])
+    for metric in plan.metrics:
+        for query_set, model in itertools.product(metric.query_sets, plan.models):
+            place = metric.label, query_set, model.label
+            if place not in asked:
+                units[place] = []
+    return units
 
-    A place is there, whether or not there are scores of it.
-    """
-    parts: dict[tuple[str, ...], list[dict[Any, Any]]] = {}
-    for row in scores.to_dict("records"):
-        parts.setdefault(tuple(row[name] for name in _NAMES[:3]), []).append(row)
-    for metric in results.plan.metrics:
-        for query_set, model in itertools.product(metric.query_sets, results.plan.models):
-            place = dict(zip(_NAMES[:3], (metric.label, query_set, model.label), strict=True))
-            rows = parts.get(tuple(place.values()), [])
-            if allow_nan:
-                # If nothing is left, the part fails: nothing was measured.
-                rows = [r for r in rows if r["status"] != "done" or r["bias"] == r["bias"]] or rows
-            if on == "aggregated" or not rows:
-                yield {**place, "query_name": None}, rows
-            else:
-                yield from (({**place, "query_name": row["query_name"]}, [row]) for row in rows)
 
-
-def _why_missing(row: Mapping[Any, Any]) -> str:
-    texts = [row[name] for name in ("failure", "nan_reason") if isinstance(row[name], str)]
-    return texts[0] if texts else "no reason is known"
+def _grouped(scores: list[_Row], names: Sequence[str]) -> dict[tuple[str, ...], list[_Row]]:
+    parts: dict[tuple[str, ...], list[_Row]] = {}
+    for row in scores:
+        parts.setdefault(tuple(row[name] for name in names), []).append(row)
+    return parts
 
 
 def _judged(
-    unit: Sequence[Mapping[Any, Any]],
-    place: Mapping[str, Any],
+    unit: Sequence[_Row],
+    n_names: int,
     most: float | None,
     increase: tuple[float, bool] | None,
     *,
     allow_new: bool,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[_Row]:
     """Yield a row for each limit on some scores, of which the mean counts."""
-    is_mean = place["query_name"] is None
+    is_mean = n_names < len(_NAMES)
     why = _what_is_missing(unit, is_mean=is_mean)
     value = math.nan if why else fmean(row["bias"] for row in unit)
     if most is not None:
@@ -428,22 +395,23 @@ def _judged(
     yield {**about, "most": most, "passed": value <= most, "reason": reason}
 
 
-def _what_is_missing(unit: Sequence[Mapping[Any, Any]], *, is_mean: bool) -> str | None:
+def _what_is_missing(unit: Sequence[_Row], *, is_mean: bool) -> str | None:
     """Return why scores have no mean; None if all are there."""
     wrong = [row for row in unit if math.isnan(row["bias"])]
     if not wrong:
         return None if unit else "no query was asked"
+    why = wrong[0]["nan_reason"]
     if is_mean:
-        first = f"{wrong[0]['query_name']}: {_why_missing(wrong[0])}"
-        return f"{len(wrong)} of {len(unit)} scores are missing; {first}"
-    what = "NaN" if wrong[0]["status"] == "done" else "not computed"
-    return f"{what}: {_why_missing(wrong[0])}"
+        return f"{len(wrong)} of {len(unit)} scores are missing; {wrong[0]['query_name']}: {why}"
+    return f"{'NaN' if wrong[0]['status'] == 'done' else 'not computed'}: {why}"
 
 
-def _no_baseline(unit: Sequence[Mapping[Any, Any]], *, is_mean: bool) -> str:
+def _no_baseline(unit: Sequence[_Row], *, is_mean: bool) -> str:
     new = [row for row in unit if not math.isfinite(row["was"])]
     n = f" for {len(new)} of {len(unit)} scores" if is_mean else ""
-    return f"no baseline{n}; {new[0]['query_name']}: {new[0]['why_not']}"
+    before = new[0]["before"]
+    why = "it is not in there" if before is None else before["nan_reason"]
+    return f"no baseline{n}; {new[0]['query_name']}: {why}"
 
 
 def _apart(*values: float) -> list[str]:
@@ -455,37 +423,28 @@ def _apart(*values: float) -> list[str]:
     return [repr(value) for value in values]
 
 
-def _gone(
-    now: pd.DataFrame, before: pd.DataFrame, on: On, *, allow_gone: bool
-) -> Iterator[dict[str, Any]]:
+def _gone(gone: list[_Row], on: On, *, allow_gone: bool) -> Iterator[_Row]:
     """Yield a row for what the baseline has measured, and the study does not ask for any more."""
-    lost = before[~_places(before).isin(_places(now)) & before["bias"].notna()]
-    names = list(_NAMES if on == "scores" else _NAMES[:3])
-    for place, rows in lost.groupby(names, sort=False):
+    lost = [row for row in gone if not math.isnan(row["bias"])]
+    for place, rows in _grouped(lost, _NAMES if on == "scores" else _NAMES[:3]).items():
         n = "1 score" if len(rows) == 1 else f"{len(rows)} scores"
-        queries = "; ".join(rows["query_name"][:3]) + ("; ..." if len(rows) > 3 else "")
+        names = [row["query_name"] for row in rows]
+        queries = "; ".join(names[:3]) + ("; ..." if len(rows) > 3 else "")
         reason = f"{n} of the baseline no longer asked for: {queries}"
-        about = {"query_name": None, "limit": "increase"} | dict(zip(names, place, strict=True))
-        more = {"baseline": fmean(rows["bias"]), "n_scores": 0, "passed": allow_gone}
-        yield {**about, **more, "reason": reason}
+        about = {**dict(zip_longest(_NAMES, place)), "limit": "increase", "n_scores": 0}
+        was = fmean(row["bias"] for row in rows)
+        yield {**about, "baseline": was, "passed": allow_gone, "reason": reason}
 
 
-def _places(scores: pd.DataFrame) -> pd.MultiIndex:
-    return pd.MultiIndex.from_frame(scores[KEYS])
-
-
-def _notes(
-    results: StudyResults,
-    baseline: StudyResults | None,
-    limits: Mapping[str, float],
-    now: pd.DataFrame,
+def _notes_of_study(
+    results: StudyResults, baseline: StudyResults | None, limits: Mapping[str, float]
 ) -> Iterator[str]:
     for part in results.plan.query_sets:
         if part.left_out:
             yield f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
     others = [
         task
-        for task, outcome in (*results.failed, *results.missing)
+        for task, _ in (*results.failed, *results.missing)
         if task.kind != "score" or (baseline is None and task.place["metric"] not in limits)
     ]
     if others:
@@ -493,29 +452,32 @@ def _notes(
             f"tasks without a limit on them that were not computed: {len(others)} "
             f"(first: {others[0].name})"
         )
-    if baseline is None:
-        return
-    if baseline.plan.name != results.plan.name:
+    if baseline is not None and baseline.plan.name != results.plan.name:
         yield f"the baseline is of another study, {baseline.plan.name!r}"
-    places = _places(scores_of(baseline))
-    gone = places[~places.isin(_places(now))]
-    new = _places(now)[now["was"].isna()]
-    for what, keys in (
+
+
+def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
+    for what, rows in (
         ("scores of the baseline that are no longer asked for", gone),
-        ("scores that were compared with nothing, as the baseline lacks them", new),
+        (
+            "scores that were compared with nothing, as the baseline lacks them",
+            [row for row in now if math.isnan(row["was"])],
+        ),
     ):
-        if len(keys):
-            yield f"{what}: {len(keys)} (first: {', '.join(map(str, keys[0]))})"
-    shared = now[now["known"] == "both"]
-    asked = sum(map(operator.ne, shared["identity"], shared["identity_before"]))
+        if rows:
+            yield f"{what}: {len(rows)} (first: {', '.join(_key(rows[0]))})"
+    shared = [(row["before"], row) for row in now if row["before"] is not None]
+    asked = sum(before["identity"] != row["identity"] for before, row in shared)
     if asked:
         yield (
             f"scores of other words or parameters than in the baseline: {asked}; what changed may "
             "be the question"
         )
-    done = shared[(shared["status"] == "done") & (shared["status_before"] == "done")]
-    for old, version in sorted(
-        {*zip(done["wefe_version_before"], done["wefe_version"], strict=True)}
-    ):
+    versions = {
+        (before["wefe_version"], row["wefe_version"])
+        for before, row in shared
+        if before["status"] == row["status"] == "done"
+    }
+    for old, version in sorted(versions):
         if old != version:
             yield f"the baseline was computed with wefe {old}, this with {version}"

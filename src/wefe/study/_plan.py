@@ -35,21 +35,7 @@ OVERALL = "Overall"
 
 @dataclass(frozen=True)
 class PlannedModel:
-    """A model of the study, as it is or mitigated.
-
-    Attributes
-    ----------
-    label : str
-        What tables call it.
-    source : str
-        What the study file names: a file, a name on Hugging Face, 'demo'.
-    is_encoder : bool
-        Whether it computes its vectors from texts.
-    base : str
-        Label of the model that was mitigated; its own label if none was.
-    mitigation : str or None
-        Name of the mitigation.
-    """
+    """A model of the study, as it is or mitigated; :class:`Plan` explains the attributes."""
 
     label: str
     source: str
@@ -60,19 +46,7 @@ class PlannedModel:
 
 @dataclass(frozen=True)
 class PlannedQuerySet:
-    """Queries that are aggregated together.
-
-    Attributes
-    ----------
-    name : str
-        What they test together.
-    queries : tuple of Query
-        The queries, before subqueries are generated.
-    weight : float
-        What the set counts in overall scores; its number of queries unless the study file says.
-    left_out : tuple of (str, str)
-        Queries that are not asked, and why.
-    """
+    """Queries that are aggregated together; :class:`Plan` explains the attributes."""
 
     name: str
     queries: tuple[Query, ...]
@@ -82,23 +56,7 @@ class PlannedQuerySet:
 
 @dataclass(frozen=True)
 class PlannedMetric:
-    """A metric with its parameters.
-
-    Attributes
-    ----------
-    label : str
-        What tables call it.
-    metric : str
-        Its name in the study file: 'weat-es'.
-    title : str
-        Its name in full.
-    params : dict
-        Every parameter of `run_query`, look-up included.
-    scale : Scale
-        How scores are to be read.
-    query_sets : tuple of str
-        The query sets it is asked about.
-    """
+    """A metric with its parameters; :class:`Plan` explains the attributes."""
 
     label: str
     metric: str
@@ -115,20 +73,18 @@ class Task:
     Attributes
     ----------
     kind : str
-        'score' (a metric's answer to a query), 'interval' (of that score, by bootstrap),
-        'warnings' (what an audit says of it), 'mitigation' (how a model was made), 'words' (what
-        look-up found for a query, and the individual biases of its words), 'direction' (audit of a
-        bias direction), 'silhouette', 'quality' (a benchmark) or 'explore' (the page of a model, or
-        of a word in it).
+        'score' (a metric's answer to a query), 'interval' (of that score), 'warnings' (what an
+        audit says of it), 'mitigation' (how a model was made), 'words' (what look-up found for a
+        query), 'direction' (audit of a bias direction), 'silhouette', 'quality' (a benchmark) or
+        'explore' (the page of a model, or of a word in it).
     model : str
         Label of the model.
     place : dict of str
-        Where the result belongs: 'metric', 'query_set', 'query', 'criterion', 'word', 'benchmark'
-        (those that the kind has). 'query' is the name as tables have it: of a subquery, where the
-        metric takes the query apart.
+        Where the result belongs: those of 'metric', 'query_set', 'query' (or subquery),
+        'criterion', 'word' and 'benchmark' that the kind has.
     identity : dict
-        All that decides the result, but for the vectors: the instruction by which it is computed.
-        Queries are in it by their digest; ``Plan.queries`` has them.
+        All that decides the result, but for the vectors. A query is in it by its digest;
+        ``Plan.queries`` has it.
 
     Examples
     --------
@@ -137,8 +93,6 @@ class Task:
     >>> task = plan.tasks[0]
     >>> task.kind, task.model, task.place["metric"]
     ('score', 'minilm-words', 'WEAT-ES')
-    >>> task.identity["params"]["lost_vocabulary_threshold"]
-    0.2
     >>> print(plan.queries[task.identity["query"]].query_name)
     Female terms and Male terms wrt Family and Career
     """
@@ -189,8 +143,7 @@ class Outcome:
     status : {'done', 'failed', 'missing'}
         'missing' has not been computed yet.
     value : dict or None
-        The result, as plain data (NaN is None); None unless it is done. What is in it depends on
-        the kind of the task.
+        The result, as plain data (NaN is None), if it is done; its keys depend on the kind.
     reason : str or None
         Why the task failed.
     key : str or None
@@ -205,10 +158,7 @@ class Outcome:
     Examples
     --------
     >>> from wefe.study import Study
-    >>> results = Study.example().run(":memory:", progress=False)
-    >>> task, outcome = results.of_kind("score")[0]
-    >>> task.name
-    'minilm-words, WEAT-ES, Gender, Female terms and Male terms wrt Family and Career'
+    >>> task, outcome = Study.example().run(":memory:", progress=False).of_kind("score")[0]
     >>> outcome.status, outcome.value["score"], outcome.value["words_used"]
     ('done', 0.235, 10)
     """
@@ -222,6 +172,18 @@ class Outcome:
     version: str | None = None
 
 
+def provenance(outcome: Outcome) -> dict[str, Any]:
+    """Return the columns of tables that say what became of a task."""
+    return {
+        "status": outcome.status,
+        "failure": outcome.reason,
+        "key": outcome.key,
+        "seconds": outcome.seconds,
+        "finished": outcome.finished,
+        "wefe_version": outcome.version,
+    }
+
+
 @dataclass(frozen=True)
 class Plan:
     """A study, resolved: what there is to be computed, whatever was computed before.
@@ -231,21 +193,20 @@ class Plan:
     name, description : str
         Of the study.
     models : tuple of PlannedModel
-        The models, as they are and mitigated: 'label', 'source' (as the study file has it),
-        'is_encoder', 'base' (label of the model that was mitigated, its own if none was) and
-        'mitigation' (its name, or None).
+        The models: 'label', 'source' (as the study file has it), 'is_encoder', 'base' (label of
+        the model that was mitigated, its own if none was) and 'mitigation' (its name, or None).
     query_sets : tuple of PlannedQuerySet
         Queries that are aggregated together: 'name', 'queries' (before subqueries are generated),
         'weight' in overall scores, and 'left_out' (pairs of a query that is not asked, and why).
     metrics : tuple of PlannedMetric
-        Metrics with their parameters: 'label', 'metric' (its name in the study file), 'title',
-        'params', 'scale' and 'query_sets' (the names of those that it is asked about).
+        Metrics: 'label', 'metric' (name in the study file), 'title' (name in full), 'params',
+        'scale' and 'query_sets' (names of those that it is asked about).
     tasks : tuple of Task
         Model by model.
     queries : dict of Query
         Digest -> every query that a task asks, subqueries included.
     settings : dict
-        The declaration as plain data: look-up, aggregation, external columns, limits and all else.
+        The declaration as plain data.
 
     Examples
     --------
@@ -255,8 +216,6 @@ class Plan:
     ['minilm-words', 'minilm-words (hard-debias, gender)']
     >>> len(plan.tasks), len(plan.queries)
     (9, 3)
-    >>> plan.metric("WEAT-ES").params["p_value_method"]
-    'exact'
     """
 
     name: str
@@ -279,12 +238,12 @@ class Plan:
         Returns
         -------
         PlannedModel
-            An entry of `models`.
+            The entry.
 
         Raises
         ------
         ValueError
-            If no model has this label; the message names the labels there are.
+            If there is none; the message names those there are.
         """
         return _labelled("a model", label, {model.label: model for model in self.models})
 
@@ -299,12 +258,12 @@ class Plan:
         Returns
         -------
         PlannedQuerySet
-            An entry of `query_sets`.
+            The entry.
 
         Raises
         ------
         ValueError
-            If no query set has this name; the message names those there are.
+            If there is none; the message names those there are.
         """
         return _labelled("a query set", name, {part.name: part for part in self.query_sets})
 
@@ -314,17 +273,17 @@ class Plan:
         Parameters
         ----------
         label : str
-            What tables call it, such as 'WEAT-ES'.
+            What tables call it.
 
         Returns
         -------
         PlannedMetric
-            An entry of `metrics`.
+            The entry.
 
         Raises
         ------
         ValueError
-            If no metric has this label; the message names the labels there are.
+            If there is none; the message names those there are.
         """
         return _labelled("a metric", label, {metric.label: metric for metric in self.metrics})
 
@@ -366,7 +325,7 @@ class Plan:
         Parameters
         ----------
         data : mapping
-            It is not checked: what is missing in it is a KeyError.
+            What is missing in it is a KeyError.
 
         Returns
         -------

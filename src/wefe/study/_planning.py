@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
-from wefe.study._entries import EncoderEntry, MetricEntry, TableEntry
+from wefe.study._entries import MetricEntry
 from wefe.study._extras import SilhouetteEntry
 from wefe.study._fingerprint import source_identity
 from wefe.study._plan import (
@@ -27,8 +27,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
-from wefe.study._schema import repeated
-from wefe.study._tasks import Mitigation, Unit, Variant
+from wefe.study._tasks import Mitigation, Unit
 
 if TYPE_CHECKING:
     from wefe.quality import Benchmark
@@ -36,39 +35,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A plan, and how to carry it out.
-
-    Attributes
-    ----------
-    plan : Plan
-        What there is to be computed.
-    units : tuple of Unit
-        The same, by model of the study file.
-    model_keys : dict of str
-        Label of a unit -> what its row in the results file is kept under: its files and
-        mitigations. What is known of a model is known by a study: others read other words.
-    own_words : bool
-        Whether each model is measured on all words that it has.
-    """
+class Planned(NamedTuple):
+    """A plan, and how to carry it out."""
 
     plan: Plan
-    units: tuple[Unit, ...]
+    units: Sequence[Unit]
+    # Label of a unit -> key of its row: files and mitigations. Each study has rows of its own, as
+    # others read other words.
     model_keys: Mapping[str, str]
-    own_words: bool
 
 
 class Planner:
-    """Makes the plan of a declaration.
-
-    Parameters
-    ----------
-    declaration : Declaration
-        The study.
-    base : path
-        Folder that its relative paths start from.
-    """
+    """Makes the plan of a declaration."""
 
     def __init__(self, declaration: Declaration, base: Path) -> None:
         self._declaration, self._base = declaration, base
@@ -87,20 +65,27 @@ class Planner:
         for model in declaration.models:
             entry = model.resolved(self._base)
             identity = source_identity(entry)
-            variants = []
-            for planned, mitigation in self._variants(model):
-                own = list(self._tasks_of(planned, mitigation))
-                _check_places(own)
-                variants.append(
-                    Variant(planned.label, mitigation, dict(enumerate(own, len(tasks))))
-                )
-                models.append(planned)
-                tasks += own
+            mitigations = {}
+            first = len(tasks)
+            label, about = entry.label, (model.place, entry.is_encoder, entry.label)
+            planned = PlannedModel(label, *about)
+            models.append(planned)
+            tasks += self._tasks_of(planned.label)
+            for mitigated, how in declaration.mitigated():
+                if mitigated.label == label:
+                    planned = PlannedModel(how.label_of(label), *about, how.label)
+                    mitigation = Mitigation(how, self._base, declaration.offline)
+                    mitigations[planned.label] = mitigation
+                    place = {"mitigation": how.label}
+                    models.append(planned)
+                    tasks.append(Task("mitigation", planned.label, place, mitigation.identity))
+                    tasks += self._tasks_of(planned.label)
             units.append(
                 Unit(
                     entry,
                     identity,
-                    tuple(variants),
+                    dict(enumerate(tasks[first:], first)),
+                    mitigations,
                     self._queries,
                     self._benchmarks,
                     self._texts,
@@ -108,8 +93,9 @@ class Planner:
                 )
             )
             source = identity, entry.is_encoder, entry.place, entry.load_options()
-            hows = [variant.how for variant in variants]
-            keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
+            hows = [None, *(mitigation.digest for mitigation in mitigations.values())]
+            keys[label] = digest("model", declaration.name, label, source, hows)
+        _check_places(tasks)
         plan = Plan(
             declaration.name,
             declaration.description,
@@ -120,7 +106,7 @@ class Planner:
             self._queries,
             settings_of(declaration),
         )
-        return Planned(plan, tuple(units), keys, declaration.lookup.own_words)
+        return Planned(plan, units, keys)
 
     # What is declared
 
@@ -135,19 +121,6 @@ class Planner:
         if self._declaration.quality is None:
             return {}
         return self._declaration.quality.load(self._base)
-
-    def _variants(
-        self, entry: TableEntry | EncoderEntry
-    ) -> Iterator[tuple[PlannedModel, Mitigation | None]]:
-        label = entry.label
-        source = entry.place
-        yield PlannedModel(label, source, entry.is_encoder, label), None
-        for model, how in self._declaration.mitigated():
-            if model.label == label:
-                planned = PlannedModel(
-                    how.label_of(label), source, entry.is_encoder, label, how.label
-                )
-                yield planned, Mitigation(how, self._base, self._declaration.offline)
 
     def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
         instance = entry.metric_class()
@@ -172,44 +145,41 @@ class Planner:
 
     # What is to be done about a model
 
-    def _tasks_of(self, model: PlannedModel, mitigation: Mitigation | None) -> Iterator[Task]:
-        if mitigation is not None:
-            place = {"mitigation": str(model.mitigation)}
-            yield Task("mitigation", model.label, place, mitigation.identity())
-        yield from (task.about(model.label) for task in self._asked_of_all)
-        if not model.is_encoder:
-            yield from (task.about(model.label) for task in self._pages)
-        for silhouette in self._declaration.silhouettes:
-            yield from self._silhouettes(model, silhouette)
-        quality = self._declaration.quality
-        if quality is not None and (model.mitigation is None or quality.mitigated):
-            yield from (task.about(model.label) for task in self._benchmark_scores)
+    def _tasks_of(self, model: str) -> list[Task]:
+        return [
+            task.about(model) for task, models in self._asked if models is None or model in models
+        ]
 
     @cached_property
-    def _asked_of_all(self) -> list[Task]:
-        """What is asked of every model, made and hashed once."""
-        tasks = [task for metric in self._declaration.metrics for task in self._scores(metric)]
+    def _asked(self) -> list[tuple[Task, Collection[str] | None]]:
+        """All tasks, made and hashed once, and of which models they are; None for all."""
+        declaration = self._declaration
+        encoders = {model.label for model in declaration.models if model.is_encoder}
+        tables = set(declaration.all_labels()) - encoders
+        tasks: list[tuple[Task, Collection[str] | None]] = []
+        for metric in declaration.metrics:
+            tasks += [(task, None) for task in self._scores(metric)]
         for part in self._query_sets:
             for query in part.queries:
                 identity = {"query": self._known(query), "params": self._lookup, **self._forms}
                 place = {"query_set": part.name, "query": query.query_name}
-                tasks.append(Task("words", "", place, identity))
-        for criterion in self._declaration.audit.criteria:
-            identity = {"criterion": criterion, **self._forms}
-            tasks.append(Task("direction", "", {"criterion": criterion}, identity))
-        return tasks
-
-    @cached_property
-    def _benchmark_scores(self) -> list[Task]:
-        tasks = []
+                tasks.append((Task("words", "", place, identity), None))
+        for criterion in declaration.audit.criteria:
+            about = {"criterion": criterion}
+            tasks.append((Task("direction", "", about, {**about, **self._forms}), None))
+        tasks += [(task, tables) for task in self._pages()]
+        for entry in declaration.silhouettes:
+            tasks += [(task, entry.models) for task in self._silhouettes(entry)]
+        is_for_all = declaration.quality is None or declaration.quality.mitigated
+        measured = None if is_for_all else declaration.model_labels
         for name, benchmark in self._benchmarks.items():
             identity = {
                 "benchmark": name,
                 "content": digest(benchmark.items, benchmark.scores),
-                "random_state": self._declaration.random_state,
+                "random_state": declaration.random_state,
                 "preprocessors": [{}, {"lowercase": True}],
             }
-            tasks.append(Task("quality", "", {"benchmark": name}, identity))
+            tasks.append((Task("quality", "", {"benchmark": name}, identity), measured))
         return tasks
 
     @property
@@ -222,116 +192,90 @@ class Planner:
         return key
 
     def _scores(self, entry: MetricEntry) -> Iterator[Task]:
-        instance = entry.metric_class()
+        instance, seed = entry.metric_class(), self._declaration.random_state
         intervals = self._declaration.intervals
-        bootstrap = None
-        if intervals.n_bootstrap and not instance.encodes_texts:
-            seed = self._declaration.random_state
-            bootstrap = [intervals.n_bootstrap, intervals.confidence, seed]
+        about = {"metric": _registered(entry.metric), **self._forms}
+        path = entry.contexts_path(self._base)
+        if path is not None:
+            about["contexts"] = _content(path)
+            self._texts[about["contexts"]] = path
         for part in self._query_sets_of(entry):
             # As run_queries does: what cannot be asked keeps its column, as NaN.
             fitting = [sub for query in part.queries for sub in instance.subqueries(query)]
             others = [query for query in part.queries if not instance.subqueries(query)]
-            asked = unique_queries(fitting) + others
-            params = {
-                **self._lookup,
-                **self._for_unpaired(entry, part.name),
-                **entry.run_params(self._declaration.random_state),
-            }
-            for query in asked:
-                identity: dict[str, Any] = {
-                    "metric": _registered(entry.metric),
-                    "query": self._known(query),
-                    "params": params,
-                    **self._forms,
-                }
-                path = entry.contexts_path(self._base)
-                if path is not None:
-                    identity["contexts"] = content = _content(path)
-                    self._texts[content] = path
+            # Of metrics of pairs, where word i of each target set are no pair.
+            paired = self._paired.get(part.name)
+            unpaired = as_metric(entry.metric).params_for_unpaired(entry.params, part.name, paired)
+            params = {**self._lookup, **unpaired, **entry.run_params(seed)}
+            for query in unique_queries(fitting) + others:
+                identity = {**about, "query": self._known(query), "params": params}
                 place = {
                     "metric": entry.label,
                     "query_set": part.name,
                     "query": query.query_name,
                 }
                 yield Task("score", "", place, identity)
-                if bootstrap is not None:
-                    how = {**identity, "bootstrap": bootstrap}
-                    yield Task("interval", "", place, how)
+                if intervals.n_bootstrap and not instance.encodes_texts:
+                    drawn = [intervals.n_bootstrap, intervals.confidence, seed]
+                    yield Task("interval", "", place, {**identity, "bootstrap": drawn})
                 if self._declaration.audit.scores:
                     yield Task("warnings", "", place, identity)
 
-    def _for_unpaired(self, entry: MetricEntry, query_set: str) -> dict[str, Any]:
-        """Return what metrics of pairs need where word i of each target set are no pair."""
-        published = {part.label: part.set for part in self._declaration.queries}[query_set]
-        paired = self._paired.get(published)
-        return as_metric(entry.metric).params_for_unpaired(entry.params, query_set, paired)
-
     @cached_property
-    def _paired(self) -> dict[str | None, bool | None]:
-        return {part["name"]: part["paired_targets"] for part in list_query_sets()}
+    def _paired(self) -> dict[str, bool | None]:
+        """Whether the target sets of published query sets hold pairs."""
+        published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
+        return {part.label: published.get(part.set) for part in self._declaration.queries}
 
-    @cached_property
-    def _pages(self) -> list[Task]:
-        explore, tasks = self._declaration.explore, []
+    def _pages(self) -> Iterator[Task]:
+        explore = self._declaration.explore
         for criterion in explore.criteria:
-            about = {"criterion": criterion, **self._forms}
-            what = {"n": explore.n_extremes, "among": explore.among}
-            tasks.append(Task("explore", "", {"criterion": criterion}, {**about, **what}))
+            place = {"criterion": criterion}
+            about = {**place, **self._forms}
+            of_model = {"n": explore.n_extremes, "among": explore.among}
+            yield Task("explore", "", place, {**about, **of_model})
             for word in explore.words:
                 of_word = {"word": word, "k": explore.k, "theta": explore.theta}
-                place = {"criterion": criterion, "word": word}
-                tasks.append(Task("explore", "", place, {**about, **of_word}))
-        return tasks
+                yield Task("explore", "", {**place, "word": word}, {**about, **of_word})
 
-    def _silhouettes(self, model: PlannedModel, entry: SilhouetteEntry) -> Iterator[Task]:
-        if entry.models is not None and model.label not in entry.models:
-            return
+    def _silhouettes(self, entry: SilhouetteEntry) -> Iterator[Task]:
         part = next(part for part in self._query_sets if part.name == entry.query_set)
         seed = self._declaration.random_state
+        options = entry.model_dump(include={"vary", "n_runs", "step", "k_min", "unequal"})
+        scale = metric_names()[entry.metric]().scale(None, **entry.run_params())
         for query in entry.pick(part.queries):
             identity = {
                 "metric": _registered(entry.metric),
                 "query": self._known(query),
                 "params": {**self._lookup, **entry.run_params(seed)},
-                "options": {
-                    "vary": entry.vary,
-                    "n_runs": entry.n_runs,
-                    "step": entry.step,
-                    "k_min": entry.k_min,
-                    "unequal": entry.unequal,
-                    "random_state": seed,
-                },
+                "options": {**options, "random_state": seed},
                 **self._forms,
             }
             place = {
-                "metric": _label_of(entry),
+                "metric": scale.label,
                 "query_set": part.name,
                 "query": query.query_name,
                 "vary": entry.vary,
             }
-            yield Task("silhouette", model.label, place, identity)
+            yield Task("silhouette", "", place, identity)
 
 
 def _check_places(tasks: Sequence[Task]) -> None:
     """Refuse two silhouettes of the same, of which tables would show one."""
-    places = [tuple(task.place.values()) for task in tasks if task.kind == "silhouette"]
-    for position, _ in repeated(places):
-        raise ValueError(
-            f"two of [[silhouettes]] show the same: {', '.join(places[position])}. Take one out, "
-            "or name other models."
-        )
+    silhouettes = [task for task in tasks if task.kind == "silhouette"]
+    places = Counter((task.model, *task.place.values()) for task in silhouettes)
+    for (_, *place), n in places.items():
+        if n > 1:
+            raise ValueError(
+                f"two of [[silhouettes]] show the same: {', '.join(place)}. Take one out, "
+                "or name other models."
+            )
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:
     """Return a declaration as plain data, as results files have it."""
     data = {**declaration.canonical(), "limits": declaration.limits.model_dump()}
     return dict(json.loads(json.dumps(data)))
-
-
-def _label_of(entry: SilhouetteEntry) -> str:
-    metric = metric_names()[entry.metric]()
-    return metric.scale(None, **entry.run_params()).label
 
 
 def _registered(metric: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import itertools
+import json
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -29,7 +31,7 @@ from wefe.ranking import (
 from wefe.running import rows_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import EXPLORED, Format, write_tables
-from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task
+from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task, provenance
 from wefe.study._store import Row, Store, study_key
 
 if TYPE_CHECKING:
@@ -50,11 +52,10 @@ class StudyResults:
         What became of each task, in the order of ``plan.tasks``.
     models : dict of dict
         Model label -> what is known of it: 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint'
-        (of the vectors read) and, of a mitigated one, 'mitigation' (method, criterion, warnings);
-        empty for a model that was never opened.
+        and, of a mitigated one, 'mitigation'; empty for a model that was never opened.
     run : dict
-        When and where the study was run last: 'started', 'finished', 'wefe', 'python', 'platform',
-        'packages' (name -> version), 'n_computed', 'seconds'.
+        The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages',
+        'n_computed', 'seconds'.
 
     Examples
     --------
@@ -80,20 +81,19 @@ class StudyResults:
         path : path
             The results file, as `wefe run` writes it.
         study : str, optional
-            Name of the study, where the file holds several.
+            Name of the study, needed if the file holds several.
 
         Returns
         -------
         StudyResults
-            As they were when the study was run last.
+            Those of the last run.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         ValueError
-            If it is no results file or damaged, holds no such study, or it is not clear which one
-            is meant.
+            If it is no results file, is damaged, or does not hold one such study.
         """
         with Store(path, create=False) as store:
             names = store.studies()
@@ -104,8 +104,9 @@ class StudyResults:
                     f"{path} holds {len(names)} studies; say which one: "
                     f"{', '.join(map(repr, names))}."
                 )
-            check_known("study", [names[0] if study is None else study], names)
-            return cls._from_store(store, names[0] if study is None else study)
+            study = names[0] if study is None else study
+            check_known("study", [study], names)
+            return cls._from_store(store, study)
 
     @classmethod
     def _from_store(cls, store: Store, name: str) -> StudyResults:
@@ -149,12 +150,12 @@ class StudyResults:
         Parameters
         ----------
         kind : str
-            'score', 'words', ... as :class:`Task` has it.
+            'score', 'words' or another one that :class:`Task` lists.
 
         Returns
         -------
         list of (Task, Outcome)
-            In the order of ``plan.tasks``; empty if the study has none of that kind.
+            In the order of ``plan.tasks``.
         """
         pairs = zip(self.plan.tasks, self.outcomes, strict=True)
         return [(task, outcome) for task, outcome in pairs if task.kind == kind]
@@ -200,9 +201,8 @@ class StudyResults:
         Returns
         -------
         DataFrame
-            Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name';
-            then those of :func:`wefe.running.measure` (score, interval, p-value, words used and
-            lost, reason for NaN, warnings); then 'status', 'failure', 'key', 'seconds',
+            Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
+            those of :func:`wefe.running.measure`, then 'status', 'failure', 'key', 'seconds',
             'finished' and 'wefe_version'.
         """
         tidy = self._tidy.copy()
@@ -210,9 +210,9 @@ class StudyResults:
         planned = [self.plan.model(label) for label in tidy["model_name"]]
         tidy.insert(2, "base_model", [model.base for model in planned])
         tidy.insert(3, "mitigation", [model.mitigation for model in planned])
-        outcomes = [outcome for place in self._scores for _, outcome in self._scores_of(*place)]
-        for column, name in _PROVENANCE.items():
-            tidy[column] = [getattr(outcome, name) for outcome in outcomes]
+        states = [provenance(outcome) for pairs in self._scores.values() for _, outcome in pairs]
+        for column in provenance(Outcome()):
+            tidy[column] = [state[column] for state in states]
         return tidy.astype({"seconds": float})
 
     def scores(self, metric: str, query_set: str) -> pd.DataFrame:
@@ -228,10 +228,9 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            As of :func:`wefe.running.run_queries`; the last column is the aggregated one. Models
-            are compared on the same queries: those that a model could not answer for lack of words
-            are left out; or that model is, if the study says ``missing = "models"``. A model of
-            which a task failed has no aggregated score, and takes no queries from the others.
+            As of :func:`wefe.running.run_queries`; the last column is the aggregated one. Queries
+            that a model could not answer count for no model; with ``missing = "models"``, that
+            model does not count. A model with a failed task has no aggregated score.
         """
         metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
@@ -249,9 +248,8 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_metrics)
-            What a number means is up to ``aggregation.function`` of the study: by default, the mean
-            distance from the score that means no bias, 0 or more. NaN for a model of which a task
-            failed, or that could not answer.
+            By default (``aggregation.function``) the mean distance from the score that means no
+            bias, 0 or more. NaN for a model with a failed task, or that could not answer.
 
         Raises
         ------
@@ -273,7 +271,7 @@ class StudyResults:
         ----------
         query_set : str, optional
             A query set, or 'Overall' (the default), which also has the external columns and the
-            quality column of the study; these are ranked in their own order.
+            quality column, ranked in their own order.
 
         Returns
         -------
@@ -301,7 +299,7 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_rankings, n_rankings)
-            In [-1, 1]; NaN for two rankings with fewer than 3 models in common.
+            In [-1, 1]; NaN for rankings with fewer than 3 models in common.
         """
         method = self.plan.settings["aggregation"]["correlation"]
         return calculate_ranking_correlations(self.rankings(query_set), method)
@@ -309,9 +307,8 @@ class StudyResults:
     def compare_models(self, one: str, other: str) -> pd.DataFrame:
         """Compare two models by each metric, over each query set and overall.
 
-        The words of all queries are drawn anew, the same for both models: see
-        :func:`wefe.comparison.compare_models`. Compared are the queries that count in
-        :meth:`aggregated`, weighted as there.
+        All words are drawn anew, the same for both models, as by
+        :func:`wefe.comparison.compare_models`. Queries count as in :meth:`aggregated`.
 
         Parameters
         ----------
@@ -321,10 +318,9 @@ class StudyResults:
         Returns
         -------
         DataFrame
-            'query_set', 'metric', 'n_queries'; 'difference', how much farther from no bias the
-            other model is, in the mean, with 'lower' and 'upper' of its interval; and 'p_value',
-            two-sided, of the hypothesis that it is 0. Without rows where the study has no intervals
-            (``[intervals] n_bootstrap``).
+            'query_set', 'metric', 'n_queries', 'difference' (how much farther from no bias the
+            other model is, in the mean), 'lower', 'upper', 'p_value' (two-sided). Empty if the
+            study has no intervals (``[intervals] n_bootstrap``).
 
         Raises
         ------
@@ -335,24 +331,18 @@ class StudyResults:
         rows = []
         for metric in self.plan.metrics:
             parts = {
-                name: found
-                for name in metric.query_sets
-                if (found := self._resampled(metric.label, name, one, other))
+                name: self._pairs(metric.label, name, (one, other)) for name in metric.query_sets
             }
-            for name, compared in {**{name: [name] for name in parts}, OVERALL: [*parts]}.items():
-                if not compared or (name == OVERALL and len(metric.query_sets) < 2):
-                    continue
-                weights = [
-                    self.plan.query_set(part).weight / len(parts[part])
-                    for part in compared
-                    for _ in parts[part]
-                ]
+            places = {name: pairs for name, pairs in parts.items() if pairs}
+            if len(parts) > 1:
+                places[OVERALL] = list(itertools.chain.from_iterable(parts.values()))
+            for name, pairs in places.items():
+                weights = [weight for weight, _, _ in pairs]
                 if not sum(weights):
                     continue
-                pairs = [pair for part in compared for pair in parts[part]]
                 values = paired_test(
-                    np.array([distances for distances, _ in pairs]),
-                    [resampled for _, resampled in pairs],
+                    np.array([distances for _, distances, _ in pairs]),
+                    [resampled for _, _, resampled in pairs],
                     weights,
                     self.plan.settings["intervals"]["confidence"],
                 )
@@ -360,27 +350,26 @@ class StudyResults:
         columns = ["query_set", "metric", "n_queries", "difference", "lower", "upper", "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
-    def _resampled(
-        self, metric: str, query_set: str, *models: str
-    ) -> list[tuple[list[float], list[np.ndarray]]]:
-        """Return the distances from no bias of two models, and those of resamples, by query."""
+    def _pairs(
+        self, metric: str, query_set: str, models: tuple[str, str]
+    ) -> list[tuple[float, list[float], list[np.ndarray]]]:
+        """Return weights of queries, distances from no bias of models, and those of resamples."""
         left_out = self._totals[metric, query_set]["left_out"].iloc[0] or ()
         found: dict[str, dict[str, tuple[float, np.ndarray]]] = {}
         for task, outcome in self._scores_of(metric, query_set):
+            if task.model not in models or task.place["query"] in left_out:
+                continue
             place = task.model, *task.place.values()
             interval = self._beside["interval"].get(place, Outcome()).value or {}
             score = None if outcome.value is None else outcome.value["score"]
-            if task.model in models and score is not None and interval.get("distances"):
+            if score is not None and interval.get("distances"):
                 distances = np.frombuffer(base64.b64decode(interval["distances"]), "<f4")
                 no_bias = self._scale(metric, task).no_bias_value
                 known = found.setdefault(task.place["query"], {})
                 known[task.model] = abs(score - no_bias), distances.astype(float)
-        pairs = [
-            [known[model] for model in models]
-            for query, known in found.items()
-            if query not in left_out and len(known) == len(models)
-        ]
-        return [([d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
+        pairs = [[known[model] for model in models] for known in found.values() if len(known) == 2]
+        weight = self.plan.query_set(query_set).weight / max(1, len(pairs))
+        return [(weight, [d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
 
     # What else was asked for
 
@@ -395,14 +384,16 @@ class StudyResults:
         Returns
         -------
         dict or None
-            'sets' (list of dicts with 'name', 'role', 'used', 'lost'), 'audit' (what
-            ``QueryAudit.to_json`` holds, None if the query cannot be audited) and 'not_audited'
-            (why). None if it was not computed.
+            'sets' (dicts with 'name', 'role', 'used', 'lost'), 'audit' (``QueryAudit.to_json``, or
+            None) and 'not_audited' (why). None if it was not computed.
         """
         for task, outcome in self.of_kind("words"):
             place = task.model, task.place["query_set"], task.place["query"]
             if place == (model, query_set, query):
-                return _named(outcome.value, "audit", model)
+                value = outcome.value
+                if value is None or value["audit"] is None:
+                    return value
+                return {**value, "audit": {**value["audit"], "model_name": model}}
         return None
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
@@ -411,17 +402,13 @@ class StudyResults:
         Returns
         -------
         list of (Task, Silhouette)
-            Without those that failed or could not be computed.
+            Those that could be computed.
         """
-        import json
-
         from wefe.silhouette import Silhouette
 
         return [
-            (task, Silhouette.from_json(json.dumps(found["silhouette"])))
-            for task, outcome in self.of_kind("silhouette")
-            if (found := _named(outcome.value, "silhouette", task.model)) is not None
-            and found["silhouette"] is not None
+            (task, Silhouette.from_json(json.dumps(value)))
+            for task, value in self._values("silhouette", "silhouette")
         ]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
@@ -430,15 +417,16 @@ class StudyResults:
         Returns
         -------
         list of (Task, dict)
-            For each model and criterion, what ``DirectionAudit.to_json`` holds. Without those that
-            failed, or of which the model has no complete set.
+            What ``DirectionAudit.to_json`` holds, of each model and criterion that has one.
         """
-        return [
-            (task, found["audit"])
-            for task, outcome in self.of_kind("direction")
-            if (found := _named(outcome.value, "audit", task.model)) is not None
-            and found["audit"] is not None
-        ]
+        return list(self._values("direction", "audit"))
+
+    def _values(self, kind: Kind, key: str) -> Iterator[tuple[Task, dict[str, Any]]]:
+        """Yield what was found, with the model's name, which is not kept: models share results."""
+        for task, outcome in self.of_kind(kind):
+            value = (outcome.value or {}).get(key)
+            if value is not None:
+                yield task, {**value, "model_name": task.model}
 
     def quality(self) -> pd.DataFrame | None:
         """Return the scores of the quality benchmarks; None if the study asks for none.
@@ -448,18 +436,12 @@ class StudyResults:
         DataFrame of shape (n_models, n_benchmarks)
             NaN where a benchmark could not be scored.
         """
-        tasks = self.of_kind("quality")
-        if not tasks:
+        if not self.of_kind("quality"):
             return None
-        table = pd.DataFrame(
-            math.nan,
-            index=pd.Index(dict.fromkeys(task.model for task, _ in tasks), name="model_name"),
-            columns=list(dict.fromkeys(task.place["benchmark"] for task, _ in tasks)),
-        )
-        for task, outcome in tasks:
-            score = None if outcome.value is None else outcome.value["score"]
-            table.loc[task.model, task.place["benchmark"]] = math.nan if score is None else score
-        return table
+        tidy = self._quality_table()
+        table = tidy.pivot(index="model_name", columns="benchmark", values="score")
+        table = table.loc[tidy["model_name"].unique(), tidy["benchmark"].unique()]
+        return table.rename_axis(columns=None)
 
     def explore(self) -> Explored | None:
         """Return where words lie along bias directions; None if the study does not ask.
@@ -474,16 +456,13 @@ class StudyResults:
     # To read and to keep
 
     def export(self, folder: str | os.PathLike[str], format: Format = "csv") -> list[str]:  # noqa: A002
-        """Write every table to a folder.
-
-        All digits are kept: what a careful reader gets from the files is what was computed, to the
-        last bit.
+        """Write every table to a folder, with all digits.
 
         Parameters
         ----------
         folder : path
-            It is made if it does not exist. Tables that an earlier export has written there, by its
-            provenance.json, and this one does not, are removed; all other files are left alone.
+            It is made if it does not exist. Tables of an earlier export that this one does not have
+            are removed; all other files are left alone.
         format : {'csv', 'json', 'parquet'}, default='csv'
             'json' has a list of records a file, and null for NaN. 'csv' has an apostrophe before a
             text that a spreadsheet would take for a formula.
@@ -491,12 +470,10 @@ class StudyResults:
         Returns
         -------
         list of str
-            Names of the files: 'results' (the tidy table), 'failures', 'quality' if the study asks
-            for it (a row per model and benchmark, with the items used and the reason for NaN),
-            'explore_models' and the other tables of `StudyResults.explore` likewise, then
-            'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall.
-            'provenance.json' is last; it says what each file holds, since names of query sets are
-            shortened in names of files, and has the study with its models, versions and words.
+            Names of the files: tables that the study has of 'results' (the tidy table), 'failures',
+            'quality', 'explore_models' and others, then 'aggregated', 'rankings', 'correlations'
+            and 'scores' of each query set and overall. 'provenance.json' is last; it explains each
+            file, and has the study with its models, versions and words.
 
         Raises
         ------
@@ -511,10 +488,8 @@ class StudyResults:
         >>> from wefe.study import Study
         >>> results = Study.example().run(":memory:", progress=False)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     names = results.export(folder)
-        >>> names[:4], names[-1]
-        (['results.csv', 'failures.csv', 'aggregated-overall.csv', 'rankings-overall.csv'],
-         'provenance.json')
+        ...     results.export(folder)[:2]
+        ['results.csv', 'failures.csv']
         """
         from wefe import __version__
 
@@ -562,8 +537,7 @@ class StudyResults:
             value = outcome.value or {}
             row: dict[str, Any] = {"model_name": task.model, "benchmark": task.place["benchmark"]}
             row |= {name: value.get(name) for name in ("kind", "score", "n_used", "n_items")}
-            row |= {"nan_reason": value.get("nan_reason")}
-            rows.append(row | {key: getattr(outcome, name) for key, name in _PROVENANCE.items()})
+            rows.append({**row, "nan_reason": value.get("nan_reason"), **provenance(outcome)})
         types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
         return pd.DataFrame(rows).astype(types)
 
@@ -733,23 +707,6 @@ _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),
     *("p_value", "p_value_lower", "p_value_upper"),
 ]
-_PROVENANCE = {
-    "status": "status",
-    "failure": "reason",
-    "key": "key",
-    "seconds": "seconds",
-    "finished": "finished",
-    "wefe_version": "version",
-}
-
-
-def _named(value: Mapping[str, Any] | None, key: str, model: str) -> Mapping[str, Any] | None:
-    """Return a result with the model's name, which is not kept: models may share results."""
-    if value is None or value[key] is None:
-        return value
-    return {**value, key: {**value[key], "model_name": model}}
-
-
 # Of a model that was not opened yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 

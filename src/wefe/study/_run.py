@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Executor, Future
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Run:
-    """Keeps what is known of the models of a study, and has done what is missing.
-
-    Parameters
-    ----------
-    planned : Planned
-        The study.
-    store : Store
-        Where results are kept.
-    only : set of int, optional
-        Positions of the tasks that are wanted; by default all of them.
-    """
+    """Keeps what is known of the models of a study, and has done what is missing."""
 
     def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
         self._planned, self._store, self._only = planned, store, only
@@ -40,7 +30,7 @@ class Run:
         self._in_work: dict[str, list[int]] = {}
         self._without: dict[str, list[str]] = {}
         self._keys: dict[int, str] = {}
-        self._unit_of = {part.label: unit for unit in planned.units for part in unit.variants}
+        self._unit_of = {task.model: unit for unit in planned.units for task in unit.tasks.values()}
         self.n_computed = 0
 
     # Open
@@ -53,7 +43,7 @@ class Run:
             row = rows.get(self._planned.model_keys[unit.entry.label])
             known = None if row is None or reopen or unit.identity is None else row.value
             if known is not None and all(
-                task.digest in known["prints"].get(label, ()) for label, _, task in _tasks(unit)
+                task.digest in known["prints"].get(task.model, ()) for task in unit.tasks.values()
             ):
                 self._opened[unit.entry.label] = Opened(
                     known["prints"], known["lacking"], known["info"]
@@ -74,7 +64,7 @@ class Run:
                 if reason is None:
                     self._opened[unit.entry.label] = opened
                 else:
-                    self._fail({at: reason for _, at, _ in _tasks(unit)})
+                    self._fail(dict.fromkeys(unit.tasks, reason))
 
             return Call(open_unit, (unit,), done)
 
@@ -84,18 +74,19 @@ class Run:
 
     def missing(self) -> list[tuple[Unit, list[int]]]:
         """Return the tasks without a result, by model."""
-        self._without = {} if self._planned.own_words else self._words_left_out()
+        own_words = self._planned.plan.settings["lookup"]["own_words"]
+        self._without = {} if own_words else self._words_left_out()
         opened = [unit for unit in self._planned.units if unit.entry.label in self._opened]
         for unit in opened:
             own = self._opened[unit.entry.label]
-            for label, at, task in _tasks(unit):
-                self._keys[at] = self._key(unit, task, own.prints[label][task.digest])
+            for at, task in unit.tasks.items():
+                self._keys[at] = self._key(unit, task, own.prints[task.model][task.digest])
         present = self._store.present(self._keys.values())
         missing = []
         for unit in opened:
             self._keep(unit)
             wanted = []
-            for _, at, _ in _tasks(unit):
+            for at in unit.tasks:
                 key = self._keys[at]
                 if key in present or (self._only is not None and at not in self._only):
                     continue
@@ -146,7 +137,8 @@ class Run:
         """Return what a result is kept under: all that it is computed from."""
         from wefe import __version__
 
-        (how,) = (part.how for part in unit.variants if part.label == task.model)
+        mitigation = unit.mitigations.get(task.model)
+        how = None if mitigation is None else mitigation.digest
         is_compared = task.kind in ("score", "interval", "warnings")
         without = self._without.get(task.identity["query"]) if is_compared else None
         return digest(task.digest, __version__, vectors, how, without)
@@ -194,9 +186,9 @@ class Run:
         label = unit.entry.label
         opened = self._opened.get(label, Opened({}, {}, {}))
         keys: dict[str, dict[str, str]] = {}
-        for model, at, task in _tasks(unit):
+        for at, task in unit.tasks.items():
             if at in self._keys:
-                keys.setdefault(model, {})[task.digest] = self._keys[at]
+                keys.setdefault(task.model, {})[task.digest] = self._keys[at]
         value = {**opened._asdict(), "keys": keys, "failures": self._failures.get(label, {})}
         return Row(self._planned.model_keys[label], "model", value)
 
@@ -211,9 +203,3 @@ def _result(future: Future[Any]) -> tuple[Any, str | None]:
         ) from error
     except Exception as error:
         return None, describe(error)
-
-
-def _tasks(unit: Unit) -> Iterator[tuple[str, int, Task]]:
-    for variant in unit.variants:
-        for at, task in variant.tasks.items():
-            yield variant.label, at, task

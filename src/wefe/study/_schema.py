@@ -38,15 +38,7 @@ _SEVERAL = ("models", "queries", "query", "metrics", "mitigations", "silhouettes
 
 
 class PlacedError(ValueError):
-    """Several things that are wrong, each with its place.
-
-    Validators raise it to point at keys below or beside the one that they are for.
-
-    Examples
-    --------
-    >>> print(PlacedError([(("label",), "two metrics are called 'WEAT'")]))
-    key 'label': two metrics are called 'WEAT'
-    """
+    """Several things that are wrong, each with its place."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -254,13 +246,7 @@ def unknown(
 
 
 def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of names that occurred before, and where they did first.
-
-    Examples
-    --------
-    >>> list(repeated(["a", "b", "a"]))
-    [(2, 0)]
-    """
+    """Yield the positions of names that occurred before, and where they did first."""
     for position, name in enumerate(names):
         first = names.index(name)
         if first < position:
@@ -277,13 +263,7 @@ def check_once(names: list[str]) -> list[str]:
 
 
 def beside(text: str, base: str | os.PathLike[str]) -> str:
-    """Return the absolute path of a file that is named in a study file; '~' is the user's home.
-
-    Examples
-    --------
-    >>> beside("../vectors/glove.txt", "/studies/first")
-    '/studies/vectors/glove.txt'
-    """
+    """Return the absolute path of a file that is named in a study file; '~' is the user's home."""
     return os.path.normpath(Path(base, os.path.expanduser(text)).absolute())
 
 

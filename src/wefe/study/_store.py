@@ -44,26 +44,10 @@ class Row(NamedTuple):
 
 
 class Store:
-    """Results by the hash of what they were computed from.
+    """Results by the hash of what they were computed from; several runs may share the file.
 
-    A result is there as a whole or not at all, whatever ends the run. Two runs may have the file
-    open at once; what one has finished, the other finds.
-
-    Parameters
-    ----------
-    path : path
-        The file; ':memory:' for none. Not on a network drive, where SQLite cannot lock.
-    create : bool
-        Whether to make the file if there is none.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no folder to make it in.
-    OSError
-        If the file cannot be written.
-    ValueError
-        If the file is something else than results of wefe, or of another version.
+    A result is there as a whole or not at all, whatever ends the run. SQLite cannot lock files on
+    network drives.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -179,11 +163,8 @@ class Store:
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; what was written ahead goes into it.
-
-        Where no other run has it open, it becomes one plain file again, which can be copied, and
-        read where nothing may be written.
-        """
+        """Close the file; what was written ahead goes into it."""
+        # If no other run has it open, it is one plain file again, which can be copied.
         if self._writes:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("PRAGMA busy_timeout = 0")

@@ -138,15 +138,14 @@ class Study:
 
     def _make_plan(self) -> Planned:
         from wefe.study._planning import Planner
+        from wefe.study._schema import again
 
         try:
             return Planner(self.declaration, self._base).plan()
         except (OSError, ValueError, ImportError) as error:
             if self.path is None or self.path.name in str(error):
                 raise
-            kinds = (FileNotFoundError, ConnectionError, ImportError, OSError)
-            kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
-            raise kind(f"{self.path.name}: {error}") from error
+            raise again(error, f"{self.path.name}: {error}") from error
 
     @cached_property
     def plan(self) -> Plan:
@@ -175,13 +174,12 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`; ':memory:' for none. It is made if
-            it does not exist. What it holds already is not computed again: results are kept under
-            a hash of the vectors, the query, the metric, its parameters and the version of wefe.
+            The results file, by default `results_path`; ':memory:' for none. What it holds is not
+            computed again: results are kept under a hash of the vectors, the query, the metric, its
+            parameters and the version of wefe.
         n_jobs : int, optional
-            Number of worker processes, each of which has one model open at a time; -1 is one for
-            each core. A worker that dies fails the model that it had, and no other. None is this
-            process. The results are the same.
+            Number of worker processes; -1 is one for each core, None is this process. Each has one
+            model open at a time; one that dies fails that model, and no other.
         engine : {'local', 'dask'}, default='local'
             Where to compute: on this machine, or on a cluster (``wefe[dask]``).
         scheduler : str, optional
@@ -195,8 +193,7 @@ class Study:
         Returns
         -------
         StudyResults
-            With failures, if there are any: a model that cannot be opened fails its own tasks, and
-            no others.
+            With failures, if there are any: a model that cannot be opened fails its own tasks.
 
         Raises
         ------
@@ -336,8 +333,8 @@ def _compute(
     if n_processes > 1:
         # Side by side, so that more threads than cores would be in each other's way.
         n_threads = max(1, available_cores() // n_processes)
-        units = tuple(replace(unit, n_threads=n_threads) for unit in planned.units)
-        planned = replace(planned, units=units)
+        units = [replace(unit, n_threads=n_threads) for unit in planned.units]
+        planned = planned._replace(units=units)
     name = planned.plan.name
     run = Run(planned, store, only)
     with ExitStack() as stack:

@@ -12,9 +12,9 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -78,17 +78,7 @@ def _noted(notes: list[str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Mitigation:
-    """A mitigation of the study file, ready to be carried out.
-
-    Attributes
-    ----------
-    entry : MitigationEntry
-        What is to be done.
-    base : Path
-        Where its files are.
-    offline : bool
-        Whether nothing is downloaded.
-    """
+    """A mitigation of the study file, the folder of its files, and whether to stay offline."""
 
     entry: MitigationEntry
     base: Path
@@ -103,48 +93,48 @@ class Mitigation:
             logger.warning("%s", note)
         return criterion, notes
 
-    @property
-    def criterion(self) -> Criterion:
-        """The word sets."""
-        return self._opened[0]
-
+    @cached_property
     def identity(self) -> dict[str, Any]:
-        """Return all that decides what becomes of a model: method, parameters, words."""
+        """All that decides what becomes of a model: method, parameters, words."""
         what = self.entry.model_dump(include={"method", "params", "target"})
-        criterion = self.criterion
+        criterion, _ = self._opened
         words = {name: getattr(criterion, name) for name in ("name", *_WORD_SETS)}
         return {**what, **words, "ignore": self.entry.ignored(criterion)}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the identity."""
+        return digest(self.identity)
 
     def needed_words(self) -> list[str] | None:
         """Return the words that `fit` looks up; None for the whole vocabulary."""
         from wefe.debias import RowwiseDebias
 
-        method = self.method()
+        method = self._method()
         if not isinstance(method, RowwiseDebias) or method._fit_reads_vocabulary:
             return None
-        return method._words_to_fit(criterion=self.criterion, **self.entry.fit_params())
+        return method._words_to_fit(criterion=self._opened[0], **self.entry.fit_params())
 
-    def method(self) -> BaseDebias:
-        """Return the method, not fitted."""
+    def _method(self) -> BaseDebias:
         return self.entry.method_class(**self.entry.constructor_params())
 
     def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
         """Return the mitigated model, and what is to be known about how it was made."""
-        notes = list(self._opened[1])
-        ignored = self.entry.ignored(self.criterion)
+        criterion, notes = self._opened[0], list(self._opened[1])
+        ignored = self.entry.ignored(criterion)
         with _noted(notes):
-            mitigated = self.method().fit_transform(
+            mitigated = self._method().fit_transform(
                 model,
                 target=self.entry.target,
                 ignore=ignored,
                 copy=True,
-                criterion=self.criterion,
+                criterion=criterion,
                 **self.entry.fit_params(),
             )
         return mitigated, {
             "dtype": str(mitigated.dtype),
             "method": self.entry.method,
-            "criterion": self.criterion.name,
+            "criterion": criterion.name,
             "n_ignored": len(ignored),
             "offline": self.offline,
             "notes": notes,
@@ -152,79 +142,29 @@ class Mitigation:
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A model as it is, or mitigated, with the tasks about it.
-
-    Attributes
-    ----------
-    label : str
-        What tables call it.
-    mitigation : Mitigation or None
-        What is done to it.
-    tasks : dict of Task
-        Position in the plan -> task.
-    """
-
-    label: str
-    mitigation: Mitigation | None
-    tasks: Mapping[int, Task]
-
-    @cached_property
-    def how(self) -> str | None:
-        """Hash of all that decides what becomes of the model; None if nothing is done to it."""
-        return None if self.mitigation is None else digest(self.mitigation.identity())
-
-
-@dataclass(frozen=True)
 class Unit:
-    """One model of the study file, and all that is asked of it.
+    """One model of the study file, and all that is asked of it, as it is and mitigated."""
 
-    Attributes
-    ----------
-    entry : TableEntry or EncoderEntry
-        The model, with absolute paths.
-    identity : list or None
-        What :func:`source_identity` told of the model when the study was planned.
-    variants : tuple of Variant
-        What is made of it.
-    queries : dict of Query
-        Digest -> query, for every query that a task asks.
-    benchmarks : dict of Benchmark
-        Name -> quality benchmark.
-    texts : dict of Path
-        Hash of its content -> file of sentences.
-    preprocessors : list of dict
-        The forms in which words are looked up.
-    n_threads : int or None
-        Threads that read the model; None is one for each core.
-    """
-
-    entry: TableEntry | EncoderEntry
-    identity: Any
-    variants: tuple[Variant, ...]
-    queries: Mapping[str, Query]
+    entry: TableEntry | EncoderEntry  # with absolute paths
+    identity: Any  # of its files, when the study was planned
+    tasks: Mapping[int, Task]  # by position in the plan
+    mitigations: Mapping[str, Mitigation]  # by label of the mitigated model
+    queries: Mapping[str, Query]  # by digest
     benchmarks: Mapping[str, Benchmark]
-    texts: Mapping[str, Path]
+    texts: Mapping[str, Path]  # files of sentences, by the hash of their content
     preprocessors: Sequence[Mapping[str, Any]]
-    n_threads: int | None = None
+    n_threads: int | None = None  # that read the model; None is one for each core
 
 
 class Opened(NamedTuple):
-    """What the results of a model depend on.
+    """What the results of a model depend on."""
 
-    Attributes
-    ----------
-    prints : dict of str
-        Digest of a task -> hash of the vectors that it uses. Those of a mitigated model are the
-        ones before: what is computed is not the same to the last digit everywhere.
-    lacking : dict of list of str
-        Digest of a query -> its words that the model does not have.
-    info : dict of dict
-        Label -> what is known of the model.
-    """
-
+    # Label -> digest of a task -> hash of the vectors that it uses. Those of a mitigated model are
+    # the ones before: what is computed is not the same to the last digit everywhere.
     prints: dict[str, dict[str, str]]
+    # Digest of a query -> its words that the model does not have.
     lacking: dict[str, list[str]]
+    # Label -> what is known of the model.
     info: dict[str, dict[str, Any]]
 
 
@@ -248,19 +188,7 @@ def run_tasks(
     prints: Mapping[str, Mapping[str, str]],
     without: Mapping[str, Sequence[str]],
 ) -> dict[int, Result]:
-    """Run some tasks of a unit: the first one, and others as long as there is time.
-
-    Parameters
-    ----------
-    unit : Unit
-        The model.
-    positions : sequence of int
-        The tasks, by their positions in the plan.
-    prints : dict of dict of str
-        What the results are kept under: the vectors must still be the same.
-    without : dict of sequence of str
-        Digest of a query -> its words that are left out, as other models lack them.
-    """
+    """Run some tasks of a unit: the first one, and others as long as there is time."""
     end = time.perf_counter() + CALL_SECONDS
     results: dict[int, Result] = {}
     with _one_thread():
@@ -294,8 +222,7 @@ def _model_of(unit: Unit) -> OpenedUnit:
 
 
 def _token(unit: Unit) -> Any:
-    tasks = [task.digest for variant in unit.variants for task in variant.tasks.values()]
-    return unit.entry, unit.identity, tasks
+    return unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
 
 
 def close_units() -> None:
@@ -321,7 +248,7 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
 
         encoder: WordEmbeddingModel = load_encoder(entry.place, **options)
         return encoder
-    needed = [needed for part in unit.variants for needed in _needed(unit, part).values()]
+    needed = _needed(unit).values()
     words = None if None in needed else frozenset().union(*filter(None, needed))
     return load(entry.place, words=words, n_jobs=unit.n_threads, **options)
 
@@ -332,67 +259,35 @@ class OpenedUnit:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.base = open_base(unit)
-        self.opened = self._what_results_depend_on()
+        self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
-        self._places: dict[str, Place] = {}
-        self._failures: dict[str, str] = {}
         # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
-        self.metrics: dict[str, BaseMetric] = {}
-
-    def _what_results_depend_on(self) -> Opened:
-        unit, base = self.unit, self.base
-        fingerprints = Fingerprints(base)
-        of_words: dict[Any, str] = {}
-        prints: dict[str, dict[str, str]] = {}
-        info = {}
-        for variant in unit.variants:
-            own = prints[variant.label] = {}
-            needed = _needed(unit, variant)
-            for task in variant.tasks.values():
-                place = _place(task), variant.how
-                if place not in of_words:
-                    words = needed[_place(task)]
-                    of_words[place] = (
-                        fingerprints.of_all() if words is None else fingerprints.of_words(words)
-                    )
-                own[task.digest] = of_words[place]
-            info[variant.label] = {
-                "n_words_read": None if unit.entry.is_encoder else len(base),
-                "dim": base.dim,
-                "held": base.held,
-                "dtype": str(base.dtype),
-                "fingerprint": digest(sorted(set(own.values()))),
-            }
-        # An encoder has a vector of every word.
-        queries = {} if unit.entry.is_encoder else unit.queries
-        lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
-        return Opened(prints, {key: words for key, words in lost.items() if words}, info)
+        self._metrics: dict[str, BaseMetric] = {}
+        self._places: dict[str, Place | Exception] = {}
 
     def _check_files(self) -> None:
         """Raise if the files changed: vectors are read from them at any time while tasks run."""
         if source_identity(self.unit.entry) != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
 
-    def _place_of(self, variant: Variant) -> Place:
-        """Return where the tasks of a variant are done; a mitigation is tried once."""
-        label = variant.label
-        if label in self._failures:
-            raise RuntimeError(self._failures[label])
+    def _place_of(self, label: str) -> Place:
+        """Return where the tasks of a model are done; a mitigation is tried once."""
         if label not in self._places:
             try:
-                self._places[label] = Place(self, variant)
+                self._places[label] = Place(self.unit, label, self.base, self._metrics)
             except Exception as error:
-                self._failures[label] = describe(error)
-                raise
-        return self._places[label]
+                self._places[label] = error
+        place = self._places[label]
+        if isinstance(place, Exception):
+            raise place
+        return place
 
     def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
         """Do a task."""
-        variant = next(part for part in self.unit.variants if position in part.tasks)
-        task = variant.tasks[position]
+        task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
-            place = self._place_of(variant)
+            place = self._place_of(task.model)
             place.without = without
             # What is logged of words and NaN is part of every result.
             with _noted([]):
@@ -401,33 +296,53 @@ class OpenedUnit:
             json.dumps(value, allow_nan=False)
             self._check_files()
         except Exception as error:
-            reason = self._failures.get(variant.label) or describe(error)
-            return Result(None, reason=reason)
+            return Result(None, reason=describe(error))
         return Result(value, time.perf_counter() - start)
 
 
-@dataclass
+def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
+    fingerprints = Fingerprints(base)
+    needed = _needed(unit)
+    of_words = {place: fingerprints.of(words) for place, words in needed.items()}
+    prints: dict[str, dict[str, str]] = {}
+    for task in unit.tasks.values():
+        prints.setdefault(task.model, {})[task.digest] = of_words[_place(task)]
+    info = {
+        label: {
+            "n_words_read": None if unit.entry.is_encoder else len(base),
+            "dim": base.dim,
+            "held": base.held,
+            "dtype": str(base.dtype),
+            "fingerprint": digest(sorted(set(own.values()))),
+        }
+        for label, own in prints.items()
+    }
+    # An encoder has a vector of every word.
+    queries = {} if unit.entry.is_encoder else unit.queries
+    lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
+    return Opened(prints, {key: words for key, words in lost.items() if words}, info)
+
+
 class Place:
     """Where a task is done: a model, as it is or mitigated, and what belongs to the study."""
 
-    opened: OpenedUnit
-    variant: Variant
-    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.unit, self.model = self.opened.unit, self.opened.base
+    def __init__(
+        self, unit: Unit, label: str, base: WordEmbeddingModel, metrics: dict[str, BaseMetric]
+    ) -> None:
+        self.unit, self.model, self._metrics = unit, base, metrics
+        self.without: Mapping[str, Sequence[str]] = {}
         self.made: dict[str, Any] = {}
         #: The model before mitigation, for what compares with it.
         self.original: WordEmbeddingModel | None = None
-        mitigation = self.variant.mitigation
+        mitigation = unit.mitigations.get(label)
         if mitigation is not None:
-            self.original = self.model
-            self.model, self.made = mitigation.apply(self.original)
-            self.model.name = self.variant.label
+            self.original = base
+            self.model, self.made = mitigation.apply(base)
+            self.model.name = label
 
     def metric(self, name: str) -> BaseMetric:
         """Return the metric of that name, the same one at each call."""
-        return self.opened.metrics.setdefault(name, as_metric(name))
+        return self._metrics.setdefault(name, as_metric(name))
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
         """Return metric, query, model and options of a score."""
@@ -453,27 +368,24 @@ class Place:
 # Which words are needed
 
 
-def _needed(unit: Unit, variant: Variant) -> dict[Any, frozenset[str] | None]:
+def _needed(unit: Unit) -> dict[Any, frozenset[str] | None]:
     """Return what may be looked up, by place of a task; None for the whole vocabulary."""
     prefix = unit.entry.load_options().get("vocab_prefix")
-    to_fit = [] if variant.mitigation is None else variant.mitigation.needed_words()
-    places = {_place(task): task for task in variant.tasks.values()}
-    if to_fit is None:
-        return dict.fromkeys(places)
-    fitted = frozenset((prefix or "") + word for word in to_fit)
+    to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
     needed: dict[Any, frozenset[str] | None] = {}
-    for place, task in places.items():
-        asked = _words_of(unit, task)
-        needed[place] = None if asked is None else fitted | _looked_up(asked, task, prefix)
+    for place, task in {_place(task): task for task in unit.tasks.values()}.items():
+        fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
+        if fitted is None or asked is None:
+            needed[place] = None
+        else:
+            needed[place] = asked.union((prefix or "") + word for word in fitted)
     return needed
 
 
 def _place(task: Task) -> Any:
     """Return what decides the words of a task, hashable."""
-    identity = task.identity
-    about = identity.get("query") or identity.get("criterion") or identity.get("benchmark")
-    forms = json.dumps(identity.get("preprocessors"))
-    return task.kind == "quality", _needs_vocabulary(task), about, forms
+    about = [task.identity.get(key) for key in ("query", "criterion", "benchmark", "preprocessors")]
+    return task.model, _needs_vocabulary(task), json.dumps(about)
 
 
 def _needs_vocabulary(task: Task) -> bool:
@@ -483,32 +395,28 @@ def _needs_vocabulary(task: Task) -> bool:
     return task.kind == "explore"
 
 
-def _words_of(unit: Unit, task: Task) -> list[str] | Query | None:
-    """Return the words of a task as they are written; None for the whole vocabulary."""
+def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
+    """Return what a task may look up; None for the whole vocabulary."""
     identity = task.identity
+    forms = identity.get("preprocessors")
+    words: Iterable[str] = ()
+    if _needs_vocabulary(task):
+        return None
+    if "query" in identity:
+        return _forms_of_query(unit.queries[identity["query"]], prefix, json.dumps(forms))
     if task.kind == "quality":
         benchmark = unit.benchmarks[identity["benchmark"]]
-        return None if benchmark.kind == "analogy" else sorted(benchmark.words)
-    if task.kind == "mitigation":
-        return []
-    if task.kind == "direction":
+        if benchmark.kind == "analogy":
+            return None
+        words = benchmark.words
+    elif task.kind == "direction":
         from wefe.datasets import load_criterion
 
         # Its definitional sets ship with the package.
         criterion = load_criterion(identity["criterion"], offline=True)
-        return sorted({word for part in criterion.definitional_sets for word in part})
-    if _needs_vocabulary(task):
-        return None
-    return unit.queries[identity["query"]]
-
-
-def _looked_up(words: list[str] | Query, task: Task, prefix: str | None) -> frozenset[str]:
-    forms = json.dumps(task.identity.get("preprocessors") or [{}])
-    if isinstance(words, Query):
-        return _forms_of_query(words, prefix, forms)
-    checked = check_preprocessors(json.loads(forms))
-    every = (variants(word, checked, prefix) for word in words)
-    return frozenset(itertools.chain.from_iterable(every))
+        words = itertools.chain.from_iterable(criterion.definitional_sets)
+    checked = check_preprocessors(forms)
+    return frozenset(form for word in words for form in variants(word, checked, prefix))
 
 
 @lru_cache(maxsize=1024)
