@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -211,3 +212,13 @@ def check_n_jobs(n_jobs: object) -> int | None:
     raise (ValueError if _is_whole(n_jobs) else TypeError)(
         f"n_jobs must be a number of workers, -1 for one per core, or None; got {found(n_jobs)}."
     )
+
+
+def import_library(name: str, extra: str, label: str) -> Any:
+    """Import an optional library; without it, the error says which extra has it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f'{label} needs the library {name}; install it: pip install "wefe[{extra}]"'
+        ) from error

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from wefe.models.formats._source import import_library
+from wefe._checks import import_library
 
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096

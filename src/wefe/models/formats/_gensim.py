@@ -12,10 +12,11 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import import_library
 from wefe.models._file_array import FileArray
 from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, check_vectors
 from wefe.models.formats._numpy import open_array
-from wefe.models.formats._source import Reading, TableSource, import_library
+from wefe.models.formats._source import Reading, TableSource
 
 
 def open_gensim(path: Path, reading: Reading) -> TableSource:

@@ -10,9 +10,8 @@ import logging
 import re
 from pathlib import Path, PurePosixPath
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice, found, import_library
 from wefe.models.formats._registry import SUFFIXES
-from wefe.models.formats._source import import_library
 from wefe.models.formats._token_folder import find_files, missing
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from wefe._checks import import_library
 from wefe._progress import progress_bar
 from wefe.models._types import CHUNK_ROWS, Block
 from wefe.models.formats._bytes import MAX_WORD_BYTES, check_budget, naming_errors
 from wefe.models.formats._frame import FrameLayout, stack
-from wefe.models.formats._source import Reading, VectorSource, import_library, select
+from wefe.models.formats._source import Reading, VectorSource, select
 
 # Numbers that are worked on at once.
 _CHUNK_NUMBERS = 1 << 19

@@ -7,7 +7,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -150,16 +149,6 @@ def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
                 found[word] = vectors[row].copy()
     none: FloatArray = np.empty((0, dim), dtype=np.float32)
     return list(found), np.array(list(found.values())) if found else none
-
-
-def import_library(name: str, extra: str, label: str) -> Any:
-    """Import an optional library; without it, the error says which extra has it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f'{label} needs the library {name}; install it: pip install "wefe[{extra}]"'
-        ) from error
 
 
 def available_cores() -> int:

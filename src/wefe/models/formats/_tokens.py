@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, import_library
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
 from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
-from wefe.models.formats._source import Reading, TableSource, import_library
+from wefe.models.formats._source import Reading, TableSource
 from wefe.models.formats._token_folder import choose_table, find_local_files
 
 if TYPE_CHECKING:

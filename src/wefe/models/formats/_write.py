@@ -23,14 +23,13 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, nearest
+from wefe._checks import check_choice, found, import_library, nearest
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._types import Block
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, is_number
-from wefe.models.formats._source import import_library
 
 logger = logging.getLogger(__name__)
 
