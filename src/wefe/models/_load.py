@@ -81,7 +81,7 @@ def load(
           'n_words dim'; words may contain spaces) and word2vec binary; also packed with gzip,
           bzip2, xz, zstd (``wefe[zstd]``) or zip. A file in a zip archive that holds several is
           named as if the archive were a folder: 'glove.6B.zip/glove.6B.50d.txt'.
-        - CSV and TSV, with a first line of names or without, packed or not.
+        - CSV and TSV, with a first line of names or without.
         - The native format, as :func:`convert` writes it: opens in milliseconds.
         - safetensors with a tokenizer.json beside it, or a folder with both: model2vec and
           StaticEmbedding, or the input embeddings of a language model (``wefe[hub]``).
