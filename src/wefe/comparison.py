@@ -18,8 +18,8 @@ from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, check_query
-from wefe.running import _check_params, _check_runs, generate_subqueries_from_queries_list
+from wefe.query import Query, check_queries
+from wefe.running import _check_params, generate_subqueries_from_queries_list
 
 __all__ = ["ModelComparison", "compare_models"]
 
@@ -145,7 +145,7 @@ def compare_models(
     p = 0.010, 10 queries, 362 words
     """
     instance, params = as_metric(metric), _check_params(metric_params)
-    asked = _check_runs("queries", queries, check_query)
+    asked = check_queries(queries)
     check_model(one)
     check_model(other)
     wanted = Resampling(n_bootstrap, confidence, random_state)

@@ -327,6 +327,16 @@ def check_query(query: object) -> None:
         )
 
 
+def check_queries(queries: object) -> list[Query]:
+    """Return queries as a list; refuse an empty one, and anything that is not a `Query`."""
+    given = list(check_sequence("queries", queries))
+    if not given:
+        raise ValueError("queries is empty; there is nothing to run.")
+    for query in given:
+        check_query(query)
+    return given
+
+
 def unique_queries(queries: Sequence[Query]) -> list[Query]:
     """Return the queries without those that repeat the words of an earlier one."""
     first: dict[object, Query] = {}

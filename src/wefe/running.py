@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from wefe.aggregation import (
 )
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import as_metric
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, check_query, unique_queries
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
+from wefe.query import Query, check_queries, check_query, unique_queries
 
 __all__ = [
     "adjust_p_values",
@@ -161,7 +161,7 @@ def measure(
         raise ValueError("measure needs at least one metric and one set of queries.")
     check_n_jobs(n_jobs)
     check_bool("progress", progress)
-    compared = _check_runs("models", models, check_model)
+    compared = check_models(models)
     params = _check_params(metric_params)
     options = {
         "lost_vocabulary_threshold": lost_vocabulary_threshold,
@@ -175,13 +175,13 @@ def measure(
     check_bool("audit", audit)
     tasks = []
     for query_set, given in sets.items():
-        asked = list(dict.fromkeys(_check_runs("queries", given, check_query)))
+        asked = list(dict.fromkeys(check_queries(given)))
         for instance in instances:
             fitting = _fitting(instance, asked, compared[0], with_subqueries)
             tasks.append((query_set, len(asked), instance, fitting))
     model_names = unique_labels([model.name for model in compared], "models")
-    asked = [(instance, fitting) for *_, instance, fitting in tasks]
-    every = run_all(asked, compared, options, n_jobs, progress, wanted)
+    runs = [(instance, fitting) for *_, instance, fitting in tasks]
+    every = run_all(runs, compared, options, n_jobs, progress, wanted)
     rows: list[dict[str, Any]] = []
     for (query_set, n_queries, instance, fitting), answers in zip(tasks, every, strict=True):
         if audit:
@@ -277,11 +277,11 @@ def run_queries(
     """
     with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
-    n_models = len(_check_runs("models", models, check_model))
+    n_models = len(check_models(models))
     function = check_aggregation(aggregation_function, n_models)
     scores = measure(
         as_metric(metric),
-        _check_runs("queries", queries, check_query),
+        check_queries(queries),
         models,
         queries_set_name,
         lost_vocabulary_threshold,
@@ -497,15 +497,6 @@ def _fitting(
         )
     # What cannot be asked keeps its place, as NaN.
     return fitting + [query for query in queries if not metric.subqueries(query)]
-
-
-def _check_runs(what: str, given: object, check: Callable[[Any], object]) -> list[Any]:
-    checked = list(check_sequence(what, given))
-    if not checked:
-        raise ValueError(f"{what} is empty; there is nothing to run.")
-    for each in checked:
-        check(each)
-    return checked
 
 
 def _check_params(metric_params: object) -> dict[str, Any]:

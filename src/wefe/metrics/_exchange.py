@@ -26,7 +26,7 @@ from wefe.metrics._permutation import (
     flip_test,
     permutation_test,
     random_orders,
-    wilson,
+    sampled,
 )
 
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -186,9 +186,7 @@ def _of_sets(
         if n_random is None:
             share = n_hits / n
             return PermutationTest(score, share, (share, share), "exact", alternative, n)
-        bounds = wilson(n_hits / n, n, level=0.99)
-        p_value = (n_hits + 1) / (n + 1)
-        return PermutationTest(score, p_value, bounds, "approximate", alternative, n)
+        return sampled(score, n_hits, n, alternative)
 
     return run, scores
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, found
 from wefe._progress import progress_bar
-from wefe.models._word_embedding_model import check_model
+from wefe.models._word_embedding_model import check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
 
@@ -74,13 +74,10 @@ def quality_scores(
 
     from wefe._visible import unique_labels
 
-    compared = list(check_sequence("models", models))
+    compared = check_models(models)
     asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
-    for what, given in (("models", compared), ("benchmarks", asked)):
-        if not given:
-            raise ValueError(f"{what} is empty; one or more are needed.")
-    for model in compared:
-        check_model(model)
+    if not asked:
+        raise ValueError("benchmarks is empty; one or more are needed.")
     columns = [benchmark.name for benchmark in asked]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
