@@ -273,8 +273,8 @@ def test_it_is_written_whole_or_not_at_all(example, tmp_path):
         write_html(example, tmp_path / "nowhere" / "report.html")
 
 
-def test_results_write_their_report_themselves(example, tmp_path):
-    example.to_html(tmp_path / "report.html")
+def test_it_is_written(example, tmp_path):
+    write_html(example, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 1_000_000
 
 

@@ -70,4 +70,3 @@ def test_nobody_is_mentioned():
 def test_it_is_written(example, tmp_path):
     write_markdown(example, tmp_path / "report.md")
     assert (tmp_path / "report.md").read_text(encoding="utf-8") == to_markdown(example)
-    assert example.to_markdown() == to_markdown(example)
