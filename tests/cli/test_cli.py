@@ -329,7 +329,10 @@ def test_a_pickle_is_refused_with_the_option_that_opens_it(tmp_path):
             ["--model", "demo", "--queries", "weat", "--lost-vocabulary-threshold", "2"],
             "--lost-vocabulary-threshold: must be less than or equal to 1",
         ),
-        (["--model", "demo", "--queries", "rnsb_religion", "--offline"], "can be asked offline"),
+        (
+            ["--model", "demo", "--queries", "rnsb_religion", "--offline"],
+            "error: --queries: query",
+        ),
     ],
 )
 def test_wrong_input_ends_with_a_message_and_no_traceback(arguments, text):

@@ -230,14 +230,18 @@ def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResult
     """Run a study without keeping its results."""
     from wefe.study import Study
 
-    try:
-        study = Study({"name": "measure", **declared})
-    except ValueError as error:
-        place = r"(?m)^study: (?:\[+(\w+)\]+(?: number \d+)?, )?key '(params\.)?([^']+)'"
-        raise ValueError(re.sub(place, _as_option, str(error))) from error
     # Words appear only in figures.
     without = () if with_words else ("words",)
-    return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
+    try:
+        study = Study({"name": "measure", **declared})
+        return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
+    except ValueError as error:
+        place = r"(?m)^study: (?:\[+(\w+)\]+(?: number \d+)?, )?key '(params\.)?([^']+)'"
+        text = re.sub(place, _as_option, str(error))
+        # Of a query set that was named well, and cannot be opened.
+        raise ValueError(
+            re.sub(r"^\[\[queries\]\] of '.+?', key '\w+'", "--queries", text)
+        ) from error
 
 
 def _as_option(place: re.Match[str]) -> str:
