@@ -12,6 +12,7 @@ from . import plotting as plotting
 from . import quality as quality
 from . import query as query
 from . import ranking as ranking
+from . import replication as replication
 from . import report as report
 from . import results as results
 from . import running as running
@@ -43,6 +44,7 @@ from .ranking import calculate_ranking_correlations as calculate_ranking_correla
 from .ranking import create_ranking as create_ranking
 from .ranking import overall_scores as overall_scores
 from .ranking import score_column as score_column
+from .replication import replicate as replicate
 from .results import MetricResult as MetricResult
 from .running import measure as measure
 from .running import run_queries as run_queries

@@ -1,0 +1,339 @@
+"""A replication: a paper's study run on given models, its tables, figures and printed values."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import import_module, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from wefe._checks import check_choice, found
+from wefe._files import atomic_file
+from wefe._visible import as_csv
+from wefe.models import WordEmbeddingModel, load, load_test_model
+from wefe.models._load import words_of
+from wefe.study import Study, StudyResults, study_file
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from wefe.query import Query
+
+_FILES = resources.files("wefe.replication")
+
+#: What a model may be given as: where it is, the model itself, or an entry of a study file.
+ModelLike: TypeAlias = str | os.PathLike[str] | WordEmbeddingModel | Mapping[str, Any]
+
+
+class Findings(NamedTuple):
+    """What a paper shows, computed for the models of a run."""
+
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, go.Figure]
+    # (item, score, model) -> value, by the names of the printed values.
+    measured: Mapping[tuple[str, str, str], float]
+    notes: Sequence[str] = ()
+
+
+class Run(NamedTuple):
+    """What a paper's module makes its findings of."""
+
+    results: StudyResults
+    # Opens the models, of large files only the given words and those of the given queries.
+    open_models: Callable[[Iterable[str | Query]], dict[str, WordEmbeddingModel]]
+    printed: pd.DataFrame
+    random_state: int
+
+
+@dataclass(frozen=True, repr=False)
+class Replication:
+    """A paper's tables and figures, computed for your models.
+
+    Attributes
+    ----------
+    name : str
+        Name of the replication.
+    paper : dict
+        What is known of the paper: 'title', 'reference', 'shows', 'minutes', 'models'.
+    tables : dict of str to DataFrame
+        Title -> table, in the paper's order and shape.
+    figures : dict of str to plotly Figure
+        Title -> figure.
+    comparison : DataFrame
+        One row per printed value: 'table', 'item', 'score', 'model', 'printed', 'value',
+        'tolerance', 'verdict' ('agrees', 'differs' or 'not comparable'), 'reason', 'source'.
+    notes : tuple of str
+        What to know before you read the tables.
+    results : StudyResults
+        The results of the study.
+
+    Examples
+    --------
+    >>> from wefe import replicate
+    >>> replicate("weat", progress=False)
+    <Replication of Caliskan, Bryson and Narayanan, Science 356, 2017: 2 tables, 1 figure, 20 printed \
+values (20 not comparable)>
+    """
+
+    name: str
+    paper: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    figures: Mapping[str, go.Figure]
+    comparison: pd.DataFrame
+    notes: tuple[str, ...]
+    results: StudyResults
+
+    def verdicts(self) -> dict[str, int]:
+        """Return how many printed values agree, differ or cannot be compared.
+
+        Returns
+        -------
+        dict of str to int
+            Verdict -> number of printed values, without verdicts that do not occur.
+        """
+        return self.comparison["verdict"].value_counts(sort=False).to_dict()
+
+    def to_html(self) -> str:
+        """Return the report as one HTML file: the paper's tables and figures, then the study.
+
+        Returns
+        -------
+        str
+            It needs and allows no network, as :func:`wefe.report.to_html`.
+        """
+        from wefe.report._replication import replication_html
+
+        return replication_html(self)
+
+    def write(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write the report and every table.
+
+        Parameters
+        ----------
+        folder : path
+            It is made if it does not exist.
+
+        Returns
+        -------
+        list of str
+            Names of the files: 'report.html', 'comparison.csv', then a CSV file per table.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
+        """
+        texts = {"report.html": self.to_html(), "comparison.csv": as_csv(self.comparison)}
+        for number, table in enumerate(self.tables.values(), 1):
+            texts[f"table_{number}.csv"] = as_csv(table.reset_index())
+        for name, text in texts.items():
+            with atomic_file(Path(folder, name)) as file:
+                file.write(text.encode())
+        return list(texts)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{len(things)} {what}{'' if len(things) == 1 else 's'}"
+            for what, things in {"table": self.tables, "figure": self.figures}.items()
+        ]
+        verdicts = ", ".join(f"{n} {verdict}" for verdict, n in self.verdicts().items())
+        parts.append(f"{len(self.comparison)} printed values ({verdicts})")
+        return f"<{type(self).__name__} of {self.paper['reference']}: {', '.join(parts)}>"
+
+
+def list_replications() -> pd.DataFrame:
+    """Return the papers whose experiments can be replicated.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by name; columns 'title', 'reference', 'shows', 'minutes' (on the packaged vectors)
+        and 'models': a dict with the names of the original models and where they are found.
+
+    Examples
+    --------
+    >>> list_replications().loc["weat", "title"]
+    'The ten association tests'
+    """
+    return pd.DataFrame.from_dict(_papers(), orient="index").rename_axis("name")
+
+
+def replicate(
+    name: str,
+    models: Mapping[str, ModelLike] | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: bool = True,
+) -> Replication:
+    """Compute the tables and figures of a paper for your models.
+
+    Parameters
+    ----------
+    name : str
+        Name of a replication, which :func:`list_replications` lists.
+    models : mapping of str to path, WordEmbeddingModel or dict, optional
+        Name -> model: whatever :func:`wefe.load` opens, an open model, or an entry of a study file
+        such as ``{"encoder": "folder"}``. Printed values are compared with models of the paper's
+        own names ('GloVe'). By default the packaged vectors and a control: the same vectors, dealt
+        out to other words.
+    folder : path, optional
+        Where results are kept (study.db), so that the same call goes on where it ended. By default
+        they are not kept.
+    n_jobs : int, optional
+        Number of worker processes, as of :meth:`wefe.study.Study.run`.
+    random_state : int, default=0
+        Seed of all that is random.
+    progress : bool, default=True
+        Whether a bar shows progress, on a terminal.
+
+    Returns
+    -------
+    Replication
+        The paper's tables and figures, and every printed value with a verdict.
+
+    Raises
+    ------
+    ValueError
+        If there is no such replication, or no model can be opened.
+    ConnectionError
+        If word lists of the paper cannot be downloaded.
+
+    See Also
+    --------
+    wefe.study.study_file : the studies that replications run, to be changed.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model, replicate
+    >>> replication = replicate("weat", {"mine": load_test_model()}, progress=False)
+    >>> table, *_ = replication.tables.values()
+    >>> round(float(table.loc["test 6", "mine d"]), 2)
+    1.01
+    """
+    check_choice("name", name, list(_papers()))
+    with ExitStack() as stack:
+        place = Path(
+            stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
+        )
+        place.mkdir(parents=True, exist_ok=True)
+        study = Study(
+            _declared(name, _packaged() if models is None else models, place, random_state)
+        )
+        results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
+
+        def open_models(words: Iterable[str | Query]) -> dict[str, WordEmbeddingModel]:
+            return {entry.label: _opened(entry, words) for entry in study.declaration.models}
+
+        printed = _printed(name)
+        run = Run(results, open_models, printed, random_state)
+        made: Findings = import_module(f"wefe.replication._{name}").findings(run)
+        notes = list(made.notes)
+        if models is None:
+            notes.insert(0, "These are the packaged vectors and a control, not the paper's models.")
+        comparison = compared(printed, made.measured)
+        return Replication(
+            *(name, _papers()[name], made.tables, made.figures, comparison, tuple(notes), results)
+        )
+
+
+def compared(printed: pd.DataFrame, measured: Mapping[tuple[str, str, str], float]) -> pd.DataFrame:
+    """Return the printed values beside those measured, with verdicts.
+
+    Names of models are compared without case and punctuation. A tolerance of 'x10' is a factor.
+    """
+    known = {
+        (item, score, _plain(model)): value for (item, score, model), value in measured.items()
+    }
+    given = {model for _, _, model in known}
+    rows = []
+    for row in printed.to_dict("records"):
+        model = _plain(row["model"])
+        value = known.get((row["item"], row["score"], model), np.nan)
+        verdict = _verdict(value, row["printed"], row["tolerance"])
+        if verdict == "agrees":
+            row["reason"] = ""
+        elif verdict == "differs":
+            row["reason"] = row["reason"] or "not known"
+        elif model not in given:
+            row["reason"] = f"no model called {row['model']!r} was given"
+        else:
+            row["reason"] = "the model lacks words of this value"
+        rows.append(row | {"value": value, "verdict": verdict})
+    columns = ["table", "item", "score", "model", "printed", "value", "tolerance", "verdict"]
+    return pd.DataFrame(rows, columns=[*columns, "reason", "source"])
+
+
+def _verdict(value: float, printed: float, tolerance: str) -> str:
+    if np.isnan(value):
+        return "not comparable"
+    if tolerance.startswith("x"):
+        agrees = max(value / printed, printed / value) <= float(tolerance[1:])
+    else:
+        agrees = abs(value - printed) <= float(tolerance) + 1e-12
+    return "agrees" if agrees else "differs"
+
+
+def _papers() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(_FILES.joinpath("papers.toml").read_text("utf-8"))
+
+
+def _printed(name: str) -> pd.DataFrame:
+    """Return the values that a paper prints."""
+    with resources.as_file(_FILES / "printed" / f"{name}.csv") as path:
+        return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _packaged() -> dict[str, ModelLike]:
+    model = load_test_model()
+    dealt_out = np.random.default_rng(0).permutation(model.vectors)
+    control = WordEmbeddingModel.from_arrays(list(model.vocab), dealt_out, "shuffled control")
+    return {"packaged": "demo", "shuffled control": control}
+
+
+def _declared(
+    name: str, models: Mapping[str, ModelLike], folder: Path, random_state: int
+) -> dict[str, Any]:
+    """Return the study of a paper with the given models in place of its own."""
+    declared = tomllib.loads(study_file(name))
+    entries = [
+        _entry(*pair, folder / f"model_{at}.safetensors") for at, pair in enumerate(models.items())
+    ]
+    for column in declared.get("external", ()):
+        column["scores"] = {key: score for key, score in column["scores"].items() if key in models}
+    external = [column for column in declared.pop("external", ()) if column["scores"]]
+    return declared | {"models": entries, "external": external, "random_state": random_state}
+
+
+def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
+    """Return how a study file declares a model; one that is open is written to a file."""
+    if isinstance(model, Mapping):
+        return {**model, "name": name}
+    if isinstance(model, WordEmbeddingModel):
+        model.save(file, progress=False)
+        model = file
+    if not isinstance(model, str | os.PathLike):
+        raise TypeError(f"models[{name!r}] must be a path or a model; got {found(model)}.")
+    source = os.fspath(model)
+    return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
+
+
+def _opened(entry: Any, words: Iterable[str | Query]) -> WordEmbeddingModel:
+    if entry.is_encoder:
+        from wefe.contextual import load_encoder
+
+        return load_encoder(entry.place, name=entry.label, **entry.load_options())
+    return load(entry.place, entry.label, words=words_of(words), **entry.load_options())
