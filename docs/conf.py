@@ -33,6 +33,7 @@ extensions = [
     "browser_math",
     "live_figures",
     "example_report",
+    "replications",
     "command_line",
     "api_reference",
 ]

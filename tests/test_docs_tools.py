@@ -227,7 +227,7 @@ def test_a_figure_is_written_for_both_modes_and_ends_no_script(figures):
     import plotly.graph_objects as go
 
     figure = go.Figure(go.Bar(x=["</script>"], y=[1]), layout={"width": 900, "height": 300})
-    html = figures._as_html(figure, {"alt": 'say "x" & y'})
+    html = figures.figure_html(figure, 'say "x" & y')
     assert '"light"' in html
     assert '"dark"' in html
     assert "&quot;x&quot; &amp; y" in html

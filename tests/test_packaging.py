@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from wefe.study import list_study_files
+
 pytest.importorskip("hatchling", reason="the build backend is not installed")
 
 ROOT = Path(__file__).parents[1]
@@ -59,12 +61,15 @@ DATA = {
     "models/data/minilm-words.safetensors",
     *(f"explore/templates/{name}.txt.jinja" for name in ("model", "word")),
     *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),
+    "report/templates/replication.html.jinja",
     *(f"report/templates/{name}" for name in ("claims.jinja", "report.md.jinja", "report.css")),
     *(
         f"report/templates/{name}"
         for name in ("report.js", "errors.js", "captions.jinja", "methods.toml")
     ),
-    *(f"study/files/{name}.toml" for name in ("case_study", "demo")),
+    "replication/papers.toml",
+    *(f"study/files/{name}.toml" for name in list_study_files()),
+    *(f"replication/printed/{name}.csv" for name in list_study_files() if name != "demo"),
     "py.typed",
 }
 

@@ -90,12 +90,17 @@ class PlotlyFigure(SphinxDirective):
         self.env.metadata[self.env.docname]["has_figures"] = "yes"
         caption = nodes.container(classes=["figure-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
-        drawn = nodes.raw("", _as_html(figure, self.options), format="html")
+        drawn = nodes.raw(
+            "",
+            figure_html(figure, self.options["alt"], self.options.get("min-width")),
+            format="html",
+        )
         shown = nodes.container("", drawn, caption, classes=["live-figure"])
         return [shown]
 
 
-def _as_html(figure: go.Figure, options: dict[str, Any]) -> str:
+def figure_html(figure: go.Figure, alt: str, min_width_px: int | None = None) -> str:
+    """Return a figure for both themes, and words that stand for it."""
     both = {"light": figure, "dark": as_dark(figure)}
     height = figure.layout.height or DEFAULT_HEIGHT_PX
     for one in both.values():
@@ -104,8 +109,8 @@ def _as_html(figure: go.Figure, options: dict[str, Any]) -> str:
     # "</" would end the script, and "<!--" begin a comment.
     as_json = {name: json.loads(one.to_json()) for name, one in both.items()}
     text = json.dumps(as_json, separators=(",", ":")).replace("<", "\\u003c")
-    label = html.escape(nodes.unescape(options["alt"]))
-    least = f"min-width:{options['min-width']}px;" if "min-width" in options else ""
+    label = html.escape(nodes.unescape(alt))
+    least = f"min-width:{min_width_px}px;" if min_width_px is not None else ""
     return (
         f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">'
         f'<div class="plotly-figure" role="img" aria-label="{label}" '

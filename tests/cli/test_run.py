@@ -77,7 +77,7 @@ def test_init_does_not_replace_a_file(tmp_path):
     done = wefe("init", folder=tmp_path, expect=2)
     assert "study.toml exists; name another file, or --force" in done.stderr
     assert (tmp_path / "study.toml").read_text() == "mine"
-    wefe("init", "case.toml", "--template", "case_study", folder=tmp_path)
+    wefe("init", "case.toml", "--template", "wefe", folder=tmp_path)
     done = wefe("run", "case.toml", folder=tmp_path, expect=2)
     assert done.stderr.count("still to be filled in") == 7
     wefe("init", "--force", folder=tmp_path)

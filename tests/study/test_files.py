@@ -6,6 +6,7 @@ import tomllib
 import pytest
 
 from wefe.datasets import list_queries_left_out, load_query_set
+from wefe.replication import list_replications
 from wefe.study._declaration import check_declaration, list_study_files, study_file
 
 DEMO = study_file("demo")
@@ -36,10 +37,10 @@ def filled_in(text):
     return re.sub(r'"FILL IN[^"]*"', '"demo"', text)
 
 
-def test_both_files_are_there_and_others_are_refused():
-    assert list_study_files() == ["case_study", "demo"]
+def test_all_files_are_there_and_others_are_refused():
+    assert list_study_files() == sorted(["demo", *list_replications().index])
     assert study_file() == DEMO
-    with pytest.raises(ValueError, match=r"must be one of 'case_study', 'demo'"):
+    with pytest.raises(ValueError, match=r"must be one of .*'demo'"):
         study_file("../demo")
 
 
@@ -93,14 +94,20 @@ def test_settings_that_are_shown_with_their_defaults_have_the_defaults():
 
 def test_the_case_study_says_which_models_are_to_be_filled_in():
     with pytest.raises(ValueError, match="still to be filled in") as caught:
-        check_declaration(tomllib.loads(study_file("case_study")), "case_study.toml")
+        check_declaration(tomllib.loads(study_file("wefe")), "wefe.toml")
     lines = str(caught.value).splitlines()
     assert len(lines) == 7
     assert "[[models]] number 7, key 'source'" in lines[6]
 
 
+@pytest.mark.parametrize("name", list_replications().index)
+def test_of_a_paper_only_the_models_are_to_be_filled_in(name):
+    models = check_declaration(tomllib.loads(filled_in(study_file(name)))).model_labels
+    assert models == list(list_replications().loc[name, "models"])
+
+
 def test_in_the_case_study_only_the_models_are_to_be_filled_in():
-    study = check_declaration(tomllib.loads(filled_in(study_file("case_study"))))
+    study = check_declaration(tomllib.loads(filled_in(study_file("wefe"))))
     assert len(study.models) == 7
     assert [(entry.set, entry.weight) for entry in study.queries] == [
         ("gender", 7),
@@ -118,6 +125,6 @@ def test_in_the_case_study_only_the_models_are_to_be_filled_in():
 
 
 def test_the_case_study_has_the_printed_ranks_of_quality():
-    (web,) = check_declaration(tomllib.loads(filled_in(study_file("case_study")))).external
+    (web,) = check_declaration(tomllib.loads(filled_in(study_file("wefe")))).external
     assert web.best == "lower"
     assert [int(rank) for rank in web.scores.values()] == [1, 2, 7, 6, 4, 5, 3]

@@ -33,7 +33,7 @@ Tables: TypeAlias = Literal["csv", "json", "parquet"]
 def init(
     path: Path = Path("study.toml"),
     *,
-    template: Literal["demo", "case_study"] = "demo",
+    template: str = "demo",
     force: bool = False,
 ) -> None:
     """Create a study file from a template.
@@ -46,9 +46,9 @@ def init(
     ----------
     path : FILE
         The study file to write.
-    template
-        demo explains every section and runs offline. case_study is that of the WEFE paper (25
-        queries, four metrics); add your models to it.
+    template : NAME
+        demo explains every section and runs offline. The others are the studies of published
+        papers ('wefe replicate --list' names them); add your models to them.
     force
         Replace an existing file.
     """

@@ -20,6 +20,7 @@ from wefe._files import atomic_file
 from wefe._visible import as_csv
 from wefe.models import WordEmbeddingModel, load, load_test_model
 from wefe.models._load import words_of
+from wefe.quality import load_benchmark
 from wefe.study import Study, StudyResults, study_file
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class Replication:
     --------
     >>> from wefe import replicate
     >>> replicate("weat", progress=False)
-    <Replication of Caliskan, Bryson and Narayanan, Science 356, 2017: 2 tables, 1 figure, 20 printed \
-values (20 not comparable)>
+    <Replication of Caliskan, Bryson and Narayanan, Science 356, 2017: ... 20 printed values (20 not
+    comparable)>
     """
 
     name: str
@@ -99,7 +100,8 @@ values (20 not comparable)>
         dict of str to int
             Verdict -> number of printed values, without verdicts that do not occur.
         """
-        return self.comparison["verdict"].value_counts(sort=False).to_dict()
+        counts = self.comparison["verdict"].value_counts(sort=False)
+        return {str(verdict): int(n) for verdict, n in counts.items()}
 
     def to_html(self) -> str:
         """Return the report as one HTML file: the paper's tables and figures, then the study.
@@ -109,7 +111,7 @@ values (20 not comparable)>
         str
             It needs and allows no network, as :func:`wefe.report.to_html`.
         """
-        from wefe.report._replication import replication_html
+        from wefe.replication._page import replication_html
 
         return replication_html(self)
 
@@ -217,18 +219,18 @@ def replicate(
     >>> from wefe import load_test_model, replicate
     >>> replication = replicate("weat", {"mine": load_test_model()}, progress=False)
     >>> table, *_ = replication.tables.values()
-    >>> round(float(table.loc["test 6", "mine d"]), 2)
+    >>> round(float(table.loc["test 6", "d, mine"]), 2)
     1.01
     """
-    check_choice("name", name, list(_papers()))
+    paper = _papers()[check_choice("name", name, list(_papers()))]
     with ExitStack() as stack:
         place = Path(
             stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
         )
         place.mkdir(parents=True, exist_ok=True)
-        study = Study(
-            _declared(name, _packaged() if models is None else models, place, random_state)
-        )
+        given = _packaged(paper.pop("dims", ())) if models is None else models
+        declared, notes = _declared(name, given, place, random_state)
+        study = Study(declared)
         results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
 
         def open_models(words: Iterable[str | Query]) -> dict[str, WordEmbeddingModel]:
@@ -237,12 +239,11 @@ def replicate(
         printed = _printed(name)
         run = Run(results, open_models, printed, random_state)
         made: Findings = import_module(f"wefe.replication._{name}").findings(run)
-        notes = list(made.notes)
         if models is None:
             notes.insert(0, "These are the packaged vectors and a control, not the paper's models.")
         comparison = compared(printed, made.measured)
         return Replication(
-            *(name, _papers()[name], made.tables, made.figures, comparison, tuple(notes), results)
+            *(name, paper, made.tables, made.figures, comparison, (*notes, *made.notes), results)
         )
 
 
@@ -297,25 +298,41 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _packaged() -> dict[str, ModelLike]:
+def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
+    """Return the packaged vectors, a control, and their first dimensions."""
     model = load_test_model()
-    dealt_out = np.random.default_rng(0).permutation(model.vectors)
-    control = WordEmbeddingModel.from_arrays(list(model.vocab), dealt_out, "shuffled control")
-    return {"packaged": "demo", "shuffled control": control}
+    tables = {"shuffled control": np.random.default_rng(0).permutation(model.vectors)}
+    # Principal components come in order, so the first ones are the best short version.
+    tables |= {f"first {dim} dimensions": model.vectors[:, :dim].copy() for dim in dims}
+    words = list(model.vocab)
+    made = {
+        name: WordEmbeddingModel.from_arrays(words, rows, name) for name, rows in tables.items()
+    }
+    return {"packaged": "demo", **made}
 
 
 def _declared(
     name: str, models: Mapping[str, ModelLike], folder: Path, random_state: int
-) -> dict[str, Any]:
-    """Return the study of a paper with the given models in place of its own."""
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the study of a paper with the given models in place of its own, and what it lacks."""
     declared = tomllib.loads(study_file(name))
-    entries = [
-        _entry(*pair, folder / f"model_{at}.safetensors") for at, pair in enumerate(models.items())
-    ]
+    files = [folder / f"model_{position}.safetensors" for position in range(len(models))]
+    entries = [_entry(*pair, file) for pair, file in zip(models.items(), files, strict=True)]
+    external = []
     for column in declared.get("external", ()):
-        column["scores"] = {key: score for key, score in column["scores"].items() if key in models}
-    external = [column for column in declared.pop("external", ()) if column["scores"]]
-    return declared | {"models": entries, "external": external, "random_state": random_state}
+        scores = {model: score for model, score in column["scores"].items() if model in models}
+        external += [{**column, "scores": scores}] if scores else []
+    declared |= {"models": entries, "external": external, "random_state": random_state}
+    reasons = {}
+    for benchmark in declared.get("quality", {}).get("benchmarks", ()):
+        try:
+            load_benchmark(benchmark)
+        except (ConnectionError, ImportError) as error:
+            reasons[benchmark] = str(error)
+    if reasons:
+        at_hand = [each for each in declared["quality"]["benchmarks"] if each not in reasons]
+        declared["quality"] = declared["quality"] | {"benchmarks": at_hand} if at_hand else None
+    return declared, [f"{each} is left out: {reason}" for each, reason in reasons.items()]
 
 
 def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def findings(run: Run) -> Findings:
             "Pearson": [each.pearson.value for each in found],
             "lower": [each.pearson.lower for each in found],
             "upper": [each.pearson.upper for each in found],
-            "p-value": [each.pearson.p_value for each in found],
+            "p_value": [each.pearson.p_value for each in found],
             "occupations": [each.n for each in found],
         },
         index=pd.Index([each.model_name for each in found], name="model"),
@@ -57,10 +57,9 @@ def findings(run: Run) -> Findings:
 def _table_1(run: Run, tidy: pd.DataFrame) -> pd.DataFrame:
     """Return a row per test: what was asked, d and p of each model, and d as printed."""
     order = sorted(tidy["test"].unique(), key=lambda test: int(test.split()[1]))
-    rows = tidy.groupby("test", sort=False)
-    table = pd.DataFrame({"query": rows["query_name"].first()})
+    table = pd.DataFrame(index=order).rename_axis("test")
     for model, own in tidy.set_index("test").groupby("model_name", sort=False):
-        table[f"{model} d"], table[f"{model} p"] = own["score"], own["p_value"]
+        table[f"d, {model}"], table[f"p_value, {model}"] = own["score"], own["p_value"]
     for model, printed in run.printed.set_index("item").groupby("model", sort=False):
-        table[f"{model} d (printed)"] = printed["printed"]
-    return table.loc[order]
+        table[f"printed d, {model}"] = printed["printed"]
+    return table.assign(query=tidy.groupby("test")["query_name"].first())

@@ -335,7 +335,7 @@ def list_study_files() -> list[str]:
     --------
     >>> from wefe.study import list_study_files
     >>> list_study_files()
-    ['case_study', 'demo']
+    ['demo', 'weat', 'wefe']
     """
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
@@ -345,9 +345,10 @@ def study_file(name: str = "demo") -> str:
 
     Parameters
     ----------
-    name : {'demo', 'case_study'}, default='demo'
-        'demo' explains every section and runs offline. 'case_study' is that of the WEFE paper, in
-        which the models are still to be filled in.
+    name : str, default='demo'
+        A name of :func:`list_study_files`. 'demo' explains every section and runs offline. The
+        others are the studies of published papers, in which the models are still to be filled in;
+        :func:`wefe.replicate` runs them.
 
     Returns
     -------
@@ -363,7 +364,7 @@ def study_file(name: str = "demo") -> str:
     Examples
     --------
     >>> from wefe.study import study_file
-    >>> study_file("case_study").splitlines()[0]
+    >>> study_file("wefe").splitlines()[0]
     '# The case study of the WEFE paper (Badilla, Bravo-Marquez and Perez, IJCAI 2020, section 4).'
     """
     check_choice("name", name, list_study_files())

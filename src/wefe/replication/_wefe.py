@@ -1,0 +1,45 @@
+"""Badilla, Bravo-Marquez and Perez (IJCAI 2020): seven models ranked by four metrics."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from wefe.plotting import plot_ranking, plot_ranking_correlations
+from wefe.replication._replication import Findings, Run
+from wefe.study._plan import OVERALL
+from wefe.study._results import StudyResults
+
+
+def findings(run: Run) -> Findings:
+    """Return table 1, figure 1 and figure 2."""
+    results = run.results
+    places = [*(part.name for part in results.plan.query_sets), OVERALL]
+    tables = {f"Table 1, {place}: rank (score)": _table_1(results, place) for place in places}
+    figures = {}
+    for place in places:
+        matrix = results.correlations(place)
+        figures[f"Figure 1, {place}: Spearman correlations of the rankings"] = (
+            plot_ranking_correlations(matrix)
+        )
+    figures["Figure 2: accumulated ranks, overall"] = plot_ranking(results.rankings())
+    measured = {
+        (place, str(metric), str(model)): float(score)
+        for place in places
+        for metric, scores in results.aggregated(place).items()
+        for model, score in scores.items()
+    }
+    quality = results.quality()
+    if quality is None:
+        return Findings(tables, figures, measured, ["WEB is not computed: its files are missing."])
+    tables["The benchmarks of WEB"] = quality.rename_axis("model")
+    return Findings(tables, figures, measured)
+
+
+def _table_1(results: StudyResults, place: str) -> pd.DataFrame:
+    """Return ranks with scores in parentheses; WEB has ranks only."""
+    scores = results.aggregated(place)
+    ranks = results.rankings(place)
+    cells = ranks.map("{:g}".format)
+    for metric in scores:
+        cells[metric] += scores[metric].map(" ({:.2f})".format)
+    return cells.rename_axis("model")

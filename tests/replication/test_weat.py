@@ -1,0 +1,32 @@
+"""The ten tests of Caliskan et al.: the shape of table 1, and their printed effect sizes."""
+
+import pytest
+
+from wefe import replicate
+
+
+def test_table_1_has_ten_tests_and_the_variant_of_the_fourth():
+    replication = replicate("weat", progress=False)
+    table, *_ = replication.tables.values()
+    assert list(table.index) == [
+        *("test 1", "test 2", "test 3", "test 4 (18 names)", "test 4"),
+        *(f"test {number}" for number in range(5, 11)),
+    ]
+    assert table["p_value, packaged"].between(0, 1).all()
+    # The control has the same vectors, dealt out to other words.
+    assert table["d, packaged"].abs().mean() > 2 * table["d, shuffled control"].abs().mean()
+    assert replication.verdicts() == {"not comparable": 20}
+
+
+def test_nine_of_ten_effect_sizes_of_word2vec_agree(word2vec):
+    replication = replicate("weat", word2vec, progress=False)
+    assert replication.verdicts() == {"not comparable": 10, "agrees": 9, "differs": 1}
+    (differs,) = replication.comparison.query("verdict == 'differs'").to_dict("records")
+    assert (differs["item"], round(differs["value"], 6)) == ("test 10", -0.198194)
+    assert "Billy" in differs["reason"]
+
+
+def test_occupations_follow_census_shares(word2vec):
+    *_, wefat = replicate("weat", word2vec, progress=False).tables.values()
+    assert wefat.loc["word2vec", "Pearson"] == pytest.approx(0.669, abs=0.001)
+    assert len(replicate("weat", word2vec, progress=False).figures) == 1
