@@ -32,7 +32,9 @@ def test_printed_values_are_judged_with_their_tolerance():
         *("agrees", "not comparable", "agrees", "differs", "not comparable")
     ]
     assert table["reason"].tolist() == [
-        *("", "the model lacks words of this value", "", "another list"),
+        "",
+        "words are missing: the model lacks them, or they were not downloaded",
+        *("", "another list"),
         "no model called 'w2v' was given",
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module, resources
@@ -42,6 +42,8 @@ class Findings(NamedTuple):
     # (item, score, model) -> value, by the names of the printed values.
     measured: Mapping[tuple[str, str, str], float]
     notes: Sequence[str] = ()
+    # (item, model) of values for which the model lacks some words.
+    incomplete: Collection[tuple[str, str]] = ()
 
 
 class Run(NamedTuple):
@@ -241,13 +243,17 @@ def replicate(
         made: Findings = import_module(f"wefe.replication._{name}").findings(run)
         if models is None:
             notes.insert(0, "These are the packaged vectors and a control, not the paper's models.")
-        comparison = compared(printed, made.measured)
+        comparison = compared(printed, made.measured, made.incomplete)
         return Replication(
             *(name, paper, made.tables, made.figures, comparison, (*notes, *made.notes), results)
         )
 
 
-def compared(printed: pd.DataFrame, measured: Mapping[tuple[str, str, str], float]) -> pd.DataFrame:
+def compared(
+    printed: pd.DataFrame,
+    measured: Mapping[tuple[str, str, str], float],
+    incomplete: Collection[tuple[str, str]] = (),
+) -> pd.DataFrame:
     """Return the printed values beside those measured, with verdicts.
 
     Names of models are compared without case and punctuation. A tolerance of 'x10' is a factor.
@@ -256,6 +262,7 @@ def compared(printed: pd.DataFrame, measured: Mapping[tuple[str, str, str], floa
         (item, score, _plain(model)): value for (item, score, model), value in measured.items()
     }
     given = {model for _, _, model in known}
+    lacking = {(item, _plain(model)) for item, model in incomplete}
     rows = []
     for row in printed.to_dict("records"):
         model = _plain(row["model"])
@@ -264,11 +271,12 @@ def compared(printed: pd.DataFrame, measured: Mapping[tuple[str, str, str], floa
         if verdict == "agrees":
             row["reason"] = ""
         elif verdict == "differs":
-            row["reason"] = row["reason"] or "not known"
+            lacks = "the model lacks some of its words" if (row["item"], model) in lacking else ""
+            row["reason"] = row["reason"] or lacks or "not known"
         elif model not in given:
             row["reason"] = f"no model called {row['model']!r} was given"
         else:
-            row["reason"] = "the model lacks words of this value"
+            row["reason"] = "words are missing: the model lacks them, or they were not downloaded"
         rows.append(row | {"value": value, "verdict": verdict})
     columns = ["table", "item", "score", "model", "printed", "value", "tolerance", "verdict"]
     return pd.DataFrame(rows, columns=[*columns, "reason", "source"])
@@ -323,16 +331,16 @@ def _declared(
         scores = {model: score for model, score in column["scores"].items() if model in models}
         external += [{**column, "scores": scores}] if scores else []
     declared |= {"models": entries, "external": external, "random_state": random_state}
-    reasons = {}
+    at_hand, notes = [], []
     for benchmark in declared.get("quality", {}).get("benchmarks", ()):
         try:
             load_benchmark(benchmark)
+            at_hand.append(benchmark)
         except (ConnectionError, ImportError) as error:
-            reasons[benchmark] = str(error)
-    if reasons:
-        at_hand = [each for each in declared["quality"]["benchmarks"] if each not in reasons]
-        declared["quality"] = declared["quality"] | {"benchmarks": at_hand} if at_hand else None
-    return declared, [f"{each} is left out: {reason}" for each, reason in reasons.items()]
+            notes.append(f"{benchmark} is left out: {getattr(error, 'short', error)}.")
+    if notes:
+        declared["quality"] = {**declared["quality"], "benchmarks": at_hand} if at_hand else None
+    return declared, notes
 
 
 def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:

@@ -22,17 +22,26 @@ def findings(run: Run) -> Findings:
             plot_ranking_correlations(matrix)
         )
     figures["Figure 2: accumulated ranks, overall"] = plot_ranking(results.rankings())
+    left_out = {part.name: part.left_out for part in results.plan.query_sets if part.left_out}
+    notes = [
+        f"{place}: {len(queries)} queries are left out, so no score is compared ({queries[0][1]})."
+        for place, queries in left_out.items()
+    ]
     measured = {
         (place, str(metric), str(model)): float(score)
         for place in places
+        if place not in left_out and not (left_out and place == OVERALL)
         for metric, scores in results.aggregated(place).items()
         for model, score in scores.items()
     }
     quality = results.quality()
-    if quality is None:
-        return Findings(tables, figures, measured, ["WEB is not computed: its files are missing."])
-    tables["The benchmarks of WEB"] = quality.rename_axis("model")
-    return Findings(tables, figures, measured)
+    if quality is not None:
+        tables["The benchmarks of WEB"] = quality.rename_axis("model")
+    tidy = results.to_frame()
+    lacking = tidy[tidy["words_lost"] > 0]
+    incomplete = set(zip(lacking["query_set"], lacking["model_name"], strict=True))
+    incomplete |= {(OVERALL, model) for _, model in incomplete}
+    return Findings(tables, figures, measured, notes, incomplete)
 
 
 def _table_1(results: StudyResults, place: str) -> pd.DataFrame:
