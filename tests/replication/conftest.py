@@ -1,21 +1,19 @@
-"""The vectors behind many printed values, and word lists that are downloaded."""
+"""The model behind many printed values, where it lies beside the checkout."""
 
 from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
-@pytest.fixture
-def mirror(monkeypatch):
-    """Word lists that would be downloaded, from a local folder."""
-    if not DATA.is_dir():
-        pytest.skip("no local mirror of the downloads")
-    monkeypatch.setenv("WEFE_DATA_DIR", str(DATA))
-
-
-@pytest.fixture
-def word2vec(mirror):
-    """13,013 word2vec vectors of Google News, as the paper calls them."""
-    return {"word2vec": {"source": str(DATA / "models/word2vec_subset.kv"), "trust_pickle": True}}
+@pytest.fixture(scope="module")
+def word2vec():
+    """An entry of a study file: 13,013 words of word2vec Google News."""
+    pytest.importorskip("gensim")
+    path = DATA / "models" / "word2vec_subset.kv"
+    if not path.is_file():
+        pytest.skip("the word2vec subset is not at hand")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEFE_DATA_DIR", str(DATA))
+        yield {"source": str(path), "trust_pickle": True}

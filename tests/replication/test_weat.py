@@ -19,7 +19,7 @@ def test_table_1_has_ten_tests_and_the_variant_of_the_fourth():
 
 
 def test_nine_of_ten_effect_sizes_of_word2vec_agree(word2vec):
-    replication = replicate("weat", word2vec, progress=False)
+    replication = replicate("weat", {"word2vec": word2vec}, progress=False)
     assert replication.verdicts() == {"not comparable": 10, "agrees": 9, "differs": 1}
     (differs,) = replication.comparison.query("verdict == 'differs'").to_dict("records")
     assert (differs["item"], round(differs["value"], 6)) == ("test 10", -0.198194)
@@ -27,6 +27,6 @@ def test_nine_of_ten_effect_sizes_of_word2vec_agree(word2vec):
 
 
 def test_occupations_follow_census_shares(word2vec):
-    *_, wefat = replicate("weat", word2vec, progress=False).tables.values()
+    *_, wefat = replicate("weat", {"word2vec": word2vec}, progress=False).tables.values()
     assert wefat.loc["word2vec", "Pearson"] == pytest.approx(0.669, abs=0.001)
-    assert len(replicate("weat", word2vec, progress=False).figures) == 1
+    assert len(replicate("weat", {"word2vec": word2vec}, progress=False).figures) == 1

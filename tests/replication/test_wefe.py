@@ -25,7 +25,7 @@ def test_table_1_has_a_block_per_criterion(packaged):
 
 @pytest.mark.slow
 def test_word2vec_has_the_scores_of_the_later_run(word2vec):
-    compared = replicate("wefe", word2vec, progress=False).comparison
+    compared = replicate("wefe", {"word2vec": word2vec}, progress=False).comparison
     later = compared[(compared["table"] == "later run") & (compared["model"] == "word2vec")]
     of_sets = later[(later["item"] != "Overall") & (later["score"] != "RNSB")]
     agree = of_sets[of_sets["verdict"] == "agrees"]

@@ -50,8 +50,8 @@ class Run(NamedTuple):
     """What a paper's module makes its findings of."""
 
     results: StudyResults
-    # Opens the models, of large files only the given words and those of the given queries.
-    open_models: Callable[[Iterable[str | Query]], dict[str, WordEmbeddingModel]]
+    # Opens the models: the given words and those of the given queries, or None for all words.
+    open_models: Callable[[Iterable[str | Query] | None], dict[str, WordEmbeddingModel]]
     printed: pd.DataFrame
     random_state: int
 
@@ -235,7 +235,7 @@ def replicate(
         study = Study(declared)
         results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
 
-        def open_models(words: Iterable[str | Query]) -> dict[str, WordEmbeddingModel]:
+        def open_models(words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
             return {entry.label: _opened(entry, words) for entry in study.declaration.models}
 
         printed = _printed(name)
@@ -356,9 +356,10 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 
 
-def _opened(entry: Any, words: Iterable[str | Query]) -> WordEmbeddingModel:
+def _opened(entry: Any, words: Iterable[str | Query] | None) -> WordEmbeddingModel:
     if entry.is_encoder:
         from wefe.contextual import load_encoder
 
         return load_encoder(entry.place, name=entry.label, **entry.load_options())
-    return load(entry.place, entry.label, words=words_of(words), **entry.load_options())
+    words = None if words is None else words_of(words)
+    return load(entry.place, entry.label, words=words, **entry.load_options())
