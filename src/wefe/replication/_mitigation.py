@@ -13,7 +13,7 @@ from wefe.debias import Comparison, compare
 from wefe.metrics import WEAT
 from wefe.models import WordEmbeddingModel
 from wefe.quality import load_benchmark
-from wefe.replication._replication import Findings, Run
+from wefe.replication._replication import Findings, Run, why
 from wefe.study import study_file
 from wefe.study._extras import MitigationEntry
 from wefe.study._tasks import Mitigation
@@ -37,14 +37,14 @@ def findings(run: Run) -> Findings:
     try:
         load_benchmark(benchmarks[0])
     except ImportError as error:
-        notes.append(f"Word similarity is not among the costs: {error}")
+        notes.append(f"Word similarity is not among the costs: {why(error)}.")
         benchmarks = ()
     try:
         # A study leaves alone the words of the definitional pairs, too. 'John' is one of them.
         ignored = {"ignore": fetch_debiaswe()["gender_specific"]}
         entries["HardDebias"] = entries["HardDebias"].model_copy(update=ignored)
     except ConnectionError as error:
-        notes.append(f"HardDebias changes more words than documented: {error}")
+        notes.append(f"HardDebias changes more words than documented: {why(error)}.")
     measured = _scores(run)
     tables, figures = {}, {}
     encoders = {model.label for model in run.results.plan.models if model.is_encoder}

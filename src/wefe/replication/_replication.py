@@ -292,6 +292,11 @@ def _verdict(value: float, printed: float, tolerance: str) -> str:
     return "agrees" if agrees else "differs"
 
 
+def why(error: Exception) -> str:
+    """Return why something could not be downloaded or imported, in short."""
+    return str(getattr(error, "short", error)).rstrip(".")
+
+
 def _papers() -> dict[str, dict[str, Any]]:
     return tomllib.loads(_FILES.joinpath("papers.toml").read_text("utf-8"))
 
@@ -337,7 +342,7 @@ def _declared(
             load_benchmark(benchmark)
             at_hand.append(benchmark)
         except (ConnectionError, ImportError) as error:
-            notes.append(f"{benchmark} is left out: {getattr(error, 'short', error)}.")
+            notes.append(f"{benchmark} is left out: {why(error)}.")
     if notes:
         declared["quality"] = {**declared["quality"], "benchmarks": at_hand} if at_hand else None
     return declared, notes

@@ -8,7 +8,7 @@ import pandas as pd
 
 from wefe.datasets import Criterion, fetch_occupation_shares, load_weat
 from wefe.explore import correlate_with_statistic
-from wefe.replication._replication import Findings, Run
+from wefe.replication._replication import Findings, Run, why
 
 
 def findings(run: Run) -> Findings:
@@ -27,7 +27,7 @@ def findings(run: Run) -> Findings:
     try:
         share = fetch_occupation_shares(2015)["female"]
     except ConnectionError as error:
-        return Findings(tables, {}, measured, [f"No census shares, hence no WEFAT: {error}"])
+        return Findings(tables, {}, measured, [f"No census shares, hence no WEFAT: {why(error)}."])
     terms = load_weat()
     pairs = list(zip(terms["female_terms"], terms["male_terms"], strict=True))
     gender = Criterion("gender", pairs, class_names=("female", "male"))
