@@ -126,9 +126,11 @@ def average_ranks(
     order = np.argsort(rows, axis=1)
     begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
     counts = np.ones((1, order.shape[1])) if weights is None else weights
+    shared = len(order) == 1
     if np.ptp(counts):
-        order, counts = np.broadcast_arrays(order, counts)
-        counts = np.take_along_axis(counts, order, axis=1)
+        counts = (
+            counts.take(order[0], axis=1) if shared else np.take_along_axis(counts, order, axis=1)
+        )
     until = np.cumsum(counts, axis=1)
     before = until - counts
     if not begins.all():
@@ -137,9 +139,13 @@ def average_ranks(
         before = np.maximum.accumulate(starts, axis=1)
         ends = np.where(np.hstack([begins, edge]), until, np.inf)
         until = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    order, middles = np.broadcast_arrays(order, (before + until + 1) / 2)
-    ranks = np.empty(order.shape)
-    np.put_along_axis(ranks, order, middles, axis=1)
+    middles = (before + until + 1) / 2
+    ranks: Vectors
+    if shared:
+        ranks = middles.take(order[0].argsort(), axis=1)
+    else:
+        ranks = np.empty(order.shape)
+        np.put_along_axis(ranks, order, middles, axis=1)
     return ranks.reshape(values.shape) if weights is None else ranks
 
 
@@ -153,8 +159,10 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
     for start in range(0, n_cases, size):
         block = slice(start, start + size)
         w = weights.matrix(block)
+        used = w.any(axis=0)
+        w = w[:, used]
         middle = (w.sum(axis=1, keepdims=True) + 1) / 2
-        parts = (each[block] if len(each) > 1 else each for each in (x, y))
+        parts = ((each[block] if len(each) > 1 else each)[:, used] for each in (x, y))
         one, other = (average_ranks(part, w, tolerance) - middle for part in parts)
         weighted = w * one
         squares = _products(weighted, one) * _products(w * other, other)

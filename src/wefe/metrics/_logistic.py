@@ -31,9 +31,11 @@ logger = logging.getLogger(__name__)
 # optimum is no farther away than this.
 _TOLERANCE = 1e-7
 # Numbers of a matrix of cases x words; some ten of these exist at once in each thread.
-_BATCH_NUMBERS = 1 << 18
+_BATCH_NUMBERS = 1 << 20
 _MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
+# The same in single precision, which may not get there.
+_NEAR, _MAX_SINGLE_STEPS = 1e-3, 10
 _MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
@@ -98,10 +100,10 @@ def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
     used = weights.any(axis=0)
     x, weights = x[used], weights[:, used]
     mean, w = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
-    w = _newton(x, mean, w, _factorized(x, mean, w))
+    w = _fit(x, mean, w, _factorized(x, mean, w))
     if len(weights) == 1:
         return w
-    return _newton(x, weights, w.repeat(len(weights), axis=0), _factorized(x, mean, w))
+    return _fit(x, weights, w.repeat(len(weights), axis=0), _factorized(x, mean, w))
 
 
 def _factorized(x: Vectors, weights: Vectors, w: Vectors) -> Vectors:
@@ -109,23 +111,38 @@ def _factorized(x: Vectors, weights: Vectors, w: Vectors) -> Vectors:
     from scipy.linalg import cholesky
 
     shares = sigmoid(w @ x.T)
-    curvature = (weights * shares * (1 - shares))[0]
-    return np.asarray(cholesky(np.eye(x.shape[1]) + (x.T * curvature) @ x))
+    rows = x * np.sqrt(weights * shares * (1 - shares)).T
+    return np.asarray(cholesky(np.eye(x.shape[1]) + rows.T @ rows))
 
 
-def _newton(x: Vectors, weights: Vectors, start: Vectors, factor: Vectors) -> Vectors:
-    w, active, margins = start.copy(), np.arange(len(start)), start @ x.T
-    for _ in range(_MAX_NEWTON_STEPS):
+def _fit(x: Vectors, weights: Vectors, start: Vectors, factor: Vectors) -> Vectors:
+    """Come near in single precision, which takes half the time, and finish in double."""
+    single = [each.astype(np.float32) for each in (x, weights, start, factor)]
+    near, _ = _newton(*single, tolerance=_NEAR, n_steps=_MAX_SINGLE_STEPS)
+    w = near.astype(np.float64)
+    w, n_left = _newton(x, weights, w, factor, tolerance=_TOLERANCE, n_steps=_MAX_NEWTON_STEPS)
+    if n_left:
+        logger.warning("%d logistic regressions did not converge.", n_left)
+    return w
+
+
+def _newton(
+    x: Numbers, weights: Numbers, w: Numbers, factor: Numbers, *, tolerance: float, n_steps: int
+) -> tuple[Numbers, int]:
+    """Return better coefficients, and how many cases are still beyond the tolerance."""
+    single_x, factor = (each.astype(np.float32, copy=False) for each in (x, factor))
+    active, margins = np.arange(len(w)), w @ x.T
+    for _ in range(n_steps):
         shares = sigmoid(-margins)
         residuals = weights * shares
         gradient = w[active] - residuals @ x
-        running = ~(np.linalg.norm(gradient, axis=1) <= _TOLERANCE)
+        running = ~(np.linalg.norm(gradient, axis=1) <= tolerance)
         active, weights, margins = active[running], weights[running], margins[running]
         if not len(active):
-            return w
+            break
         curvature = (residuals * (1 - shares))[running]
-        step = _newton_step(x, gradient[running], curvature, factor)
-        change, length = step @ x.T, np.ones((len(step), 1))
+        step = _newton_step(single_x, factor, gradient[running], curvature).astype(x.dtype)
+        change, length = step @ x.T, np.ones((len(step), 1), x.dtype)
         far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS if len(far) else 0):
             # A step is too long where the way would lead up at its end.
@@ -135,18 +152,15 @@ def _newton(x: Vectors, weights: Vectors, start: Vectors, factor: Vectors) -> Ve
             length[far] /= 2
         w[active] -= length * step
         margins = margins - length * change
-    logger.warning("%d logistic regressions did not converge.", len(active))
-    return w
+    return w, len(active)
 
 
-def _newton_step(x: Numbers, gradient: Numbers, curvature: Numbers, factor: Numbers) -> Vectors:
+def _newton_step(x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers) -> Numbers:
     """Solve (1 + x' curvature x) step = gradient in each case, the better the smaller these are."""
     from scipy.linalg import cho_solve
 
     # Single precision will do: the next gradient, in double precision, makes up for errors.
-    single = [each.astype(np.float32) for each in (x, gradient, curvature, factor)]
-    remaining: Numbers
-    x, remaining, curvature, factor = single
+    remaining, curvature = gradient.astype(np.float32), curvature.astype(np.float32)
 
     def precondition(rows: Numbers) -> Numbers:
         return np.asarray(cho_solve((factor, False), rows.T, check_finite=False)).T
@@ -167,7 +181,7 @@ def _newton_step(x: Numbers, gradient: Numbers, curvature: Numbers, factor: Numb
             preconditioned = precondition(remaining)
             previous, squares = squares, _dots(remaining, preconditioned)
             direction = preconditioned + (squares / previous)[:, None] * direction
-    return step.astype(np.float64)
+    return step
 
 
 @functools.cache
