@@ -10,6 +10,7 @@ from wefe import datasets
 from wefe.datasets import _eds
 from wefe.datasets._download import FILES, find_file
 from wefe.datasets._eds import CENSUS_YEARS, ETHNICITIES
+from wefe.study import Study
 
 OCCUPATIONS = {
     "male_occupations",
@@ -220,6 +221,14 @@ def test_holistic_bias_keeps_single_words_that_nobody_dislikes(mirror):
     assert 0 <= n_repeated <= 3
     assert "dainty" in everything["body_type_thin"]
     assert "dainty" not in phrases["body_type_thin"]
+
+
+def test_encoders_are_asked_about_descriptors_of_several_words(mirror):
+    encoder = {"encoder": str(mirror)}  # planned, not opened
+    declared = {"queries": [{"set": "age"}], "metrics": [{"metric": "weat-es"}], "name": "Age"}
+    for models, several in ([encoder], True), ([encoder, {"source": "demo"}], False):
+        asked = Study(declared | {"models": models}).plan.query_sets[0].queries[0]
+        assert any("-" in word for word in asked.target_sets[1]) == several
 
 
 def test_queries_about_people_are_made_of_holistic_bias(mirror):

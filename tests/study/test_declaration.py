@@ -667,7 +667,7 @@ def test_without_a_connection_it_is_the_same_with_another_reason(monkeypatch):
 
     real = datasets.load_query_set
 
-    def no_network(name, offline=False):
+    def no_network(name, offline=False, **_):
         if not offline:
             raise ConnectionError("no route to host")
         return real(name, offline=True)

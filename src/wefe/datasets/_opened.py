@@ -29,7 +29,9 @@ class OpenedQueries(NamedTuple):
     why: str = ""
 
 
-def open_query_set(text: str, offline: bool = False, what: str = "query set") -> OpenedQueries:
+def open_query_set(
+    text: str, offline: bool = False, what: str = "query set", *, several_words: bool = False
+) -> OpenedQueries:
     """Open a published query set, or a JSON file of queries as `Query.dict` writes them.
 
     Queries whose words cannot be downloaded are left out, with a warning in the log. Error messages
@@ -49,7 +51,7 @@ def open_query_set(text: str, offline: bool = False, what: str = "query set") ->
         )
     why = "offline"
     try:
-        queries = load_query_set(text, offline=offline)
+        queries = load_query_set(text, offline=offline, several_words=several_words)
     except ConnectionError as error:
         # Most of an answer, with a warning, is better than none.
         queries, offline = load_query_set(text, offline=True), True

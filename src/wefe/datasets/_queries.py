@@ -91,15 +91,17 @@ _AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
 _COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {
     "eds": fetch_eds,
     "bingliu": load_bingliu,
-    "holistic_bias": fetch_holistic_bias,
 }
 
 
 class _WordSets:
     """Word sets by reference; a dataset is downloaded only when a set of it has to be."""
 
-    def __init__(self, *, offline: bool) -> None:
+    def __init__(self, *, offline: bool, several_words: bool = False) -> None:
         self._offline = offline
+        descriptors = partial(fetch_holistic_bias, several_words=several_words)
+        self._complete: dict[str, Callable[[], dict[str, Any]]]
+        self._complete = {**_COMPLETE, "holistic_bias": descriptors}
         self._datasets: dict[str, dict[str, Any]] = {}
 
     def __contains__(self, reference: str) -> bool:
@@ -107,7 +109,7 @@ class _WordSets:
         if dataset not in self._datasets:
             self._datasets[dataset] = _AT_HAND[dataset]()
         if key not in self._datasets[dataset] and not self._offline:
-            self._datasets[dataset] = _COMPLETE[dataset]()
+            self._datasets[dataset] = self._complete[dataset]()
         return key in self._datasets[dataset]
 
     def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
@@ -131,7 +133,9 @@ class _WordSets:
         )
 
 
-def load_query_set(name: str, offline: bool = False) -> "list[Query]":
+def load_query_set(
+    name: str, offline: bool = False, *, several_words: bool = False
+) -> "list[Query]":
     """Load a published query set; :func:`list_query_sets` describes them.
 
     Parameters
@@ -144,6 +148,9 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
         `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`.
     offline : bool, default=False
         Download nothing and leave out the queries of :func:`list_queries_left_out`.
+    several_words : bool, default=False
+        Keep descriptors of people such as 'hard-of-hearing', which only encoders can embed. Studies
+        and `wefe measure` do so if all models are encoders.
 
     Returns
     -------
@@ -162,7 +169,7 @@ def load_query_set(name: str, offline: bool = False) -> "list[Query]":
     'Male terms and Female terms wrt Career and Family'
     """
     recipes = _query_set(name).recipes
-    word_sets = _WordSets(offline=offline)
+    word_sets = _WordSets(offline=offline, several_words=several_words)
     queries = [
         word_sets.query(recipe)
         for recipe in recipes

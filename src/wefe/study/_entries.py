@@ -305,7 +305,7 @@ class QuerySetEntry(Part):
         return self.name or self.set or Path(str(self.file)).stem
 
     def load(
-        self, base: str | os.PathLike[str], offline: bool = False
+        self, base: str | os.PathLike[str], offline: bool = False, *, several_words: bool = False
     ) -> tuple[list[Query], list[tuple[str, str]]]:
         """Return the queries, and what is not asked."""
         queries = [query.to_query() for query in self.query or ()]
@@ -313,7 +313,7 @@ class QuerySetEntry(Part):
         if self.query is None:
             with blaming("queries", self.label, "set" if self.file is None else "file"):
                 source = self.set or existing_file(str(self.file), base)
-                opened = open_query_set(source, offline)
+                opened = open_query_set(source, offline, several_words=several_words)
                 queries = opened.queries
                 _check_titles(queries)
             lost = dict.fromkeys(opened.left_out, f"its words are a download ({opened.why})")

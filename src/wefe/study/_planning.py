@@ -111,8 +111,11 @@ class Planner:
     # What is declared
 
     def _open_query_sets(self) -> Iterator[PlannedQuerySet]:
-        for entry in self._declaration.queries:
-            queries, left_out = entry.load(self._base, self._declaration.offline)
+        declared = self._declaration
+        # Word embeddings have no vector for several words.
+        several = all(model.is_encoder for model in declared.models)
+        for entry in declared.queries:
+            queries, left_out = entry.load(self._base, declared.offline, several_words=several)
             queries = unique_queries(queries)
             weight = float(len(queries)) if entry.weight is None else entry.weight
             yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
