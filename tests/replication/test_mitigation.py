@@ -1,10 +1,9 @@
 """Documented mitigations: scores before and after, costs, and what is left."""
 
+import numpy as np
 import pytest
 
-from wefe import replicate
-
-pytestmark = pytest.mark.slow
+from wefe import WordEmbeddingModel, replicate
 
 
 @pytest.fixture(scope="module")
@@ -12,6 +11,7 @@ def on_word2vec(word2vec):
     return replicate("mitigation", {"word2vec": word2vec}, progress=False)
 
 
+@pytest.mark.slow
 def test_tables_have_every_mitigation(on_word2vec):
     scores, costs = on_word2vec.tables.values()
     assert len(scores) == 8 * 3
@@ -25,6 +25,7 @@ def test_tables_have_every_mitigation(on_word2vec):
     assert 0.8 < left["HardDebias"] < 0.95 < left["before"]
 
 
+@pytest.mark.slow
 def test_printed_scores_agree_but_for_the_example_with_stale_variables(on_word2vec):
     rows = on_word2vec.comparison.set_index(["item", "score"])
     assert on_word2vec.verdicts() == {"agrees": 8, "differs": 2, "not comparable": 6}
@@ -33,3 +34,11 @@ def test_printed_scores_agree_but_for_the_example_with_stale_variables(on_word2v
     # As recomputed in float64; see tests/debias/test_hard.py.
     second = rows.loc["HardDebias: Pleasant and unpleasant", "after"]["value"]
     assert second == pytest.approx(0.055328, abs=1e-5)
+
+
+def test_a_model_that_lacks_the_words_has_no_costs():
+    few = WordEmbeddingModel.from_arrays(["she", "he"], np.eye(2), name="few words")
+    replication = replicate("mitigation", {"few words": few}, progress=False)
+    assert len(replication.tables) == 1
+    assert any("No costs for few words" in note for note in replication.notes)
+    assert replication.verdicts() == {"not comparable": 16}

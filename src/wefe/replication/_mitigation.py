@@ -18,7 +18,6 @@ from wefe.study import study_file
 from wefe.study._extras import MitigationEntry
 from wefe.study._tasks import Mitigation
 
-_BENCHMARKS = ("wordsim353", "simlex999")
 _NOTE = (
     "Less association measured does not mean that the bias is gone. In the tables of costs, the "
     "last rows test how well gender can be recovered from words other than those of the queries; "
@@ -28,38 +27,58 @@ _NOTE = (
 
 def findings(run: Run) -> Findings:
     """Return the documented scores, and for each model what mitigations cost and leave."""
-    entries = {
-        entry["name"]: MitigationEntry(**entry).seeded(run.random_state)
-        for entry in tomllib.loads(study_file("mitigation"))["mitigations"]
-    }
-    notes = [_NOTE]
-    benchmarks: Sequence[str] = _BENCHMARKS
-    try:
-        load_benchmark(benchmarks[0])
-    except ImportError as error:
-        notes.append(f"Word similarity is not among the costs: {why(error)}.")
-        benchmarks = ()
-    try:
-        # A study leaves alone the words of the definitional pairs, too. 'John' is one of them.
-        ignored = {"ignore": fetch_debiaswe()["gender_specific"]}
-        entries["HardDebias"] = entries["HardDebias"].model_copy(update=ignored)
-    except ConnectionError as error:
-        notes.append(f"HardDebias changes more words than documented: {why(error)}.")
+    entries, notes = _mitigations(run.random_state)
+    benchmarks, lacking = _benchmarks()
     measured = _scores(run)
     tables, figures = {}, {}
-    encoders = {model.label for model in run.results.plan.models if model.is_encoder}
-    for name, model in run.open_models(None).items():
-        if name not in encoders:
+    for name, model in _tables_of_vectors(run).items():
+        try:
             after = {
                 label: Mitigation(entry, Path(), offline=False).apply(model)[0]
                 for label, entry in entries.items()
             }
-            measured |= _hard_debias(run, after["HardDebias"], name)
-            comparison = _compared(run, entries["HardDebias"], model, after, benchmarks)
-            title = f"Cost, and what is left of gender: {name}"
-            tables[title], figures[title] = _costs(comparison), comparison.plot()
+        except ValueError as error:
+            notes.append(f"No costs for {name}: {error}")
+            continue
+        measured |= _hard_debias(run, after["HardDebias"], name)
+        comparison = _compared(run, entries["HardDebias"], model, after, benchmarks)
+        title = f"Cost, and what is left of gender: {name}"
+        tables[title], figures[title] = _costs(comparison), comparison.plot()
     title = "Chapter 4 and section 13.5: WEAT before and after each mitigation"
-    return Findings({title: _before_and_after(run, measured), **tables}, figures, measured, notes)
+    tables = {title: _before_and_after(run, measured), **tables}
+    return Findings(tables, figures, measured, [_NOTE, *notes, *lacking])
+
+
+def _mitigations(random_state: int) -> tuple[dict[str, MitigationEntry], list[str]]:
+    """Return the mitigations of the study, with the words that the documentation ignores."""
+    entries = {
+        entry["name"]: MitigationEntry(**entry).seeded(random_state)
+        for entry in tomllib.loads(study_file("mitigation"))["mitigations"]
+    }
+    try:
+        # A study leaves alone the words of the definitional pairs, too. 'John' is one of them.
+        ignored = {"ignore": fetch_debiaswe()["gender_specific"]}
+    except ConnectionError as error:
+        return entries, [f"HardDebias changes more words than documented: {why(error)}."]
+    entries["HardDebias"] = entries["HardDebias"].model_copy(update=ignored)
+    return entries, []
+
+
+def _benchmarks() -> tuple[tuple[str, ...], list[str]]:
+    """Return the word similarities that mitigations may cost, which come with gensim."""
+    names = ("wordsim353", "simlex999")
+    try:
+        load_benchmark(names[0])
+    except ImportError as error:
+        return (), [f"Word similarity is not among the costs: {why(error)}."]
+    return names, []
+
+
+def _tables_of_vectors(run: Run) -> dict[str, WordEmbeddingModel]:
+    """Return the models with all their words, without encoders: these are not mitigated."""
+    encoders = {model.label for model in run.results.plan.models if model.is_encoder}
+    models = run.open_models(None)
+    return {name: model for name, model in models.items() if name not in encoders}
 
 
 def _scores(run: Run) -> dict[tuple[str, str, str], float]:
