@@ -59,7 +59,8 @@ def _mitigations(random_state: int) -> tuple[dict[str, MitigationEntry], list[st
         # A study leaves alone the words of the definitional pairs, too. 'John' is one of them.
         ignored = {"ignore": fetch_debiaswe()["gender_specific"]}
     except ConnectionError as error:
-        return entries, [f"HardDebias changes more words than documented: {why(error)}."]
+        why = getattr(error, "short", error)
+        return entries, [f"HardDebias changes more words than documented: {why}"]
     entries["HardDebias"] = entries["HardDebias"].model_copy(update=ignored)
     return entries, []
 
@@ -121,6 +122,7 @@ def _compared(
         quality=benchmarks,
         criterion=criterion,
         ignore=criterion.specific_words,
+        n_sample=300,
         random_state=run.random_state,
         progress=False,
     )

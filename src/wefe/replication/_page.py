@@ -56,10 +56,7 @@ def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
     is_number = [pd.api.types.is_numeric_dtype(kind) for kind in cells.dtypes]
     return {
         "title": title,
-        "heads": "|".join(
-            f"{'#' * numeric}{name}".replace("_", " ")
-            for name, numeric in zip(cells, is_number, strict=True)
-        ),
+        "heads": [str(name).replace("_", " ") for name in cells],
         "is_number": is_number,
         "rows": [[cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
     }
