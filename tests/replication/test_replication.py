@@ -1,5 +1,6 @@
 """The list of papers, the comparison of printed values, and models as they may be given."""
 
+import html
 import math
 
 import pandas as pd
@@ -96,3 +97,12 @@ def test_the_report_has_the_paper_first(tmp_path):
     assert "<b>mine</b>" not in text
     assert "test 4 (18 names)" in text
     assert len(pd.read_csv(tmp_path / "comparison.csv")) == len(replication.comparison)
+
+
+@pytest.mark.parametrize("name", ["weat", "documentation", "cosine"])
+def test_each_paper_has_a_report(name, tmp_path):
+    replication = replicate(name, progress=False)
+    assert replication.write(tmp_path)[0] == "report.html"
+    text = (tmp_path / "report.html").read_text("utf-8")
+    for title in [*replication.tables, *replication.figures]:
+        assert html.escape(title.split(":")[0]) in text
