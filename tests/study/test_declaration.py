@@ -662,6 +662,15 @@ def test_offline_leaves_out_what_is_a_download_and_says_so(caplog):
     assert "1 of 7 queries are left out" in caplog.text
 
 
+def test_words_of_a_query_may_be_a_set_that_ships():
+    sets = {"targets": {"A": "weat/flowers"}, "attributes": {"B": ["good"]}}
+    (query,), _ = QuerySetEntry(name="mine", query=[sets]).load(".")
+    assert query.target_sets[0][:2] == ["aster", "clover"]
+    assert len(query.target_sets[0]) == 25
+    with pytest.raises(ValueError, match="'weat/flower' is no word set that ships. Did you mean"):
+        QuerySetEntry(name="mine", query=[{**sets, "targets": {"A": "weat/flower"}}])
+
+
 def test_without_a_connection_it_is_the_same_with_another_reason(monkeypatch):
     from wefe import datasets
 

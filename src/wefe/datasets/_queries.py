@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from wefe._checks import nearest
 from wefe.datasets._bingliu import load_bingliu
 from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._eds import fetch_eds
@@ -211,6 +212,18 @@ def list_queries_left_out(name: str) -> list[str]:
         for recipe in _query_set(name).recipes
         if not all(part in shipped for part in recipe.references)
     ]
+
+
+def shipped_word_set(reference: str) -> list[str]:
+    """Return the words of a set that ships, by its reference: 'weat/flowers'."""
+    dataset, _, key = reference.partition("/")
+    known = [f"{name}/{each}" for name, load in _AT_HAND.items() for each in load()]
+    if reference not in known:
+        raise ValueError(
+            f"{reference!r} is no word set that ships.{nearest(reference, known)} Write words as a "
+            "list, or DATASET/SET, for example 'weat/flowers'"
+        )
+    return list(_AT_HAND[dataset]()[key])
 
 
 def references_to_fetch(name: str) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from wefe.datasets._opened import open_query_set
+from wefe.datasets._queries import shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._parameters import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_names
@@ -218,13 +219,21 @@ ModelEntry: TypeAlias = Annotated[
 ]
 
 
+def _listed_words(value: object) -> object:
+    return shipped_word_set(value) if isinstance(value, str) else value
+
+
+# Words, or the name of a set that ships: 'weat/flowers'.
+Words: TypeAlias = Annotated[list[str], BeforeValidator(_listed_words), Field(min_length=1)]
+
+
 class InlineQuery(Part):
     """A query written in the study file: names of sets, and their words."""
 
-    targets: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(
+    targets: dict[Name, Words] = Field(
         min_length=1, description="Social groups: a name and a list of words for each"
     )
-    attributes: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(
+    attributes: dict[Name, Words] = Field(
         min_length=1,
         description="What the groups may be associated with: a name and a list of words for each",
     )
