@@ -1,9 +1,13 @@
-"""The progress bar of long work."""
+"""What long work shows: a progress bar, and each warning once."""
 
 from __future__ import annotations
 
+import logging
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # A bar appears, and tqdm is imported, once the work has taken this many seconds.
@@ -64,3 +68,28 @@ def _plural(unit: str) -> str:
     if unit == "B" or unit.endswith("s"):
         return unit
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
+
+
+@contextmanager
+def noted(notes: list[str], *, quiet: bool = True) -> Iterator[None]:
+    """Collect the warnings that this thread causes, each once; log them once unless `quiet`."""
+    here = threading.get_ident()
+
+    def passes(record: logging.LogRecord) -> bool:
+        if record.levelno > logging.WARNING or record.thread != here:
+            return True
+        is_new = record.getMessage() not in notes
+        if is_new and record.levelno == logging.WARNING:
+            notes.append(record.getMessage())
+        return is_new and not quiet
+
+    # A filter holds for the very logger only, not for those below it.
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("wefe.")]
+    loggers = [logging.getLogger(name) for name in names]
+    for each in loggers:
+        each.addFilter(passes)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeFilter(passes)

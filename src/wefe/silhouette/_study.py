@@ -10,7 +10,6 @@ import pickle
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -29,13 +28,13 @@ from wefe._checks import (
     check_sequence,
 )
 from wefe._files import atomic_file
-from wefe._progress import progress_bar
+from wefe._progress import noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import as_metric
+from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import words_of
-from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, _enumerate, check_query
 from wefe.silhouette._silhouette import (
@@ -68,8 +67,6 @@ T = TypeVar("T")
 _LEAST_USED = 0.1
 # What the paper calls the lists that grow.
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
-# Who logs that words are left out.
-_TALKATIVE = ("_same_words", "embeddings", "silhouette._silhouette")
 # The tables of the paper.
 _TITLES = {
     "robustness": "Robustness (1: the score never depends on the words)",
@@ -429,7 +426,7 @@ def silhouette_study(
     references = _checked_references(unbiased, biased, list(compared))
     options = [{**shared, "vary": each, "step": steps.get(each)} for each in lists]
     done: dict[Key, Silhouette] = {}
-    with _each_message_once():
+    with noted([], quiet=False):
         tasks, notes = _tasks(measured, asked, compared, options)
         folder = Path(directory) if directory else None
         paths = {key: folder and _path(folder, key, task) for key, task in tasks.items()}
@@ -508,11 +505,11 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
         for name, value in vars(metric).items()
         if not (name.startswith("_") and hasattr(kind, name))
     }
-    words = [word for word in sorted(words_of(query, model.vocab_prefix, forms)) if word in model]
+    fingerprints = Fingerprints(model)
+    # Of the words first, as of a whole vocabulary some may be hidden.
+    vectors = [fingerprints.of(words_of(query, model.vocab_prefix, forms))]
     if metric.needs_vocabulary and model.held != "selected":
-        words += model.vocab
-    blocks = [words[start : start + CHUNK_ROWS] for start in range(0, len(words), CHUNK_ROWS)]
-    vectors = [joblib.hash((block, model.get_vectors(block))) for block in blocks]
+        vectors.append(fingerprints.of(None))
     try:
         # Parameters may be arrays or functions.
         facts = (__version__, kind, state, query.dict(), model.name, vectors, options)
@@ -608,22 +605,3 @@ def _checked_references(
             f"unbiased={unbiased!r}, biased={biased!r}."
         )
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)
-
-
-@contextmanager
-def _each_message_once() -> Iterator[None]:
-    """Log what concerns the words of a query once, not for each of its silhouettes."""
-    seen: set[str] = set()
-
-    def is_new(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        return not (message in seen or seen.add(message))  # type: ignore[func-returns-value]
-
-    loggers = [logging.getLogger(f"wefe.{name}") for name in _TALKATIVE]
-    for each in loggers:
-        each.addFilter(is_new)
-    try:
-        yield
-    finally:
-        for each in loggers:
-            each.removeFilter(is_new)

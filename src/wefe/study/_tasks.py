@@ -12,8 +12,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,14 +24,16 @@ from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
 from wefe._evaluation import Evaluation
 from wefe._plain import plain
+from wefe._progress import noted
 from wefe._same_words import hiding, lacking
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
+from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import WordUse
-from wefe.study._fingerprint import Fingerprints, source_identity
+from wefe.study._fingerprint import source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
 
@@ -52,30 +53,6 @@ _LOOKUP = tuple(Lookup.__annotations__)
 CALL_SECONDS = 0.2
 
 
-@contextmanager
-def _noted(notes: list[str]) -> Iterator[None]:
-    """Collect the warnings that this thread causes, each once, in place of logging them."""
-    here = threading.get_ident()
-
-    def passes(record: logging.LogRecord) -> bool:
-        if record.levelno > logging.WARNING or record.thread != here:
-            return True
-        if record.levelno == logging.WARNING and record.getMessage() not in notes:
-            notes.append(record.getMessage())
-        return False
-
-    # A filter holds for the very logger only, not for those below it.
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("wefe.")]
-    loggers = [logging.getLogger(name) for name in names]
-    for each in loggers:
-        each.addFilter(passes)
-    try:
-        yield
-    finally:
-        for each in loggers:
-            each.removeFilter(passes)
-
-
 @dataclass(frozen=True)
 class Mitigation:
     """A mitigation of the study file, the folder of its files, and whether to stay offline."""
@@ -87,7 +64,7 @@ class Mitigation:
     @cached_property
     def _opened(self) -> tuple[Criterion, list[str]]:
         notes: list[str] = []
-        with _noted(notes):
+        with noted(notes):
             criterion = self.entry.load_criterion(self.base, self.offline)
         for note in notes:
             logger.warning("%s", note)
@@ -122,7 +99,7 @@ class Mitigation:
         """Return the mitigated model, and what is to be known about how it was made."""
         criterion, notes = self._opened[0], list(self._opened[1])
         ignored = self.entry.ignored(criterion)
-        with _noted(notes):
+        with noted(notes):
             mitigated = self._method().fit_transform(
                 model,
                 target=self.entry.target,
@@ -290,7 +267,7 @@ class OpenedUnit:
             place = self._place_of(task.model)
             place.without = without
             # What is logged of words and NaN is part of every result.
-            with _noted([]):
+            with noted([]):
                 value = _RUN[task.kind](place, task.identity)
             # A result that JSON cannot hold is a failure here, not of the file.
             json.dumps(value, allow_nan=False)
