@@ -1,3 +1,5 @@
+from ._from_text import score_reference_models as score_reference_models
+from ._from_text import train_reference_models as train_reference_models
 from ._influence import BootstrapInterval as BootstrapInterval
 from ._influence import bootstrap_interval as bootstrap_interval
 from ._influence import word_influence as word_influence

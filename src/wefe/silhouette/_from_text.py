@@ -1,0 +1,496 @@
+"""Reference models from a text: as it is, and with the words of two groups swapped."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import (
+    check_between,
+    check_bool,
+    check_choice,
+    check_positive_int,
+    check_sequence,
+    check_share,
+    check_word_set,
+    found,
+    import_library,
+    listed,
+)
+from wefe._evaluation import call_all
+from wefe._progress import progress_bar
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query, check_query
+from wefe.silhouette._reference import AnyMetric, _seed_sequence
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy.sparse import csr_matrix
+
+Text: TypeAlias = str | os.PathLike[str] | Iterable[str | Sequence[str]]
+Rows: TypeAlias = npt.NDArray[np.integer[Any]]
+Sizes: TypeAlias = Mapping[str, int]
+Trained: TypeAlias = tuple[Sequence[str], npt.NDArray[np.float32]]
+
+ALGORITHMS = ("ppmi_svd", "sgns", "fasttext")
+# Vectors of less text are mostly noise.
+_MIN_TOKENS = 100_000
+_MIN_OCCURRENCES = 20
+# Pairs of tokens that are counted at once; they take about 100 bytes each.
+_BLOCK_TOKENS = 1 << 21
+# Character n-grams share so many vectors; fastText's own number, 2,000,000, takes 800 MB.
+_BUCKETS = 100_000
+
+
+def train_reference_models(
+    text: Text,
+    query: Query,
+    swap_pairs: Sequence[Sequence[str]] | None = None,
+    algorithms: Sequence[str] = ALGORITHMS,
+    bias_strengths: Sequence[float] = (0, 1),
+    n_seeds: int = 5,
+    random_state: int | np.random.Generator | None = 0,
+    *,
+    resample: bool = False,
+    dim: int = 100,
+    window: int = 5,
+    min_count: int = 5,
+    epochs: int = 5,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> tuple[dict[str, WordEmbeddingModel], pd.DataFrame]:
+    """Train small models on your text as it is, and on the text with group words swapped.
+
+    Counterfactual data augmentation: the balanced text holds each sentence twice, once as it is and
+    once with the words of the two groups swapped ("She codes", "He codes"). So the two words of a
+    pair occur in the same contexts, equally often.
+
+    Parameters
+    ----------
+    text : path, or iterable of str or of lists of str
+        A text file in UTF-8 (plain, gzip, bzip2, xz or zstd) with a sentence or paragraph per line;
+        or sentences. A string is split into runs of letters, digits and underscores; a list is
+        taken as tokens. Nothing is lower-cased.
+    query : Query
+        What you want to measure. Each target word needs a partner in `swap_pairs`; no attribute
+        word may have one.
+    swap_pairs : sequence of pairs of str, optional
+        The words to swap; also matched Capitalised and in CAPITALS, and the form is kept. By
+        default the gender pairs of :func:`wefe.datasets.load_criterion` (definitional and equalize
+        pairs of Bolukbasi et al. 2016).
+    algorithms : sequence of {'ppmi_svd', 'sgns', 'fasttext'}, default=all
+        'ppmi_svd': positive pointwise mutual information of words and contexts, as a truncated SVD;
+        'sgns': skip-gram with negative sampling; 'fasttext': the same with character n-grams. The
+        last two need ``wefe[gensim]``.
+    bias_strengths : sequence of float, default=(0, 1)
+        Shares of sentences that stay as they are, in both copies: 0 is the balanced text, 1 the
+        original. Each share includes the sentences of the smaller ones.
+    n_seeds : int, default=5
+        Number of models for each algorithm and bias strength.
+    random_state : int, Generator or None, default=0
+        The seeds are derived from it.
+    resample : bool, default=False
+        Each seed draws as many sentences as there are, with replacement. The spread over seeds then
+        shows how much scores depend on the text at hand, too.
+    dim : int, default=100
+        Dimensions of the vectors.
+    window : int, default=5
+        Number of context words on either side of a word.
+    min_count : int, default=5
+        Words that are rarer in the text are left out. Partners count together.
+    epochs : int, default=5
+        Passes over the text, for 'sgns' and 'fasttext'.
+    n_jobs : int or None, default=None
+        Number of joblib workers, which changes no result; each one takes the memory of a model.
+    progress : bool, default=True
+        Show a progress bar when reading or training takes more than two seconds.
+
+    Returns
+    -------
+    models : dict of str to WordEmbeddingModel
+        For example 'sgns, balanced, seed 0', 'sgns, bias strength 0.5, seed 0' and
+        'sgns, original, seed 0'.
+    table : DataFrame
+        A row per model: 'model_name', 'algorithm', 'bias_strength' and 'seed'.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind; a word is in two swap pairs; the query does not fit
+        the pairs; or the text is too small: it has fewer than 100,000 tokens, or fewer than 20 of a
+        word of the query.
+    FileNotFoundError, ImportError
+        If there is no such file, or gensim is missing.
+
+    See Also
+    --------
+    wefe.silhouette.score_reference_models : scores of these models, with intervals.
+    wefe.silhouette.make_biased_embeddings : models of known bias without a text.
+
+    Notes
+    -----
+    *What is zero at strength 0.* Words that have no partner co-occur exactly as often with one word
+    of a pair as with the other. If the second target set holds the partners of the first, WEAT of
+    'ppmi_svd' is 0 to rounding; 'sgns' and 'fasttext' draw at random and come near. Each sentence
+    is there twice because swapping with probability 1/2 gives equal counts on average only. It
+    is there twice at every strength, so that models do not differ in the amount of training.
+
+    *How to measure.* Take WEAT as a sum. Its effect size divides by the spread of the target words,
+    which is nearly nothing at strength 0, so it may be anything from -2 to 2. Two partners of
+    'ppmi_svd' may have the same vector at strength 0; RIPA is undefined then.
+
+    *One partner per word.* Counts are equal only if swapping twice gives the text back. English
+    "her" stands for "his" and "him": the default pairs swap it with "his" always, and "him" and
+    "hers" stay. Some sentences become ungrammatical. To measure "him", give pairs of your own,
+    such as ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
+
+    *Seeds.* 'ppmi_svd' itself draws nothing. At strengths 0 and 1 its models of all seeds are the
+    same, unless you `resample`.
+
+    *PPMI-SVD* has context distribution smoothing of 0.75 and a flat window. A vector is the sum of
+    word and context vector, each a singular vector times the square roots of the singular values:
+    so cosines hold who co-occurs with whom, and rise with the bias strength. Word vectors alone
+    hold who shares contexts, and WEAT may fall while the association in the text grows.
+
+    References
+    ----------
+    | Lu et al., "Gender Bias in Neural Natural Language Processing", 2020 (counterfactual data
+      augmentation).
+    | Hall Maudslay et al., "It's All in the Name: Mitigating Gender Bias with Name-Based
+      Counterfactual Data Substitution", EMNLP 2019 (swapping with probability 1/2).
+    | Levy, Goldberg and Dagan, "Improving Distributional Similarity with Lessons Learned from Word
+      Embeddings", TACL 2015 (PPMI-SVD).
+    | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", TACL
+      2018 (spread over seeds and over resampled texts).
+
+    Examples
+    --------
+    >>> import random
+    >>> from wefe import Query
+    >>> from wefe.silhouette import train_reference_models
+    >>> query = Query([["he", "man"], ["she", "woman"]], [["office", "job"], ["home", "family"]])
+    >>> draw = random.Random(0)
+    >>> def sentence():
+    ...     group = draw.randrange(2)
+    ...     concept = query.attribute_sets[group if draw.random() < 0.8 else 1 - group]
+    ...     subject = draw.choice(query.target_sets[group])
+    ...     rest = [f"filler{draw.randrange(200)}" for _ in range(3)]
+    ...     return " ".join([subject, draw.choice(concept), draw.choice(concept), *rest])
+    >>> text = [sentence() for _ in range(17_000)]  # in place of a file
+    >>> models, table = train_reference_models(text, query, algorithms=["ppmi_svd"], n_seeds=1)
+    >>> table
+                      model_name algorithm  bias_strength  seed
+    0  ppmi_svd, balanced, seed 0  ppmi_svd            0.0     0
+    1  ppmi_svd, original, seed 0  ppmi_svd            1.0     0
+    """
+    import pandas as pd
+
+    check_query(query)
+    check_bool("resample", resample)
+    check_bool("progress", progress)
+    sizes = {"dim": dim, "window": window, "epochs": epochs}
+    for name, value in {**sizes, "min_count": min_count, "n_seeds": n_seeds}.items():
+        check_positive_int(name, value)
+    for name in check_word_set("algorithms", algorithms):
+        if check_choice("algorithms", name, ALGORITHMS) != "ppmi_svd":
+            import_library("gensim.models", "gensim", f"training {name!r}")
+    strengths = check_sequence("bias_strengths", bias_strengths)
+    strengths = [check_share("bias_strengths", strength) for strength in strengths]
+    swap = _swap_of(swap_pairs)
+    _check_partners(query, swap)
+    corpus = _read(text, swap, query, min_count, progress)
+    seeds = _seed_sequence(random_state).generate_state(n_seeds).tolist()
+    asked = list(
+        itertools.product(dict.fromkeys(algorithms), dict.fromkeys(strengths), range(n_seeds))
+    )
+    calls = ((corpus, algorithm, s, seeds[i], resample, sizes) for algorithm, s, i in asked)
+    models: dict[str, WordEmbeddingModel] = {}
+    with progress_bar(len(asked), "training", "model", progress) as bar:
+        trained = call_all(_train, calls, n_jobs)
+        for (algorithm, strength, i), (words, vectors) in zip(asked, trained, strict=True):
+            kind = {0: "balanced", 1: "original"}.get(strength, f"bias strength {strength}")
+            name = f"{algorithm}, {kind}, seed {i}"
+            models[name] = WordEmbeddingModel.from_arrays(words, vectors, name)
+            bar.update()
+    table = pd.DataFrame(asked, columns=["algorithm", "bias_strength", "seed"])
+    table.insert(0, "model_name", list(models))
+    return models, table
+
+
+def score_reference_models(
+    metrics: AnyMetric | Sequence[AnyMetric],
+    queries: Sequence[Query],
+    models: Mapping[str, WordEmbeddingModel],
+    table: pd.DataFrame,
+    confidence: float = 0.95,
+    **options: Any,
+) -> pd.DataFrame:
+    """Show how much a score depends on algorithm, bias strength and seed, with intervals.
+
+    Parameters
+    ----------
+    metrics, queries : metrics and sequence of Query
+        As for :func:`wefe.running.measure`.
+    models, table : dict, DataFrame
+        What :func:`train_reference_models` returned.
+    confidence : float, default=0.95
+        Confidence of the intervals, between 0 and 1.
+    **options
+        Other parameters of :func:`wefe.running.measure`, such as `n_jobs`.
+
+    Returns
+    -------
+    DataFrame
+        A row per query, metric, algorithm and bias strength: 'score', the mean over seeds;
+        'score_lower' and 'score_upper', its Student t interval over seeds, NaN for one seed;
+        'score_sd', the standard deviation between seeds; 'n_seeds', those with a score; and
+        'no_bias_value', the score that means no bias.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`wefe.running.measure`.
+
+    Notes
+    -----
+    The interval holds what differs between seeds: random draws of training and, with ``resample``,
+    the sentences. It does not hold the choice of words; `n_bootstrap` of
+    :func:`wefe.running.measure` does.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> from wefe.datasets import load_weat_queries
+    >>> from wefe.silhouette import score_reference_models
+    >>> import pandas as pd
+    >>> name = "demo, original, seed 0"
+    >>> models = {name: load_test_model().copy(name)}  # in place of trained ones
+    >>> table = pd.DataFrame([[name, "demo", 1.0, 0]])
+    >>> table.columns = ["model_name", "algorithm", "bias_strength", "seed"]
+    >>> scores = score_reference_models("weat-es", load_weat_queries()[5:6], models, table)
+    >>> scores[["metric", "algorithm", "bias_strength", "score", "n_seeds"]]
+        metric algorithm  bias_strength  score  n_seeds
+    0  WEAT-ES      demo            1.0   1.04        1
+    """
+    from scipy.stats import t
+
+    from wefe.running import measure
+
+    level = check_between("confidence", confidence, 0.95)
+    scores = measure(metrics, queries, list(models.values()), **options)
+    keys = ["query_name", "metric", "algorithm", "bias_strength", "no_bias_value"]
+    groups = scores.merge(table, on="model_name").groupby(keys, sort=False, dropna=False)["score"]
+    result = groups.agg(score="mean", score_sd="std", n_seeds="count").reset_index()
+    half = t.ppf((1 + level) / 2, result["n_seeds"] - 1) * groups.sem().to_numpy()
+    return result.assign(score_lower=result["score"] - half, score_upper=result["score"] + half)
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """A text as numbers: `tokens` are positions in `words`, `partner` those of swapped words."""
+
+    words: list[str]
+    partner: Rows
+    tokens: Rows
+    lengths: Rows  # of sentences
+
+
+def _swap_of(pairs: Sequence[Sequence[str]] | None) -> dict[str, str]:
+    """Return the partner of each group word in each form."""
+    if pairs is None:
+        from wefe.datasets import load_criterion
+
+        gender = load_criterion("gender", offline=True)
+        pairs = [*gender.definitional_sets, *gender.equalize_sets]
+    swap: dict[str, str] = {}
+    for i, pair in enumerate(check_sequence("swap_pairs", pairs)):
+        if len(check_word_set(f"swap_pairs[{i}]", pair)) != 2:
+            raise ValueError(f"swap_pairs[{i}] must be two words; got {found(pair)}.")
+        for form in (str.lower, str.capitalize, str.upper):
+            for word, partner in itertools.permutations(map(form, pair)):
+                if swap.setdefault(word, partner) != partner:
+                    raise ValueError(
+                        f"swap_pairs: {word!r} is in pairs with {swap[word]!r} and {partner!r}; it "
+                        "can have one partner, or counts would not balance. Leave one pair out."
+                    )
+    return swap
+
+
+def _check_partners(query: Query, swap: Mapping[str, str]) -> None:
+    wrong = [word for word in itertools.chain(*query.target_sets) if word not in swap]
+    wrong += [word for word in itertools.chain(*query.attribute_sets) if word in swap]
+    if wrong:
+        raise ValueError(
+            f"swap_pairs must have all target words of {query.query_name!r} and none of its "
+            f"attribute words; {listed(wrong)} do not fit. Change the query or the pairs."
+        )
+
+
+def _sentences(text: Text) -> Iterator[Sequence[str]]:
+    import re
+
+    from wefe.models.formats._bytes import PackedFile, naming_errors
+
+    split = re.compile(r"\w+").findall
+    if isinstance(text, str | os.PathLike):
+        file = PackedFile(text)
+        with (
+            naming_errors(file.label, "text in UTF-8"),
+            io.TextIOWrapper(file.open(), encoding="utf-8-sig") as lines,
+        ):
+            yield from map(split, lines)
+    else:
+        for sentence in text:
+            yield split(sentence) if isinstance(sentence, str) else check_sequence("text", sentence)
+
+
+def _read(
+    text: Text, swap: Mapping[str, str], query: Query, min_count: int, progress: bool
+) -> _Corpus:
+    """Read a text, and keep its frequent words, most frequent first."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    tokens, lengths = array("i"), array("i")
+    with progress_bar(None, "reading", "sentence", progress) as bar:
+        for sentence in _sentences(text):
+            tokens.extend(map(numbers.__getitem__, sentence))
+            lengths.append(len(sentence))
+            bar.update()
+    for word in list(numbers):
+        numbers[swap.get(word, word)]  # partners that are not in the text get a number, too
+    words = list(numbers)
+    partner = np.array([numbers[swap.get(word, word)] for word in words], dtype=np.intp)
+    ids = np.array(tokens, dtype=np.intc)
+    counts = np.bincount(ids, minlength=len(words))
+    _check_enough(query, dict(zip(words, counts.tolist(), strict=True)), min_count)
+    check_word_set("text", words)
+    balanced = counts + counts[partner]
+    order = np.argsort(-balanced, kind="stable")
+    order = order[balanced[order] >= 2 * min_count]
+    new = np.full(len(words), -1, dtype=np.intc)
+    new[order] = np.arange(len(order))
+    ids, sentences = new[ids], np.repeat(np.arange(len(lengths)), lengths)
+    kept = ids >= 0
+    sizes = np.bincount(sentences[kept], minlength=len(lengths))
+    return _Corpus([words[i] for i in order], new[partner[order]], ids[kept], sizes)
+
+
+def _check_enough(query: Query, counts: Mapping[str, int], min_count: int) -> None:
+    """Refuse a text that is too small, or in which words of the query are too rare."""
+    if (n_tokens := sum(counts.values())) < _MIN_TOKENS:
+        raise ValueError(
+            f"the text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Give more text."
+        )
+    least = max(_MIN_OCCURRENCES, min_count)
+    words = dict.fromkeys(itertools.chain(*query.target_sets, *query.attribute_sets))
+    rare = [f"{word!r} ({counts.get(word, 0)})" for word in words if counts.get(word, 0) < least]
+    if rare:
+        raise ValueError(
+            f"each word of {query.query_name!r} must occur at least {least} times in the text; "
+            f"found {listed(rare)}. Leave them out of the query, or give more text."
+        )
+
+
+def _train(
+    corpus: _Corpus, algorithm: str, strength: float, seed: int, resample: bool, sizes: Sizes
+) -> Trained:
+    """Train one model; all randomness comes from the seed."""
+    rng = np.random.default_rng(seed)
+    # Drawn first, so that the sentences of a smaller strength are among those of a larger one.
+    as_is = rng.random(len(corpus.lengths)) < strength
+    if resample:
+        corpus = _resampled(corpus, rng)
+    second = _second_copy(corpus, as_is)
+    if algorithm != "ppmi_svd":
+        return _gensim(algorithm, corpus, second, sizes, seed)
+    window = sizes["window"]
+    counts = _cooccurrences(corpus, window) + _cooccurrences(second, window)
+    return _svd(corpus.words, _ppmi(counts), sizes["dim"], rng)
+
+
+def _second_copy(corpus: _Corpus, as_is: npt.NDArray[np.bool_]) -> _Corpus:
+    """Return the text with group words swapped, but for the sentences that stay as they are."""
+    unchanged = np.repeat(as_is, corpus.lengths)
+    swapped = corpus.partner[corpus.tokens]
+    return replace(corpus, tokens=np.where(unchanged, corpus.tokens, swapped))
+
+
+def _resampled(corpus: _Corpus, rng: np.random.Generator) -> _Corpus:
+    """Draw as many sentences as there are, with replacement."""
+    drawn = rng.integers(len(corpus.lengths), size=len(corpus.lengths))
+    lengths = corpus.lengths[drawn]
+    starts = np.cumsum(corpus.lengths) - corpus.lengths
+    shift = np.repeat(starts[drawn] - (np.cumsum(lengths) - lengths), lengths)
+    return replace(corpus, tokens=corpus.tokens[np.arange(len(shift)) + shift], lengths=lengths)
+
+
+def _cooccurrences(corpus: _Corpus, window: int) -> csr_matrix:
+    """Count how often words have at most `window` - 1 others between them in a sentence."""
+    from scipy import sparse
+
+    n, tokens = len(corpus.words), corpus.tokens
+    sentence = np.repeat(np.arange(len(corpus.lengths), dtype=np.intc), corpus.lengths)
+    counts = sparse.csr_matrix((n, n))
+    for start in range(0, len(tokens), _BLOCK_TOKENS):
+        here = slice(start, start + _BLOCK_TOKENS)
+        for offset in range(1, window + 1):
+            there = slice(start + offset, start + offset + _BLOCK_TOKENS)
+            right = tokens[there]
+            left = tokens[here][: len(right)]
+            same = sentence[here][: len(right)] == sentence[there]
+            pairs = left[same], right[same]
+            counts += sparse.csr_matrix((np.ones(len(pairs[0])), pairs), shape=(n, n))
+    return counts + counts.T
+
+
+def _ppmi(counts: csr_matrix) -> csr_matrix:
+    """Return positive pointwise mutual information; contexts count with a power of 0.75."""
+    words = np.asarray(counts.sum(axis=1)).ravel()
+    contexts = words**0.75
+    ppmi = counts.tocoo()
+    ratio = ppmi.data * contexts.sum() / (words[ppmi.row] * contexts[ppmi.col])
+    ppmi.data = np.log(ratio).clip(min=0)
+    ppmi.eliminate_zeros()
+    return ppmi.tocsr()
+
+
+def _svd(words: list[str], ppmi: csr_matrix, dim: int, rng: np.random.Generator) -> Trained:
+    """Return the words that have contexts, and the sums of their word and context vectors."""
+    from scipy.sparse.linalg import svds
+
+    start = rng.standard_normal(len(words))
+    left, values, right = svds(ppmi, dim, v0=start)
+    there = np.diff(ppmi.indptr) > 0
+    vectors = (left + right.T)[there] * np.sqrt(values)
+    return list(itertools.compress(words, there)), vectors.astype(np.float32)
+
+
+def _in_turn(first: _Corpus, second: _Corpus) -> list[list[str]]:
+    """Return each sentence and its second copy.
+
+    As they follow one another, the falling learning rate is the same for both.
+    """
+    words, ends = np.array(first.words, dtype=object), np.cumsum(first.lengths)[:-1]
+    copies = [np.split(words[corpus.tokens], ends) for corpus in (first, second)]
+    return [sentence.tolist() for pair in zip(*copies, strict=True) for sentence in pair]
+
+
+def _gensim(algorithm: str, first: _Corpus, second: _Corpus, sizes: Sizes, seed: int) -> Trained:
+    from gensim.models import FastText, Word2Vec
+
+    # With several workers, which sentence comes first depends on the machine.
+    params: dict[str, Any] = {"sg": 1, "min_count": 1, "seed": seed, "workers": 1}
+    params |= {"vector_size": sizes["dim"], "window": sizes["window"], "epochs": sizes["epochs"]}
+    make = Word2Vec if algorithm == "sgns" else partial(FastText, bucket=_BUCKETS)
+    vectors = make(_in_turn(first, second), **params).wv
+    return vectors.index_to_key, vectors.vectors
