@@ -53,8 +53,8 @@ def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) 
     A model that cannot answer the query anyway takes no words from the others.
     """
     answering = [
-        set(own)
-        for own in lacked
+        own
+        for own in map(set, lacked)
         if all(
             sum(w in own for w in part) <= min(threshold * len(part), len(part) - 1)
             for part in _sets(query)

@@ -206,6 +206,18 @@ def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
         assert file.url.endswith(name.rpartition("/")[2])
 
 
+def test_bsa_has_the_published_lists(mirror):
+    lists = datasets.fetch_bsa()
+    sizes = {"male": 39, "female": 39, "european_american": 82, "african_american": 80}
+    sizes |= {"male_professions": 224, "female_professions": 66, "positive": 2006}
+    assert {name: len(lists[name]) for name in sizes} == sizes
+    assert {"Mary", "Victoria"} <= set(lists["female"])
+    lexicon = datasets.load_bingliu()["negative_words"]
+    # Its copy was read in another encoding.
+    assert set(lexicon) - set(lists["negative"]) == {"naïve"}
+    assert len(lists) == 26
+
+
 def test_holistic_bias_keeps_single_words_that_nobody_dislikes(mirror):
     groups = datasets.fetch_holistic_bias()
     assert len(groups) == 66

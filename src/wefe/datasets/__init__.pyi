@@ -1,4 +1,5 @@
 from ._bingliu import load_bingliu
+from ._bsa import fetch_bsa
 from ._catalogue import list_datasets, list_query_sets
 from ._criteria import list_criteria, load_criterion
 from ._criterion import Criterion
@@ -27,6 +28,7 @@ from ._weat import load_weat
 
 __all__ = [
     "Criterion",
+    "fetch_bsa",
     "fetch_debias_multiclass",
     "fetch_debiaswe",
     "fetch_eds",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wefe._checks import nearest
 from wefe.datasets._bingliu import load_bingliu
+from wefe.datasets._bsa import fetch_bsa
 from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._eds import fetch_eds
 from wefe.datasets._holistic_bias import fetch_holistic_bias
@@ -86,12 +87,14 @@ _AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
     "eds": lambda: fetch_eds(offline=True),
     "debias_multiclass": fetch_debias_multiclass,
     "bingliu": dict,
+    "bsa": dict,
     "holistic_bias": dict,
     **{code: partial(language_word_sets, code) for code in LANGUAGES},
 }
 _COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {
     "eds": fetch_eds,
     "bingliu": load_bingliu,
+    "bsa": fetch_bsa,
 }
 
 
@@ -143,7 +146,7 @@ def load_query_set(
     ----------
     name : str
         `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria),
-        `rnsb_national_origin`, `rnsb_religion`; `age`, `disability`, `sexual_orientation`,
+        `rnsb_national_origin`, `rnsb_religion`; `bsa`; `age`, `disability`, `sexual_orientation`,
         `socioeconomic_class`, `nationality`, `political_views`, `body_type`, and as a control
         `invented_words`; or gender in another language: `gender_es`, `gender_fr`, `gender_de`,
         `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`.

@@ -18,6 +18,7 @@ import pandas as pd
 from wefe._checks import check_choice, found
 from wefe._files import atomic_file
 from wefe._visible import as_csv
+from wefe.datasets import load_query_set
 from wefe.models import WordEmbeddingModel, load, load_test_model
 from wefe.models._load import words_of
 from wefe.quality import load_benchmark
@@ -54,6 +55,10 @@ class Run(NamedTuple):
     open_models: Callable[[Iterable[str | Query] | None], dict[str, WordEmbeddingModel]]
     printed: pd.DataFrame
     random_state: int
+    n_jobs: int | None
+    progress: bool
+    # Where slow parts may be kept.
+    folder: Path
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,6 +230,7 @@ def replicate(
     1.01
     """
     paper = _papers()[check_choice("name", name, list(_papers()))]
+    module = import_module(f"wefe.replication._{name}")
     with ExitStack() as stack:
         place = Path(
             stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
@@ -232,6 +238,7 @@ def replicate(
         place.mkdir(parents=True, exist_ok=True)
         given = _packaged(paper.pop("dims", ())) if models is None else models
         declared, notes = _declared(name, given, place, random_state)
+        others = _stand_in(declared["queries"], getattr(module, "STAND_INS", {}))
         study = Study(declared)
         results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
 
@@ -239,13 +246,15 @@ def replicate(
             return {entry.label: _opened(entry, words) for entry in study.declaration.models}
 
         printed = _printed(name)
-        run = Run(results, open_models, printed, random_state)
-        made: Findings = import_module(f"wefe.replication._{name}").findings(run)
+        run = Run(results, open_models, printed, random_state, n_jobs, progress, place)
+        made: Findings = module.findings(run)
         if models is None:
             notes.insert(0, "These are the packaged vectors and a control, not the paper's models.")
-        comparison = compared(printed, made.measured, made.incomplete)
+        measured = dict.fromkeys(made.measured, np.nan) if others else made.measured
+        comparison = compared(printed, measured, made.incomplete)
+        notes += [*others, *made.notes]
         return Replication(
-            *(name, paper, made.tables, made.figures, comparison, (*notes, *made.notes), results)
+            *(name, paper, made.tables, made.figures, comparison, tuple(notes), results)
         )
 
 
@@ -346,6 +355,34 @@ def _declared(
     if notes:
         declared["quality"] = {**declared["quality"], "benchmarks": at_hand} if at_hand else None
     return declared, notes
+
+
+def _stand_in(
+    entries: list[dict[str, Any]], stand_ins: Mapping[str, Callable[[], list[Query]]]
+) -> list[str]:
+    """Put queries that ship in the place of sets that cannot be downloaded; return notes."""
+    notes = []
+    for entry in entries:
+        name = entry.get("set", "")
+        try:
+            if name in stand_ins:
+                load_query_set(name)
+        except ConnectionError as error:
+            entry["name"] = entry.pop("set")
+            entry["query"] = [
+                {
+                    "targets": dict(zip(each.target_sets_names, each.target_sets, strict=True)),
+                    "attributes": dict(
+                        zip(each.attribute_sets_names, each.attribute_sets, strict=True)
+                    ),
+                }
+                for each in stand_ins[name]()
+            ]
+            notes.append(
+                f"Words that ship replace those of {name!r}, which are a download ({why(error)}). "
+                "Printed values belong to the latter."
+            )
+    return notes
 
 
 def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
