@@ -42,7 +42,7 @@ def test_without_a_connection_other_words_stand_in_and_nothing_is_compared(monke
     found = replicate("rnsb", {"GloVe": "demo"}, progress=False)
     assert found.tables["Table 1: RNSB of each case study"]["GloVe"].between(0, 0.01).all()
     assert found.verdicts() == {"not comparable": 24}
-    assert "Words that ship stand in for those of 'rnsb_religion'" in found.notes[1]
+    assert "Words that ship replace those of 'rnsb_religion'" in found.notes[1]
 
 
 def test_a_model_without_most_identities_is_not_compared(mirror):
@@ -53,5 +53,5 @@ def test_a_model_without_most_identities_is_not_compared(mirror):
     word2vec = {"source": str(path), "trust_pickle": True}
     found = replicate("rnsb", {"word2vec": word2vec}, progress=False)
     own = found.comparison[found.comparison["model"] == "Word2Vec"]
-    assert set(own["reason"]) == {"the model lacks words of this value"}
+    assert own["reason"].str.startswith("words are missing").all()
     assert found.figures == {}
