@@ -17,7 +17,9 @@ PAGES = Path(__file__).parents[1] / "docs" / "replications"
 
 def main(file: str) -> None:
     """Write NAME.csv for each replication that has something to compare."""
-    for name in list_replications().index:
+    for name, paper in list_replications().iterrows():
+        if "word2vec" not in map(str.lower, paper["models"]) and name != "cosine":
+            continue
         found = replicate(name, {"word2vec": {"source": file, "trust_pickle": True}})
         compared = found.comparison.query("verdict != 'not comparable'")
         print(name, found.verdicts())

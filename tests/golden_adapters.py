@@ -49,7 +49,7 @@ def page_of_word(model, word, which, **options):
 
 
 def quality_table(models, benchmarks):
-    from wefe.quality import quality_ranking, quality_scores
+    from wefe.quality import quality_matrix, quality_ranking, quality_scores
 
-    scores = quality_scores(models, benchmarks, progress=False)
+    scores = quality_matrix(quality_scores(models, benchmarks, progress=False))
     return scores, quality_ranking(scores)[["score"]]

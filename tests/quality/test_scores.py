@@ -1,6 +1,5 @@
 """Tests of the table of quality and of the ranking that is made of it."""
 
-import json
 import logging
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 from wefe import WordEmbeddingModel, calculate_ranking_correlations, create_ranking, score_column
-from wefe.quality import Benchmark, evaluate, quality_ranking, quality_scores
+from wefe.quality import Benchmark, evaluate, quality_matrix, quality_ranking, quality_scores
 
 PAIRS = Benchmark(
     "pairs", "similarity", [("she", "woman"), ("he", "man"), ("she", "tree")], [9.0, 8.0, 1.0]
@@ -26,42 +25,37 @@ def smaller(toy_model):
 
 def test_a_table_has_a_row_per_model_and_a_column_per_benchmark(toy_model, smaller, caplog):
     with caplog.at_level(logging.WARNING, "wefe"):
-        table = quality_scores([toy_model, smaller], [PAIRS, GROUPS])
+        scores = quality_scores([toy_model, smaller], [PAIRS, GROUPS])
+    table = quality_matrix(scores)
     assert table.index.tolist() == ["toy", "smaller"]
     assert table.columns.tolist() == ["pairs", "groups"]
     assert table.index.name == "model_name"
     assert table.loc["toy", "pairs"] == evaluate(toy_model, PAIRS).score
     assert table.loc["toy", "groups"] == 1.0
     assert np.isnan(table.loc["smaller", "groups"])
-    assert table.attrs["n_used"] == {
-        "toy": {"pairs": 3, "groups": 4},
-        "smaller": {"pairs": 2, "groups": 2},
-    }
-    assert list(table.attrs["nan_reasons"]) == ["smaller"]
-    assert "1 categories" in table.attrs["nan_reasons"]["smaller"]["groups"]
-    assert table.attrs["n_items"] == {"pairs": 3, "groups": 4}
-    assert table.attrs["kinds"] == {"pairs": "similarity", "groups": "categorisation"}
-    assert len(table.attrs["records"]) == 4
-    json.dumps(table.attrs, allow_nan=False)
+    assert scores["n_used"].tolist() == [3, 4, 2, 2]
+    assert scores["n_items"].tolist() == [3, 4, 3, 4]
+    assert scores["kind"].tolist() == ["similarity", "categorisation"] * 2
+    assert scores["nan_reason"].notna().tolist() == [False, False, False, True]
+    assert "1 categories" in scores["nan_reason"][3]
     assert "pairs: the scores are over different items" in caplog.text
     assert "toy 3, smaller 2 of 3" in caplog.text
 
 
 def test_models_of_one_name_are_numbered(toy_model):
     table = quality_scores([toy_model, toy_model], [PAIRS])
-    assert table.index.tolist() == ["toy", "toy (2)"]
-    assert [record["model_name"] for record in table.attrs["records"]] == ["toy", "toy (2)"]
+    assert table["model_name"].tolist() == ["toy", "toy (2)"]
 
 
 def test_one_seed_serves_all_models(toy_model):
     rng = np.random.default_rng(3)
     table = quality_scores([toy_model, toy_model], [GROUPS], random_state=rng)
-    seeds = {record["details"]["random_state"] for record in table.attrs["records"]}
+    seeds = {details["random_state"] for details in table["details"]}
     assert seeds == {int(np.random.default_rng(3).integers(2**32))}
 
 
 def test_a_table_of_quality_is_not_mistaken_for_one_of_bias(toy_model):
-    table = quality_scores([toy_model], [PAIRS, GROUPS])
+    table = quality_matrix(quality_scores([toy_model], [PAIRS, GROUPS]))
     with pytest.raises(ValueError, match="does not end with an aggregated column"):
         create_ranking([table])
 
@@ -104,7 +98,7 @@ def test_a_size_of_the_vocabulary_is_for_the_analogies_among_the_benchmarks(toy_
     one = Benchmark("one", "analogy", [("she", "woman", "he", "man", "s")])
     with caplog.at_level(logging.WARNING, "wefe"):
         table = quality_scores([toy_model], [PAIRS, one], vocabulary_size=3)
-    assert table.attrs["n_used"]["toy"] == {"pairs": 3, "one": 0}
+    assert table["n_used"].tolist() == [3, 0]
     assert "vocabulary_size" not in caplog.text
     with caplog.at_level(logging.WARNING, "wefe"):
         quality_scores([toy_model], [PAIRS], vocabulary_size=3)
@@ -135,7 +129,9 @@ def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(cap
 
 def test_the_column_joins_rankings_by_bias(toy_model, smaller):
     bias = score_column({"toy": 0.9, "smaller": 0.1}, "WEAT", best=0)
-    quality = quality_ranking(quality_scores([toy_model, smaller], [PAIRS]), "Quality")
+    quality = quality_ranking(
+        quality_matrix(quality_scores([toy_model, smaller], [PAIRS])), "Quality"
+    )
     ranking = create_ranking([bias, quality], method="average")
     assert ranking.columns.tolist() == ["WEAT", "Quality"]
     assert ranking["WEAT"].to_dict() == {"toy": 2.0, "smaller": 1.0}

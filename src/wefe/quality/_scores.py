@@ -50,10 +50,10 @@ def quality_scores(
 
     Returns
     -------
-    DataFrame of shape (n_models, n_benchmarks)
-        Scores, higher is better. `attrs` holds 'n_used' and 'nan_reasons' (model -> benchmark ->
-        number of items used, reason for NaN), 'n_items' and 'kinds' (by benchmark), and 'records'
-        (`QualityScore.to_dict` of each).
+    DataFrame
+        One row per model and benchmark: 'model_name', 'benchmark', 'kind', 'score' (higher is
+        better), 'n_used' of 'n_items' (items of which the model has all words), 'nan_reason', and
+        what else :class:`QualityScore` holds. :func:`quality_matrix` has a column per benchmark.
 
     Raises
     ------
@@ -65,10 +65,10 @@ def quality_scores(
     >>> from wefe import load_test_model
     >>> from wefe.quality import Benchmark
     >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
-    >>> quality_scores([load_test_model()], [Benchmark("animals", "categorisation", animals)])
-    benchmark     animals
-    model_name
-    minilm-words      1.0
+    >>> table = quality_scores([load_test_model()], [Benchmark("mine", "categorisation", animals)])
+    >>> table[["model_name", "benchmark", "score", "n_used", "n_items"]]
+         model_name benchmark  score  n_used  n_items
+    0  minilm-words      mine    1.0       4        4
     """
     import pandas as pd
 
@@ -102,37 +102,34 @@ def quality_scores(
                 score = evaluate(model, benchmark, vocabulary_size=size, **options)
                 records.append({**score.to_dict(), "model_name": name})
                 bar.update()
-    table = pd.DataFrame(
-        float("nan"),
-        index=pd.Index(names, name="model_name"),
-        columns=pd.Index(columns, name="benchmark"),
-    )
-    n_used: dict[str, dict[str, int]] = {name: {} for name in names}
-    reasons: dict[str, dict[str, str]] = {}
-    for record in records:
-        row, column = record["model_name"], record["benchmark"]
-        n_used[row][column] = record["n_used"]
-        if record["nan_reason"] is None:
-            table.loc[row, column] = record["score"]
-        else:
-            reasons.setdefault(row, {})[column] = record["nan_reason"]
-    for benchmark in asked:
-        used = {name: n_used[name][benchmark.name] for name in names}
-        if len(set(used.values())) > 1:
+    table = pd.DataFrame(records).astype({"score": float})
+    for benchmark_name, own in table.groupby("benchmark", sort=False):
+        if own["n_used"].nunique() > 1:
+            used = (
+                f"{model} {n}" for model, n in zip(own["model_name"], own["n_used"], strict=True)
+            )
             logger.warning(
                 "%s: the scores are over different items, as vocabularies differ: %s of %d",
-                benchmark.name,
-                ", ".join(f"{name} {n}" for name, n in used.items()),
-                benchmark.n_items,
+                *(benchmark_name, ", ".join(used), own["n_items"].iloc[0]),
             )
-    table.attrs = {
-        "n_used": n_used,
-        "n_items": {benchmark.name: benchmark.n_items for benchmark in asked},
-        "kinds": {benchmark.name: benchmark.kind for benchmark in asked},
-        "nan_reasons": reasons,
-        "records": records,
-    }
     return table
+
+
+def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return scores of quality with a row per model and a column per benchmark.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        What :func:`quality_scores` returns.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_benchmarks)
+        In the order of `scores`; NaN where a benchmark could not be scored.
+    """
+    matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
+    return matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
 
 
 def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
@@ -141,7 +138,7 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     Parameters
     ----------
     scores : DataFrame of shape (n_models, n_benchmarks)
-        What :func:`quality_scores` returns, or any table in which higher is better.
+        What :func:`quality_matrix` returns, or any table in which higher is better.
     name : str, default='Quality'
         Heading of the column.
 
@@ -170,7 +167,9 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     from wefe.ranking import score_column, without_noise
 
     if not isinstance(scores, pd.DataFrame):
-        raise TypeError(f"scores must be a DataFrame of quality_scores; got {found(scores)}.")
+        raise TypeError(
+            f"scores must be a DataFrame, as quality_matrix returns it; got {found(scores)}."
+        )
     if scores.empty:
         raise ValueError(f"scores has the shape {scores.shape}; there is nothing to rank.")
     try:

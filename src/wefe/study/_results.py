@@ -436,12 +436,11 @@ class StudyResults:
         DataFrame of shape (n_models, n_benchmarks)
             NaN where a benchmark could not be scored.
         """
+        from wefe.quality import quality_matrix
+
         if not self.of_kind("quality"):
             return None
-        tidy = self._quality_table()
-        table = tidy.pivot(index="model_name", columns="benchmark", values="score")
-        table = table.loc[tidy["model_name"].unique(), tidy["benchmark"].unique()]
-        return table.rename_axis(columns=None)
+        return quality_matrix(self._quality_table()).rename_axis(columns=None)
 
     def explore(self) -> Explored | None:
         """Return where words lie along bias directions; None if the study does not ask.
