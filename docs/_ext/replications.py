@@ -53,18 +53,22 @@ def _section(title: str, text: str) -> nodes.section:
 def _compared(replication: Replication, path: Path) -> str:
     """Return the values compared on word2vec vectors, and how many nobody compared here."""
     n_printed = len(replication.comparison)
+    others = (
+        "The models behind the others are not at hand. Add <code>--model NAME=FILE</code>, with the "
+        "paper's name for the model, to compare them."
+    )
     if not path.is_file():
-        return f"<p>The paper prints {n_printed} values. None can be compared here: {_MODELS}</p>"
+        return f"<p>The paper prints {n_printed} values. None can be compared here. {others}</p>"
     known = pd.read_csv(path, dtype=str, keep_default_na=False)
     counts = known["verdict"].value_counts(sort=False)
     said = ", ".join(f"{verdict} {n}" for verdict, n in counts.items())
+    differs = known[known["verdict"] == "differs"]
+    shown = f"<p>These differ:</p>{_table(differs)}" if len(differs) else ""
     return (
         f"<p>Of {n_printed} printed values, {len(known)} can be compared on 13,013 word2vec "
-        f"vectors of Google News: {said}. {_MODELS}</p>{_table(known)}"
+        f"vectors of Google News: {said}. {others}</p>{shown}"
+        f"<details><summary>All values that can be compared</summary>{_table(known)}</details>"
     )
-
-
-_MODELS = "The models of the others are not at hand; <code>--model NAME=FILE</code> compares them."
 
 
 def _shown(replication: Replication) -> str:
