@@ -54,8 +54,8 @@ def _compared(replication: Replication, path: Path) -> str:
     """Return the values compared on word2vec vectors, and how many nobody compared here."""
     n_printed = len(replication.comparison)
     others = (
-        "The models behind the others are not at hand. Add <code>--model NAME=FILE</code>, with the "
-        "paper's name for the model, to compare them."
+        "The models behind the others are not at hand. To compare them, add <code>--model "
+        "NAME=FILE</code> with the paper's name for the model."
     )
     if not path.is_file():
         return f"<p>The paper prints {n_printed} values. None can be compared here. {others}</p>"
