@@ -42,7 +42,10 @@ GROUPS = {
     ),
     "Mitigate": ("Take bias out of a model, and see what is left.", "debias"),
     "Look": ("Words, neighbours and directions; figures.", "explore plotting"),
-    "Encoders": ("Contextual and sentence encoders in the place of tables.", "contextual"),
+    "Encoders": (
+        "Contextual and sentence encoders in the place of tables, and whom they rank first.",
+        "contextual retrieval",
+    ),
     "Studies": (
         "Many measurements, declared in a file, and the report of them; experiments of papers.",
         "study report replication",

@@ -15,6 +15,7 @@ from . import ranking as ranking
 from . import replication as replication
 from . import report as report
 from . import results as results
+from . import retrieval as retrieval
 from . import running as running
 from . import silhouette as silhouette
 from . import study as study

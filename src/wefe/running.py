@@ -447,12 +447,18 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
     known = scores["p_value"].dropna().sort_values()
     n = len(known)
     ranks = np.arange(1, n + 1)
-    holm = np.maximum.accumulate(known.to_numpy() * (n + 1 - ranks))
     bh = np.minimum.accumulate((known.to_numpy() * n / ranks)[::-1])[::-1]
     return scores.assign(
-        p_value_holm=pd.Series(np.minimum(holm, 1.0), known.index),
+        p_value_holm=holm(scores["p_value"]),
         p_value_bh=pd.Series(np.minimum(bh, 1.0), known.index),
     )
+
+
+def holm(p_values: pd.Series) -> pd.Series:
+    """Adjust the p-values that are known, as one family, by Holm's method."""
+    known = p_values.dropna().sort_values()
+    adjusted = np.maximum.accumulate(known.to_numpy() * np.arange(len(known), 0, -1))
+    return pd.Series(np.minimum(adjusted, 1.0), known.index)
 
 
 def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:

@@ -38,7 +38,7 @@ def application() -> typer.Typer:
     Examples
     --------
     >>> len(application().registered_commands)
-    15
+    16
     """
     from wefe.cli import (
         _audit,
@@ -51,6 +51,7 @@ def application() -> typer.Typer:
         _explore,
         _measure,
         _replicate,
+        _retrieval,
         _run,
         _silhouette,
     )
@@ -72,7 +73,7 @@ def application() -> typer.Typer:
     commands: list[Callable[..., None]] = [
         *(_demo.demo, _measure.measure, _run.init, _run.run, _run.report, _run.verify, _diff.diff),
         *(_check.check, _audit.audit, _silhouette.silhouette, _explore.explore, _debias.debias),
-        *(_replicate.replicate, _convert.convert, _datasets.datasets),
+        *(_retrieval.retrieval, _replicate.replicate, _convert.convert, _datasets.datasets),
     ]
     for each in commands:
         app.command(cls=Command, help=prose(each))(each)

@@ -9,6 +9,7 @@ from ._heat_maps import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
 )
 from ._heat_maps import plot_ranking_correlations as plot_ranking_correlations
+from ._impact_ratios import plot_impact_ratios as plot_impact_ratios
 from ._lines import plot_effect_sizes as plot_effect_sizes
 from ._lines import plot_layer_scores as plot_layer_scores
 from ._lines import plot_silhouettes as plot_silhouettes

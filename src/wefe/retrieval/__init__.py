@@ -1,0 +1,9 @@
+"""Who is ranked first? Audits of encoders and rerankers with documents that differ in a name only.
+
+:func:`audit_ranking` fills names of several groups into the same documents and compares how the
+groups are ranked; :func:`compare_documents` does it for your own texts with exchanged group words.
+"""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,492 @@
+"""Rank documents that differ in a name only, and compare groups of names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from wefe._bootstrap import Resampling
+from wefe._checks import check_array, check_positive_int, check_word_set
+from wefe._plain import plain
+from wefe._wordset import Vectors
+from wefe.contextual._templates import check_templates, fill_template
+from wefe.metrics._permutation import permutation_test, random_orders
+from wefe.plotting._labels import count
+from wefe.retrieval._texts import Scorer, check_groups, count_tokens, score_texts
+from wefe.running import holm
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Copies: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+# Scores that differ by less than this, relative to the largest one, are ties.
+_TIE = 1e-12
+# Numbers that are worked on at once.
+_BLOCK_NUMBERS = 1 << 21
+_N_SPLITS = 1000
+_N_EXCHANGES = 200
+_FEW_NAMES = "intervals and halves need two or more names in each group"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingAudit:
+    """How groups of names are ranked: of :func:`audit_ranking`.
+
+    Groups are compared with the other groups of the same attribute, such as 'female' with 'male',
+    and intersections with intersections. Columns that end in '_lower' and '_upper' are bounds of
+    intervals, from names and queries drawn again with replacement.
+
+    Attributes
+    ----------
+    groups : DataFrame
+        One row per group: 'attribute', 'group', 'n_names', 'documents_share', 'selection_rate'
+        (share of its documents in the top k, averaged over queries), 'impact_ratio' (selection rate
+        over that of the most selected group), 'exposure_share' (share of the sum of 1 / log2(1 +
+        rank)), 'mean_score', 'gap_to_neutral' (mean score less that of the neutral names), the mean
+        'frequency' and 'n_tokens' of its names, and 'nan_reason', why there is no interval.
+    gaps : DataFrame
+        One row per pair of groups: 'gap' is the mean score of 'group' less that of 'other', with
+        interval, 'p_value' (exact two-sided permutation test: group labels are exchanged among
+        names), 'p_value_holm' (adjusted for the rows of this table) and 'nan_reason'.
+    queries, templates : DataFrame
+        The same gaps for each query and for each template, without intervals; adjusted for the rows
+        of each table.
+    names : DataFrame
+        One row per name, those with the highest scores first: 'name', 'group', 'mean_score',
+        'selection_rate', 'frequency' and 'n_tokens'.
+    null : DataFrame
+        The gap between two random halves of the names of one group: 95 % of these lie between
+        'gap_lower' and 'gap_upper'. Halves are smaller than the group, so they differ more.
+    decided : DataFrame
+        What changes if names are exchanged in all documents, 'between groups' or, for comparison,
+        'within groups': 'queries' is the share of queries of which the top k changes, 'places' the
+        share of the places in it.
+    k : int
+        Number of documents selected for each query.
+    ndcg : float
+        Quality of the ranking, from 0 to 1 (best): nDCG at k, averaged over queries; NaN without
+        relevance.
+    n_bootstrap : int
+        Number of resamples.
+    confidence : float
+        Confidence of the intervals.
+    scores : ndarray of shape (n_queries, n_templates, n_names)
+        The scores; names in the order in which you gave them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe.retrieval import audit_ranking
+    >>> def encode(texts):  # a toy encoder, which sees nurses, and two of the names
+    ...     return np.array([["nurse" in t, 0.1 * ("Amy" in t), 0.2 * ("Ann" in t)] for t in texts])
+    >>> names = {"female": ["Amy", "Ann"], "male": ["Bill", "John"]}
+    >>> audit_ranking(encode, ["a nurse"], ["{} is a nurse."], names, k=2)
+    <RankingAudit of 2 groups, 4 names, 1 query, 1 template: k=2, lowest impact ratio 0.00 (female),
+    largest gap -0.0122 (female against male; p = 0.333)>
+    """
+
+    groups: pd.DataFrame
+    gaps: pd.DataFrame
+    queries: pd.DataFrame
+    templates: pd.DataFrame
+    names: pd.DataFrame
+    null: pd.DataFrame
+    decided: pd.DataFrame
+    k: int
+    ndcg: float
+    n_bootstrap: int
+    confidence: float
+    scores: Vectors = field(repr=False)
+
+    @property
+    def decided_by_name(self) -> float:
+        """Share of queries of which the top k changes if names are exchanged between groups."""
+        return float(self.decided["queries"].iloc[0])
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return all tables by their names.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            The attributes that are tables.
+        """
+        return {name: each for name, each in vars(self).items() if isinstance(each, pd.DataFrame)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the scores, for JSON.
+
+        Returns
+        -------
+        dict
+            Tables as lists of records; None where a value is undefined.
+        """
+        names = [each.name for each in fields(self) if each.name != "scores"]
+        return {name: plain(getattr(self, name)) for name in names}
+
+    def plot(self) -> Figure:
+        """Draw the impact ratios; see :func:`wefe.plotting.plot_impact_ratios`.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure, not shown yet.
+        """
+        from wefe.plotting import plot_impact_ratios
+
+        return plot_impact_ratios(self)
+
+    def __repr__(self) -> str:
+        lowest = self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
+        largest = self.gaps.iloc[int(self.gaps["gap"].abs().argmax())]
+        n_queries, n_templates, n_names = self.scores.shape
+        return (
+            f"<RankingAudit of {len(self.groups)} groups, {n_names} names, "
+            f"{count(n_queries, 'query', 'queries')}, {count(n_templates, 'template')}: "
+            f"k={self.k}, lowest impact ratio "
+            f"{lowest['impact_ratio']:.2f} ({lowest['group']}), largest gap {largest['gap']:.3g} "
+            f"({largest['group']} against {largest['other']}; p = {largest['p_value']:.3g})>"
+        )
+
+
+def audit_ranking(
+    scorer: Scorer,
+    queries: Sequence[str],
+    templates: str | Sequence[str],
+    names: Mapping[str, Sequence[str]],
+    *,
+    reranker: bool = False,
+    k: int = 10,
+    relevance: npt.ArrayLike | None = None,
+    neutral: Sequence[str] = (),
+    frequency: Mapping[str, float] | None = None,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = 0,
+) -> RankingAudit:
+    """Rank documents that differ in a name only, and compare groups of names.
+
+    Every template is filled with every name, and each query ranks all these documents. Documents
+    with equal scores share their ranks.
+
+    Parameters
+    ----------
+    scorer : ContextualModel or callable
+        An encoder of :func:`wefe.contextual.load_encoder`, or a callable that turns a list of texts
+        into an array of shape (n_texts, dim); scores are then cosines. Or a reranker.
+    queries : sequence of str
+        What is searched for: job advertisements, questions.
+    templates : str or sequence of str
+        Documents with one ``{}`` each, where the name goes.
+    names : mapping of str to sequence of str
+        The names of each group, all different. Commas make intersections: with the groups 'female,
+        black', 'female, white', 'male, black' and 'male, white', the audit compares female with
+        male, black with white, and all four. See :func:`match_names` and
+        :func:`load_resume_names`.
+    reranker : bool, default=False
+        Whether `scorer` is a reranker: a callable that takes two lists of the same length, queries
+        and documents, and returns a score for each pair.
+    k : int, default=10
+        Number of documents that each query selects. With half of all documents, the selection rate
+        is the share above the median score (the scoring rate of New York City's Local Law 144).
+    relevance : array-like of shape (n_queries, n_templates), optional
+        How relevant a template is for a query, 0 for not at all; gives nDCG.
+    neutral : sequence of str, optional
+        What stands in the place of a name and says nothing of a group, such as 'The applicant'.
+        These documents are scored, not ranked.
+    frequency : mapping of str to float, optional
+        Frequency of names, to be shown; see :func:`name_frequencies`.
+    n_bootstrap : int, default=1000
+        Number of resamples of names (within groups) and queries.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    random_state : int, Generator or None, default=0
+        Seed of resamples and exchanges.
+
+    Returns
+    -------
+    RankingAudit
+        Tables of groups, gaps, queries, templates, names and controls.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described, or the scorer returns anything but one row per text.
+
+    Notes
+    -----
+    Names, not documents, are the unit of all tests, because the same names occur in all documents.
+    A p-value is about these queries and templates. An interval is also about other queries of the
+    same kind, so it may hold 0 where the p-value is small: queries then differ in the sign of the
+    gap. With few names or queries, intervals are a little short: with 9 names in each group and 5
+    queries, about 90 % of those of confidence 0.95 hold the gap. Tests of one attribute assume that
+    the other attributes are balanced.
+
+    References
+    ----------
+    Wilson and Caliskan. Gender, Race, and Intersectional Bias in Resume Screening via Language
+    Model Retrieval. AIES 2024. https://arxiv.org/abs/2407.20371
+
+    Examples
+    --------
+    >>> from wefe.retrieval import load_resume_names
+    >>> def overlap(queries, documents):  # a toy reranker, which counts common letters
+    ...     return [len(set(q) & set(d)) for q, d in zip(queries, documents)]
+    >>> audit = audit_ranking(
+    ...     overlap, ["a nurse"], ["{}: nurse"], load_resume_names(), reranker=True
+    ... )
+    >>> audit.groups[["group", "selection_rate", "impact_ratio"]].round(2).head(4)
+                   group  selection_rate  impact_ratio
+    0               male            0.28          1.00
+    1             female            0.28          1.00
+    2  European American            0.18          0.47
+    3   African American            0.38          1.00
+    """
+    asked, cells = check_word_set("queries", queries), check_groups(names)
+    sentences = check_templates("templates", templates)
+    wanted = Resampling(n_bootstrap, confidence, random_state)
+    pool = [name for own in cells.values() for name in own]
+    n_documents = len(sentences) * len(pool)
+    if check_positive_int("k", k) >= n_documents:
+        raise ValueError(f"k must be below the number of documents, {n_documents}; got {k}.")
+    control = check_word_set("neutral", neutral) if len(neutral) else ()
+    texts = [fill_template(each, name)[0] for each in sentences for name in (*pool, *control)]
+    scores = score_texts(scorer, asked, texts, reranker).reshape(len(asked), len(sentences), -1)
+    scores, of_control = scores[..., : len(pool)], scores[..., len(pool) :]
+    ranking = _Ranking(scores, int(k), cells, wanted)
+    facts = pd.DataFrame(
+        {
+            "name": pool,
+            "group": [group for group, own in cells.items() for _ in own],
+            "mean_score": scores.mean(axis=(0, 1)),
+            "selection_rate": ranking.selected.mean(axis=(0, 1)),
+            "frequency": [float((frequency or {}).get(name, np.nan)) for name in pool],
+            "n_tokens": count_tokens(scorer, pool),
+        }
+    )
+    groups = ranking.group_table()
+    groups["gap_to_neutral"] = groups["mean_score"] - (of_control.mean() if control else np.nan)
+    for column in ("frequency", "n_tokens"):
+        groups[column] = [facts[column][own].mean() for own in ranking.members]
+    return RankingAudit(
+        groups=groups,
+        gaps=ranking.gap_table(),
+        queries=ranking.gaps(scores.mean(axis=1), query=asked),
+        templates=ranking.gaps(scores.mean(axis=0), template=sentences),
+        names=facts.sort_values("mean_score", ascending=False, kind="stable", ignore_index=True),
+        null=ranking.null(),
+        decided=ranking.decided(),
+        k=int(k),
+        ndcg=np.nan if relevance is None else ranking.ndcg(relevance),
+        n_bootstrap=wanted.n_bootstrap,
+        confidence=wanted.confidence,
+        scores=scores,
+    )
+
+
+class _Ranking:
+    """Scores of shape (n_queries, n_templates, n_names), ranked for each query.
+
+    Resamples are weights, as those of word sets are: how often each name or query counts in each
+    case. Case 0 has each of them once.
+    """
+
+    def __init__(
+        self, scores: Vectors, k: int, cells: Mapping[str, Sequence[str]], wanted: Resampling
+    ) -> None:
+        self.scores, self.k, self._wanted = scores, k, wanted
+        self._cell_sizes = [len(own) for own in cells.values()]
+        groups = _groups_of(cells)
+        self._keys, self.members = list(groups), np.array(list(groups.values()))
+        attributes = np.array([attribute for attribute, _ in groups])
+        self._are_alike = attributes[:, None] == attributes
+        step = _TIE * float(np.abs(scores).max()) or 1.0
+        self._levels = np.rint(scores / step).reshape(len(scores), -1)
+        ranks = np.arange(1, self._levels.shape[1] + 1)
+        exposure = 1 / np.log2(1 + ranks)
+        self._rewards = np.array([ranks <= k, exposure, exposure * (ranks <= k)])
+        once = np.ones((1, len(ranks)), dtype=np.int64)
+        gains = [_gains(own, once, self._rewards)[:, 0] for own in self._levels]
+        # What each document gets: a place in the top k, exposure, and exposure in the top k.
+        self.selected, _, self._discounts = np.stack(gains, axis=1).reshape(3, *scores.shape)
+        self._statistics = self._resampled()
+
+    def group_table(self) -> pd.DataFrame:
+        """Return the measures of each group, with intervals."""
+        sizes = self.members.sum(axis=1)
+        table = pd.DataFrame(self._keys, columns=["attribute", "group"])
+        table = table.assign(n_names=sizes, documents_share=sizes / len(self.members[0]))
+        return self._with_intervals(table, self._statistics, sizes > 1)
+
+    def gap_table(self) -> pd.DataFrame:
+        """Test each pair of groups, with intervals."""
+        table = self.gaps(self.scores.mean(axis=(0, 1))[None], all=[""])
+        means, (i, j) = self._statistics["mean_score"], self._pairs().T
+        sizes = self.members.sum(axis=1)
+        gaps = {"gap": means[:, i] - means[:, j]}
+        known = np.minimum(sizes[i], sizes[j]) > 1
+        own = self._with_intervals(table[["attribute", "group", "other"]].copy(), gaps, known)
+        return own.join(table[["p_value", "p_value_holm"]])
+
+    def gaps(self, values: Vectors, **labels: Sequence[str]) -> pd.DataFrame:
+        """Test each pair of groups for each row of values, (n_rows, n_names)."""
+        ((column, texts),) = labels.items()
+        rows = []
+        asked = zip(texts, values, strict=True)
+        for (text, row), (i, j) in itertools.product(asked, self._pairs()):
+            one, other = row[self.members[i]], row[self.members[j]]
+            test = permutation_test(
+                one, other, alternative="two-sided", method="exact", random_state=self._wanted.seed
+            )
+            gap = one.mean() - other.mean()
+            rows.append((text, *self._keys[i], self._keys[j][1], gap, test.p_value))
+        columns = [column, "attribute", "group", "other", "gap", "p_value"]
+        table = pd.DataFrame(rows, columns=columns)
+        return table.assign(p_value_holm=holm(table["p_value"]))
+
+    def null(self) -> pd.DataFrame:
+        """Compare random halves of the names of each group."""
+        rows = []
+        for key, own in zip(self._keys, self.members, strict=True):
+            values = self.scores.mean(axis=(0, 1))[own]
+            orders = random_orders(len(values), _N_SPLITS, self._wanted.seed)
+            first, second = np.array_split(values[orders], 2, axis=1)
+            gaps = first.mean(axis=1) - second.mean(axis=1) if second.size else np.nan
+            rows.append((*key, len(values), *np.quantile(gaps, [0.025, 0.975])))
+        columns = ["attribute", "group", "n_names", "gap_lower", "gap_upper"]
+        table = pd.DataFrame(rows, columns=columns)
+        return table.assign(nan_reason=_reasons(table["n_names"] > 1))
+
+    def decided(self) -> pd.DataFrame:
+        """Return what changes in the top k when names are exchanged, between and within groups."""
+        rows = []
+        for between, kind in ((True, "between groups"), (False, "within groups")):
+            changes = [
+                np.abs(self.selected - self.selected[..., order]).sum(axis=(1, 2)) / (2 * self.k)
+                for order in _exchanges(self._cell_sizes, between, self._wanted.seed)
+            ]
+            rows.append((kind, np.mean(np.array(changes) > _TIE), np.mean(changes)))
+        return pd.DataFrame(rows, columns=["exchange", "queries", "places"])
+
+    def ndcg(self, relevance: npt.ArrayLike) -> float:
+        """Return nDCG at k, averaged over queries with a relevant template."""
+        gains = check_array("relevance", relevance, "(n_queries, n_templates)")
+        shape = self.scores.shape[:2]
+        if gains.shape != shape or gains.min() < 0 or not gains.max():
+            raise ValueError(
+                "relevance must have a row for each query and a column for each template, "
+                f"{shape}, with numbers from 0 on, some above 0; got shape {gains.shape}."
+            )
+        found = (gains * self._discounts.sum(axis=2)).sum(axis=1)
+        best = np.sort(np.repeat(gains, self.scores.shape[2], axis=1), axis=1)[:, ::-1]
+        best = best @ self._rewards[2]
+        return float((found[best > 0] / best[best > 0]).mean())
+
+    def _resampled(self) -> dict[str, Vectors]:
+        """Measure all groups, and resamples of names and queries: each (n_cases, n_groups)."""
+        generator = np.random.default_rng(self._wanted.seed)
+        drawn = [
+            generator.multinomial(size, np.full(size, 1 / size), self._wanted.n_bootstrap)
+            for size in (*self._cell_sizes, len(self.scores))
+        ]
+        *names, queries = (np.vstack([np.ones_like(own[:1]), own]) for own in drawn)
+        copies = np.hstack(names)
+        n_blocks = -(-len(copies) * self._levels.shape[1] // _BLOCK_NUMBERS)
+        blocks = (np.array_split(own, n_blocks) for own in (copies, queries))
+        sums = np.hstack([*map(self._sums, *blocks)])
+        n_names = copies @ self.members.T
+        of_names = queries @ self.scores.mean(axis=1) / len(self.scores) * copies
+        rates = sums[0] / (len(self.scores) * self.scores.shape[1] * n_names)
+        return {
+            "selection_rate": rates,
+            "impact_ratio": rates / (rates[:, None] * self._are_alike).max(axis=2),
+            "exposure_share": sums[1] / (sums[1][:, None] * self._are_alike).sum(axis=2),
+            "mean_score": of_names @ self.members.T / n_names,
+        }
+
+    def _sums(self, copies: Copies, queries: Copies) -> Vectors:
+        """Sum what the documents of groups get, in some cases: (2, n_cases, n_groups)."""
+        documents = np.tile(copies, self.scores.shape[1])
+        sums = np.zeros((2, len(copies), len(self.members)))
+        for levels, weights in zip(self._levels, queries.T, strict=True):
+            gains = _gains(levels, documents, self._rewards[:2])
+            by_name = gains.reshape(2, len(copies), *self.scores.shape[1:]).sum(axis=2)
+            sums += weights[:, None] * (by_name @ self.members.T)
+        return sums
+
+    def _pairs(self) -> npt.NDArray[np.intp]:
+        return np.argwhere(np.triu(self._are_alike, 1))
+
+    def _with_intervals(
+        self, table: pd.DataFrame, values: Mapping[str, Vectors], known: Mask
+    ) -> pd.DataFrame:
+        tail = (1 - self._wanted.confidence) / 2
+        for name, cases in values.items():
+            table[name] = cases[0]
+            bounds = np.quantile(cases[1:], [tail, 1 - tail], axis=0)
+            table[f"{name}_lower"], table[f"{name}_upper"] = np.where(known, bounds, np.nan)
+        return table.assign(nan_reason=_reasons(known))
+
+
+def _reasons(known: Any) -> pd.Series:
+    return pd.Series([None if each else _FEW_NAMES for each in known], dtype=object)
+
+
+def _groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]:
+    """Return the names of each group by attribute and group: parts of keys, then whole keys."""
+    parts = [tuple(part.strip() for part in key.split(",")) for key in cells]
+    if len({len(own) for own in parts}) > 1:
+        raise ValueError(
+            "the groups of names must all have as many parts between commas, such as 'female, "
+            f"black' and 'male, white'; got {', '.join(map(repr, cells))}."
+        )
+    of_names = [own for own, names in zip(parts, cells.values(), strict=True) for _ in names]
+    columns = list(zip(*of_names, strict=True))
+    if len(columns) > 1:
+        columns.append(tuple(map(", ".join, of_names)))
+    found: dict[tuple[str, str], Mask] = {}
+    for place, column in enumerate(columns):
+        labels = list(dict.fromkeys(column))
+        attribute = "intersection" if place == len(parts[0]) else " / ".join(labels)
+        if len(labels) > 1:
+            found |= {(attribute, label): np.array(column) == label for label in labels}
+    return found
+
+
+def _gains(levels: Vectors, copies: Copies, rewards: Vectors) -> Vectors:
+    """Share out the rewards of ranks, in several cases: shape (n_rewards, n_cases, n_documents).
+
+    Copies of a document, and documents at the same level, share what their ranks give.
+    """
+    _, run = np.unique(-levels, return_inverse=True)
+    order = np.argsort(run, kind="stable")
+    starts = np.flatnonzero(np.diff(run[order], prepend=-1))
+    counts = np.add.reduceat(copies[:, order], starts, axis=1)
+    ends = counts.cumsum(axis=1)
+    # What the first 0, 1, 2 ... documents get together.
+    totals = np.pad(np.cumsum(rewards, axis=1), ((0, 0), (1, 0)))
+    shares = (totals[:, ends] - totals[:, ends - counts]) / np.maximum(counts, 1)
+    return np.asarray(shares[..., run] * copies)
+
+
+def _exchanges(sizes: Sequence[int], between: bool, seed: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield orders of all names in which those of two random cells are exchanged."""
+    generator = np.random.default_rng(seed)
+    cells = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    for _ in range(_N_EXCHANGES):
+        chosen = generator.choice(len(cells), size=2, replace=False)
+        one, other = (generator.permutation(cells[place]) for place in chosen)
+        pairs = [(one, other)] if between else [np.array_split(own, 2) for own in (one, other)]
+        order = np.arange(sum(sizes))
+        for first, second in pairs:
+            n = min(len(first), len(second))
+            order[first[:n]], order[second[:n]] = second[:n], first[:n]
+        yield order

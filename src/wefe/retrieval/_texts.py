@@ -1,0 +1,377 @@
+"""Texts of an audit: how they are scored, names that fill them, and group words in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from wefe._checks import (
+    as_seed,
+    check_array,
+    check_number,
+    check_sequence,
+    check_word_set,
+    found,
+    import_library,
+)
+from wefe._wordset import Vectors, unit
+from wefe.contextual._encoder import Context
+from wefe.contextual._model import ContextualModel, shortened
+from wefe.datasets import fetch_eds, load_weat
+from wefe.metrics._permutation import flip_test
+from wefe.running import holm
+
+#: An encoder of load_encoder, a callable that encodes texts, or one that scores pairs of texts.
+Scorer: TypeAlias = ContextualModel | Callable[..., Any]
+
+# The lists of WEAT 7 name men first.
+_N_MALE = 9
+# What English words become right before another word: 'her book', but 'I saw her.'
+_BEFORE_A_WORD = {"his": "her", "her": "his"}
+_N_RANDOM = 10_000
+
+
+def score_texts(
+    scorer: Scorer, queries: Sequence[str], documents: Sequence[str], reranker: bool
+) -> Vectors:
+    """Score every document for every query: shape (n_queries, n_documents)."""
+    if reranker:
+        of_queries = [query for query in queries for _ in documents]
+        scores = _call(scorer, "(n_pairs,)", of_queries, [*documents] * len(queries))
+        return scores.reshape(len(queries), len(documents))
+    texts = list(dict.fromkeys([*queries, *documents]))
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = unit("vectors of the scorer", _encode(scorer, texts))
+    rows, columns = ([place[text] for text in own] for own in (queries, documents))
+    return np.asarray(vectors[rows] @ vectors[columns].T)
+
+
+def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
+    """Count the tokens of names; NaN if the scorer has no tokenizer or cannot read a name."""
+    if not isinstance(scorer, ContextualModel):
+        return np.full(len(names), np.nan)
+    encoder = scorer._source.encoder
+    tokens = encoder.tokenize([encoder.alone(name) for name in names])
+    return np.array([np.nan if isinstance(each, str) else len(each.word) for each in tokens])
+
+
+def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
+    if isinstance(scorer, ContextualModel):
+        contexts = [Context(text, 0, len(text)) for text in texts]
+        readable = scorer.can_encode(contexts)
+        if not readable.all():
+            raise ValueError(
+                f"{scorer.name} cannot read {shortened(texts[int(readable.argmin())])} as a whole "
+                f"({int((~readable).sum())} of {len(texts)} texts): it is longer than "
+                f"{scorer.max_length} tokens, or has unknown tokens only. Shorten the text."
+            )
+        return np.asarray(scorer.encode_contexts(contexts), dtype=np.float64)
+    return _call(scorer, "(n_texts, dim)", texts)
+
+
+def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
+    """Return what a callable makes of texts, checked: a row for each text or pair of texts."""
+    if isinstance(scorer, ContextualModel) or not callable(scorer):
+        raise TypeError(
+            "scorer must be an encoder of wefe.contextual.load_encoder, a callable that turns a "
+            "list of texts into an array (n_texts, dim), or, with reranker=True, a callable that "
+            f"scores the pairs of two lists of texts; got {found(scorer)}."
+        )
+    values = check_array("what the scorer returns", scorer(*texts), shape)
+    if len(values) != len(texts[0]):
+        raise ValueError(
+            f"the scorer must return an array of shape {shape}, with a row for each of the "
+            f"{len(texts[0])} texts (or pairs of texts); got {values.shape}."
+        )
+    return values
+
+
+def load_resume_names() -> dict[str, list[str]]:
+    """Load the first names of a study of job applications [1]_, as WEAT's test 7 has them [2]_.
+
+    Returns
+    -------
+    dict of str to list of str
+        Nine names for each combination of gender and ethnicity.
+
+    References
+    ----------
+    .. [1] Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal?
+       American Economic Review 94(4), 2004.
+    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
+
+    Examples
+    --------
+    >>> {group: names[0] for group, names in load_resume_names().items()}
+    {'male, European American': 'Brad', 'female, European American': 'Allison', 'male, African \
+American': 'Darnell', 'female, African American': 'Aisha'}
+    """
+    sets = load_weat()
+    return {
+        f"{gender}, {ethnicity} American": sets[f"{ethnicity.lower()}_american_names_7"][part]
+        for ethnicity in ("European", "African")
+        for gender, part in (("male", slice(_N_MALE)), ("female", slice(_N_MALE, None)))
+    }
+
+
+def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, float]:
+    """Look up how frequent names are, by the library wordfreq (``pip install "wefe[names]"``).
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names.
+    language : str, default='en'
+        Language of the texts in which they were counted.
+
+    Returns
+    -------
+    dict of str to float
+        Zipf frequencies: the logarithm to base 10 of occurrences per billion words; 0 if unknown.
+
+    Raises
+    ------
+    ImportError
+        If wordfreq is not installed.
+
+    Examples
+    --------
+    >>> name_frequencies(["Emily"])  # doctest: +SKIP
+    {'Emily': 4.39}
+    """
+    wordfreq = import_library("wordfreq", "names", "name_frequencies")
+    return {name: float(wordfreq.zipf_frequency(name, language)) for name in names}
+
+
+def match_names(
+    names: Mapping[str, Sequence[str]],
+    frequency: Mapping[str, float],
+    *,
+    encoder: ContextualModel | None = None,
+    caliper: float = 0.5,
+) -> dict[str, list[str]]:
+    """Choose names that are about equally frequent in all groups.
+
+    Each name of the smallest group is matched with one name of every other group, so that the sum
+    of the differences in frequency is as small as possible.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of str
+        The names of each group.
+    frequency : mapping of str to float
+        Frequency of each name on a logarithmic scale, such as :func:`name_frequencies` gives it.
+    encoder : ContextualModel, optional
+        Names that it splits into different numbers of tokens do not match.
+    caliper : float, default=0.5
+        Largest difference in frequency between matched names.
+
+    Returns
+    -------
+    dict of str to list of str
+        As many names for each group; those at the same position match.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `names` or `caliper` is not as described, a frequency is missing, or no names match.
+
+    Examples
+    --------
+    >>> frequency = {"Amy": 4.5, "Zoe": 3.9, "Bill": 4.6, "Hakim": 2.7, "Theo": 3.7}
+    >>> match_names({"female": ["Amy", "Zoe"], "male": ["Bill", "Hakim", "Theo"]}, frequency)
+    {'female': ['Amy', 'Zoe'], 'male': ['Bill', 'Theo']}
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    groups = check_groups(names)
+    caliper = check_number("caliper", caliper, at_least=0)
+    missing = [name for own in groups.values() for name in own if name not in frequency]
+    if missing:
+        raise ValueError(f"frequency has no entry for {missing[0]!r}; add it, or leave it out.")
+    # Two columns: frequency, and the number of tokens, in which no difference is small enough.
+    places = {}
+    for group, own in groups.items():
+        n_tokens = np.zeros(len(own)) if encoder is None else count_tokens(encoder, own)
+        places[group] = np.column_stack([[frequency[name] for name in own], n_tokens])
+    smallest = min(places.values(), key=len)
+    chosen, is_matched = {}, np.ones(len(smallest), dtype=bool)
+    for group, place in places.items():
+        differences = np.abs(smallest[:, None] - place) @ np.array([1, caliper + 1])
+        # A match beyond the caliper costs more than all others together.
+        is_near = differences <= caliper
+        costs = np.where(is_near, differences, caliper * len(smallest) + 1)
+        rows, chosen[group] = linear_sum_assignment(costs)
+        is_matched &= is_near[rows, chosen[group]]
+    if not is_matched.any():
+        raise ValueError(
+            f"no names of all {len(groups)} groups match within caliper={caliper:g}; use other "
+            "names or a larger caliper."
+        )
+    return {group: [groups[group][i] for i in rows[is_matched]] for group, rows in chosen.items()}
+
+
+def check_groups(names: Any) -> dict[str, tuple[str, ...]]:
+    """Return the names of two or more groups, in which no name occurs twice."""
+    if not isinstance(names, Mapping) or len(names) < 2:
+        raise TypeError(
+            "names must be a dict of two or more groups and their names, such as {'female': "
+            f"['Amy', 'Joan'], 'male': ['John', 'Paul']}}; got {found(names)}."
+        )
+    groups = {str(group): check_word_set(f"names[{group!r}]", own) for group, own in names.items()}
+    every = [name for own in groups.values() for name in own]
+    twice = [name for name in every if every.count(name) > 1]
+    if twice:
+        raise ValueError(f"names has {twice[0]!r} twice; leave it out, or in one group only.")
+    return groups
+
+
+def exchange_group_words(
+    texts: Sequence[str], pairs: Sequence[Sequence[str]] | None = None
+) -> tuple[list[str], list[str]]:
+    """Write each text with the words of one group, and with those of the other.
+
+    Capitals are kept. 'her' becomes 'his' right before a word and 'him' elsewhere, which is
+    sometimes wrong ('I told her that'): read some of the texts.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+    pairs : sequence of (str, str), optional
+        Words of the first group with those of the second. Default: female and male pronouns and
+        kinship terms [1]_ [2]_.
+
+    Returns
+    -------
+    first, second : list of str
+        All texts with words of the first group only, and with words of the second group only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `texts` are no strings, or `pairs` has anything but pairs of words.
+
+    References
+    ----------
+    .. [1] Garg et al. Word embeddings quantify 100 years of gender and ethnic stereotypes. PNAS
+       2018.
+    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
+
+    Examples
+    --------
+    >>> exchange_group_words(["He asked his sister. This is HIS."])
+    (['She asked her sister. This is HERS.'], ['He asked his brother. This is HIS.'])
+    """
+    documents = check_word_set("texts", texts)
+    words = _default_pairs() if pairs is None else check_sequence("pairs", pairs)
+    checked = [check_word_set(f"pairs[{i}]", pair) for i, pair in enumerate(words)]
+    if any(len(pair) != 2 for pair in checked):
+        raise ValueError("pairs must hold two words each, such as [('she', 'he')].")
+    to_first = {second.lower(): first for first, second in checked}
+    to_second = {first.lower(): second for first, second in checked}
+    before_a_word = _BEFORE_A_WORD if pairs is None else {}
+    in_first, in_second = (
+        [_written(text, table, before_a_word) for text in documents]
+        for table in (to_first, to_second)
+    )
+    return in_first, in_second
+
+
+def compare_documents(
+    scorer: Scorer,
+    queries: Sequence[str],
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    reranker: bool = False,
+    random_state: int | np.random.Generator | None = 0,
+) -> pd.DataFrame:
+    """Test whether documents score higher with the words of one group than with the other's.
+
+    The documents are the unit: if the group did not matter, the two versions of each could be
+    exchanged (paired sign-flip test, two-sided; exact up to 40 documents).
+
+    Parameters
+    ----------
+    scorer, queries : ContextualModel or callable, and sequence of str
+        As for :func:`audit_ranking`.
+    first, second : sequence of str
+        The two versions of each document, from :func:`exchange_group_words`. Documents without
+        group words, whose versions are the same, are left out.
+    reranker : bool, default=False
+        Whether `scorer` takes pairs of a query and a document.
+    random_state : int, Generator or None, default=0
+        Seed of the random exchanges for more than 40 documents.
+
+    Returns
+    -------
+    DataFrame
+        One row for the mean over queries ('all queries') and one for each query: 'query',
+        'n_documents', 'gap' (mean score of the first versions minus that of the second),
+        'share_first' (documents of which the first version scores higher), 'p_value' and, for
+        queries, 'p_value_holm'.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the texts are no strings, no document has two versions, or the scorer returns anything
+        but one row per text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, second = exchange_group_words(["He is a nurse.", "My aunt is a nurse."])
+    >>> def encode(texts):  # a toy encoder, which sees 'nurse' and female words
+    ...     return np.array([["nurse" in t, 0.5 * ("She" in t or "aunt" in t), 1] for t in texts])
+    >>> compare_documents(encode, ["a nurse"], first, second).round(3)["gap"].tolist()
+    [-0.057, -0.057]
+    """
+    asked = check_word_set("queries", queries)
+    versions = check_word_set("first", first), check_word_set("second", second)
+    changed = [(one, other) for one, other in zip(*versions, strict=True) if one != other]
+    if not changed:
+        raise ValueError("all documents are the same in both versions: they have no group words.")
+    texts = [text for side in zip(*changed, strict=True) for text in side]
+    scores = score_texts(scorer, asked, texts, reranker)
+    differences = scores[:, : len(changed)] - scores[:, len(changed) :]
+    differences = np.vstack([differences.mean(axis=0), differences])
+    seed = as_seed(random_state)
+    tests = [flip_test(own, "two-sided", "exact", _N_RANDOM, seed) for own in differences]
+    table = pd.DataFrame(
+        {
+            "query": ["all queries", *asked],
+            "n_documents": len(changed),
+            "gap": differences.mean(axis=1),
+            "share_first": (differences > 0).mean(axis=1),
+            "p_value": [test.p_value for test in tests],
+        }
+    )
+    return table.assign(p_value_holm=holm(table["p_value"][1:]))
+
+
+def _default_pairs() -> list[tuple[str, str]]:
+    """Pairs of a female and a male word, of which some occur twice."""
+    eds, weat = fetch_eds(offline=True), load_weat()
+    female = [*weat["female_terms_2"], *eds["female_terms"]]
+    return list(zip(female, [*weat["male_terms_2"], *eds["male_terms"]], strict=True))
+
+
+def _written(text: str, table: Mapping[str, str], before_a_word: Mapping[str, str]) -> str:
+    """Replace the words of a table; some have another form right before a word."""
+
+    def replaced(match: re.Match[str]) -> str:
+        word, follows = match.groups()
+        new = table[word.lower()]
+        if follows:
+            new = before_a_word.get(word.lower(), new)
+        if word.isupper():
+            return new.upper()
+        return new.capitalize() if word[0].isupper() else new
+
+    words = "|".join(map(re.escape, table))
+    return re.sub(rf"\b({words})\b(?=(\s+\w)?)", replaced, text, flags=re.IGNORECASE)
