@@ -107,3 +107,17 @@ def test_each_paper_has_a_report(name, tmp_path):
     text = (tmp_path / "report.html").read_text("utf-8")
     for title in [*replication.tables, *replication.figures]:
         assert html.escape(title.split(":")[0]) in text
+
+
+@pytest.mark.parametrize("name", ["weat", "documentation", "cosine"])
+def test_a_model_without_the_words_is_no_error(name):
+    few = WordEmbeddingModel.from_arrays(["she", "he"], [[1.0, 0.0], [0.0, 1.0]])
+    replication = replicate(name, {"few words": few}, progress=False)
+    values = replication.comparison[replication.comparison["model"] != ""]
+    assert set(values["verdict"]) == {"not comparable"}
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-7])
+def test_a_factor_needs_the_sign(value):
+    table = compared(PRINTED, {("c", "effect size", "GloVe"): value})
+    assert table.loc[2, "verdict"] == "differs"

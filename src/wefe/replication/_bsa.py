@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pandas as pd
 
-from wefe._same_words import lacking
+from wefe._progress import noted
 from wefe.datasets import load_case_study_queries
-from wefe.models import WordEmbeddingModel
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run
-from wefe.silhouette import SilhouetteStudy, accuracy_score, silhouette_study
-from wefe.silhouette._study import LIST_TYPES
-from wefe.words import Preprocessors
+from wefe.replication._replication import Findings, Run, Values, beside_printed
+from wefe.silhouette import SilhouetteStudy, silhouette_study
+from wefe.silhouette._study import LIST_TYPES, NothingMeasuredError
 
 _BIASES = ("ethnicity", "gender", "religion")
-# Lowest and highest score in the paper; of all three, 0 means no bias.
-_LIMITS = {"ect": (-1.0, 1.0), "rnsb": (0.0, 1.0), "weat": (-2.0, 2.0)}
+# Of all three, 0 means no bias in the paper.
+_SCALES: dict[str, dict[str, Any]] = {
+    "ect": {"value_range": (-1.0, 1.0), "no_bias_value": 0.0},
+    "rnsb": {"value_range": (0.0, 1.0)},
+    "weat": {"value_range": (-2.0, 2.0)},
+}
 _N_RUNS = (5, 10, 20, 40, 80, 100)
 # The control of the packaged vectors, and runs of RNSB with it: each takes a second.
 _CONTROL, _FEW_RUNS = "shuffled control", 5
-
-# (item, score, model) -> value.
-_Values = dict[tuple[str, str, str], float]
 
 
 def _shipped() -> list[Query]:
@@ -37,81 +37,82 @@ STAND_INS = {"bsa": _shipped}
 
 def findings(run: Run) -> Findings:
     """Return robustness, accuracy, all silhouettes, and the pilot study of the number of runs."""
-    (query_set,) = run.results.plan.query_sets
-    models = run.open_models(query_set.queries)
-    lookup = {"preprocessors": run.results.plan.metrics[0].params["preprocessors"]}
-    notes: list[str] = []
-    queries: dict[str, Query] = {}
-    for bias, query in zip(_BIASES, query_set.queries, strict=True):
-        groups, concepts = _known(query, models.values(), **lookup)
-        n_groups, n_concepts = (sum(map(len, sets)) for sets in (groups, concepts))
-        notes.append(
-            f"{bias}: all models have {n_groups} group words, {n_concepts:,} concept words."
-        )
-        if all(groups + concepts):
-            names = query.target_sets_names, query.attribute_sets_names
-            queries[bias] = Query(groups, concepts, *names)
-    if not queries:
-        return Findings({}, {}, {}, notes)
-    study = _silhouettes(run, queries, models, lookup)
-    return _shown(study, run, [*notes, *study.notes])
-
-
-def _shown(study: SilhouetteStudy, run: Run, notes: Sequence[str]) -> Findings:
-    """Return the tables and figures of the paper and its supplement."""
-    robustness, pilot = _Values(), _Values()
-    accuracy, released = _Values(), _Values()
-    for (metric, bias, vary, model), each in study.silhouettes.items():
-        item, score = f"{bias}, {LIST_TYPES[vary]}", metric.removesuffix("-ES")
-        robustness[item, score, model] = each.robustness
-        for n_runs in _N_RUNS:
-            if n_runs <= each.n_runs:
-                first = replace(each, curves=each.curves[:n_runs])
-                pilot[f"{item}, {score}", f"{n_runs} runs", model] = 1 - first.robustness
-        unbiased = study.silhouettes.get((metric, bias, vary, str(study.unbiased)))
-        if model == study.biased and unbiased:
-            pair = item, score, f"{model} and {study.unbiased}"
-            accuracy[pair] = accuracy_score(unbiased, each)
-            # The script divides by the whole range; the formula, by the part above no bias.
-            low, high = each.value_range
-            released[pair] = 0.5 + (accuracy[pair] - 0.5) * high / (high - low)
+    study = _silhouettes(run)
+    if not study.silhouettes:
+        return Findings({}, {}, {}, study.notes)
+    frame = study.to_frame()
+    frame["item"] = frame["bias_type"] + ", " + frame["list_type"]
+    frame["score"] = frame["metric"].str.removesuffix("-ES")
+    # The script divides by the whole range; the formula, by the part above no bias.
+    share = frame["highest"] / (frame["highest"] - frame["lowest"])
+    frame["released"] = 0.5 + (frame["accuracy"] - 0.5) * share
+    both = frame[(frame["model"] == study.biased) & frame["accuracy"].notna()]
+    both = both.assign(model=f"{study.biased} and {study.unbiased}")
+    robustness, pilot = _values(frame, "robustness"), _pilot(study)
+    accuracy, released = _values(both, "accuracy"), _values(both, "released")
+    shown = {
+        "Table 1: robustness": (robustness, "Table 1"),
+        "Table 2: accuracy, by the formula of the paper": (accuracy, ""),
+        "Table 2: accuracy, by the released script": (released, "Table 2"),
+        "Supplement: 1 - robustness by number of runs": (pilot, "Supplement"),
+    }
     tables = {
-        "Table 1: robustness": _table(robustness, run, "Table 1"),
-        "Table 2: accuracy, by the formula of the paper": _table(accuracy, run),
-        "Table 2: accuracy, by the released script": _table(released, run, "Table 2"),
-        "Supplement: 1 - robustness by number of runs": _table(pilot, run, "Supplement"),
+        title: beside_printed(values, run.printed_in(table), ["item", "model"], ["score"])
+        for title, (values, table) in shown.items()
+        if values
     }
     figures = {
         f"{'Figure 2' if bias == 'ethnicity' else 'Supplement'}: {bias}": study.plot(bias_type=bias)
-        for bias in dict.fromkeys(key[1] for key in study.silhouettes)
+        for bias in frame["bias_type"].unique()
     }
     measured = robustness | released | pilot
-    return Findings({title: t for title, t in tables.items() if len(t)}, figures, measured, notes)
+    n_words = frame.groupby("item", sort=False)["n_words"].max()
+    notes = [f"{item}: {n:,} words, which all models have." for item, n in n_words.items()]
+    return Findings(tables, figures, measured, [*notes, *study.notes])
 
 
-def _silhouettes(
-    run: Run,
-    queries: Mapping[str, Query],
-    models: Mapping[str, WordEmbeddingModel],
-    lookup: Mapping[str, Any],
-) -> SilhouetteStudy:
-    """Return all silhouettes, on the scales of the paper."""
-    biased, unbiased = _references(list(models))
-    studies = {
-        metric: silhouette_study(
-            *(metric, queries, models),
-            n_runs=_FEW_RUNS if metric == "rnsb" and _CONTROL in models else max(_N_RUNS),
-            random_state=run.random_state,
-            n_jobs=run.n_jobs,
-            biased=biased,
-            unbiased=unbiased,
-            directory=run.folder / "silhouettes",
-            metric_params={metric: lookup},
-            progress=run.progress,
-        )
-        for metric in _LIMITS
+def _values(frame: pd.DataFrame, column: str) -> Values:
+    keys = frame[["item", "score", "model"]].itertuples(index=False, name=None)
+    return dict(zip(keys, frame[column], strict=True))
+
+
+def _pilot(study: SilhouetteStudy) -> Values:
+    """Return how far scores spread in the first runs."""
+    return {
+        (
+            f"{bias}, {LIST_TYPES[vary]}, {metric.removesuffix('-ES')}",
+            f"{n_runs} runs",
+            model,
+        ): 1 - replace(each, curves=each.curves[:n_runs]).robustness
+        for (metric, bias, vary, model), each in study.silhouettes.items()
+        for n_runs in _N_RUNS
+        if n_runs <= each.n_runs
     }
-    notes = [note for study in studies.values() for note in study.notes]
+
+
+def _silhouettes(run: Run) -> SilhouetteStudy:
+    """Return all silhouettes, on the scales of the paper."""
+    (query_set,) = run.results.plan.query_sets
+    models = run.open_models(query_set.queries)
+    biased, unbiased = _references(list(models))
+    lookup = {"preprocessors": run.results.plan.metrics[0].params["preprocessors"]}
+    with noted([], quiet=False):
+        studies = [
+            _measured(
+                *(metric, dict(zip(_BIASES, query_set.queries, strict=True)), models),
+                n_runs=_FEW_RUNS if metric == "rnsb" and _CONTROL in models else max(_N_RUNS),
+                random_state=run.random_state,
+                n_jobs=run.n_jobs,
+                biased=biased,
+                unbiased=unbiased,
+                directory=run.folder / "silhouettes",
+                metric_params={metric: lookup},
+                scales={metric: scale},
+                progress=run.progress,
+            )
+            for metric, scale in _SCALES.items()
+        ]
+    notes = list(dict.fromkeys(chain(*(study.notes for study in studies))))
     if biased:
         notes += [
             f"Taken for biased: {biased}. Taken for unbiased: {unbiased}.",
@@ -121,27 +122,19 @@ def _silhouettes(
     if _CONTROL in models:
         notes.append(f"RNSB has {_FEW_RUNS} runs here, which makes it look more robust.")
     return replace(
-        studies["weat"],
-        metrics=tuple(study.metrics[0] for study in studies.values()),
-        silhouettes={
-            key: replace(each, value_range=_LIMITS[metric], no_bias_value=0.0)
-            for metric, study in studies.items()
-            for key, each in study.silhouettes.items()
-        },
+        studies[0],
+        metrics=tuple(study.metrics[0] for study in studies),
+        silhouettes={key: each for study in studies for key, each in study.silhouettes.items()},
         notes=tuple(notes),
     )
 
 
-def _known(
-    query: Query, models: Iterable[WordEmbeddingModel], preprocessors: Preprocessors
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the groups and concepts of a query without words that one of the models lacks."""
-    lost = {word for model in models for word in lacking(model, query, preprocessors)}
-    groups, concepts = (
-        [[word for word in part if word not in lost] for part in sets]
-        for sets in (query.target_sets, query.attribute_sets)
-    )
-    return groups, concepts
+def _measured(*args: Any, **options: Any) -> SilhouetteStudy:
+    """Return silhouettes of a metric; if nothing can be measured, only the notes on why."""
+    try:
+        return silhouette_study(*args, **options)
+    except NothingMeasuredError as error:
+        return error.study
 
 
 def _references(names: Sequence[str]) -> tuple[str, str] | tuple[None, None]:
@@ -149,18 +142,3 @@ def _references(names: Sequence[str]) -> tuple[str, str] | tuple[None, None]:
     if {"GloVe", "NBatch"} <= {*names}:
         return "GloVe", "NBatch"
     return (names[0], names[1]) if len(names) > 1 else (None, None)
-
-
-def _table(
-    values: Mapping[tuple[str, str, str], float], run: Run, printed: str = ""
-) -> pd.DataFrame:
-    """Return a row per item and model, measured and printed, and a column per score."""
-    rows = [(item, model, score, value) for (item, score, model), value in values.items()]
-    own = run.printed[run.printed["table"] == printed]
-    rows += list(
-        zip(own["item"], own["model"] + " (printed)", own["score"], own["printed"], strict=True)
-    )
-    frame = pd.DataFrame(rows, columns=["item", "model", "score", "value"])
-    return frame.pivot_table("value", ["item", "model"], "score", sort=False).rename_axis(
-        columns=None
-    )

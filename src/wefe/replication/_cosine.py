@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from wefe.metrics import association, bias_subspace, direct_bias, weat_effect_si
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_individual_biases
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run, compared
+from wefe.replication._replication import Findings, Run, Values, compared, found_in
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -34,72 +35,84 @@ _NOTES = [
 ]
 _LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
 _OF_QUERY = ["effect size", "p value", "auc", "largest |s|", "mean attribute difference d"]
+_OF_AUDITS = (
+    "Figures 1 and 2: effect size and separability",
+    "Figure 3: what the directions of pairs have in common",
+)
 
 
 def findings(run: Run) -> Findings:
     """Return the paper's tables and figures, and its theorems in numbers."""
     queries = {part.name: part.queries[0] for part in run.results.plan.query_sets}
-    direct_bias_query = queries.pop("Direct bias of roles")
-    pairs = list(zip(*direct_bias_query.target_sets, strict=True))
+    pairs = list(zip(*queries["Direct bias of roles"].target_sets, strict=True))
+    models = run.open_models(queries.values())
+    del queries["Direct bias of roles"]
+    measured = _theorems()
     requirements = [
         check_requirements(IndividualBias),
         check_requirements("weat", metric_params={"return_effect_size": True}),
         check_requirements("direct-bias"),
     ]
-    models = run.open_models([*queries.values(), direct_bias_query])
-    distances = pd.DataFrame(
-        {
-            label: mean_attribute_differences(
-                pairs, list(models.values()), normalize=normalize, **_LOOKUP
-            )["mean_attribute_difference"]
-            for label, normalize in {"unit vectors (d)": True, "as they are": False}.items()
-        }
-    ).loc[list(models)]
-    measured = dict(_theorems())
-    for name, distance in distances["as they are"].items():
-        measured["25 pairs", "mean attribute difference", str(name)] = distance
     for each in requirements:
         measured[each.metric, "comparable", ""] = float(bool(each.comparable))
         measured[each.metric, "trustworthy", ""] = float(bool(each.trustworthy))
+    distances = _distances(pairs, models)
+    for name, distance in distances["as they are"].items():
+        measured["25 pairs", "mean attribute difference", str(name)] = distance
+    # The given models, then the paper's other ones.
+    printed = run.printed_in("Table 2").set_index("model")["printed"]
+    distances = pd.concat([distances, printed], axis=1).rename_axis("model")
+    theorems = compared(run.printed_in("theorems"), measured).set_index("item")
+    theorems = theorems.rename(columns={"printed": "expected", "source": "from"})
     tables = {
         "Table 1: requirements": requirements_table(requirements).set_index("metric"),
-        "Theorems in numbers": _in_numbers(run, measured),
-        "Table 2: mean attribute difference of 25 pairs": _with_printed(run, distances),
+        "Theorems in numbers": theorems[["score", "value", "expected", "verdict", "from"]],
+        "Table 2: mean attribute difference of 25 pairs": distances,
     }
-    more, figures, lacking = _audited(models, queries, pairs)
-    return Findings({**tables, **more}, figures, measured, [*_NOTES, *lacking])
+    audited, lacking = found_in(models, partial(_audited, queries, pairs))
+    for at, title in enumerate(_OF_AUDITS if audited else ()):
+        rows = pd.concat([own[at] for own, _ in audited.values()], keys=list(audited))
+        tables[title] = rows.infer_objects().rename_axis(["model", "of"]).reset_index("of")
+    figures = {
+        f"{title}, {name}": figure
+        for name, (_, own) in audited.items()
+        for title, figure in own.items()
+    }
+    return Findings(tables, figures, measured, [*_NOTES, *lacking])
+
+
+def _distances(
+    pairs: Sequence[tuple[str, str]], models: Mapping[str, WordEmbeddingModel]
+) -> pd.DataFrame:
+    """Return how far the means of the two sets are apart in each model."""
+    columns = {
+        label: mean_attribute_differences(
+            pairs, list(models.values()), normalize=normalize, **_LOOKUP
+        )["mean_attribute_difference"]
+        for label, normalize in {"unit vectors (d)": True, "as they are": False}.items()
+    }
+    return pd.DataFrame(columns).loc[list(models)]
 
 
 def _audited(
-    models: dict[str, WordEmbeddingModel],
-    queries: dict[str, Query],
-    pairs: Sequence[tuple[str, str]],
-) -> tuple[dict[str, pd.DataFrame], dict[str, go.Figure], list[str]]:
-    """Return tables and figures of audits, and which models lack words for them."""
-    figures, effects, directions, lacking = {}, {}, {}, []
-    for name, model in models.items():
-        try:
-            audits = [audit_query(query, model, **_LOOKUP) for query in queries.values()]
-            of_pairs = audit_direction(pairs, model, normalize=False, **_LOOKUP)
-        except ValueError as error:
-            lacking.append(f"{name} is not in the figures: {error}")
-            continue
-        for targets, audit in zip(queries, audits, strict=True):
-            effects[name, targets] = audit.summary()[_OF_QUERY]
-        shown = plot_individual_biases(audits, shared_axis=False)
-        figures[f"Figures 1 and 2: individual biases, {name}"] = shown
-        for what, direction in _with_and_without_outliers(of_pairs):
-            directions[name, what] = _summary(direction)
-            figures[f"Figure 3: directions of {what}, {name}"] = direction.plot()
-    tables = {
-        "Figures 1 and 2: effect size and separability": _by_model(effects),
-        "Figure 3: what the directions of pairs have in common": _by_model(directions),
-    }
-    return (tables if effects else {}), figures, lacking
+    queries: Mapping[str, Query], pairs: Sequence[tuple[str, str]], model: WordEmbeddingModel
+) -> tuple[list[pd.DataFrame], dict[str, go.Figure]]:
+    """Return tables of audits of the queries and of the direction of pairs, and their figures."""
+    audits = {targets: audit_query(query, model, **_LOOKUP) for targets, query in queries.items()}
+    of_pairs = audit_direction(pairs, model, normalize=False, **_LOOKUP)
+    directions = {"all pairs": of_pairs}
+    if of_pairs.outliers:
+        directions["pairs but outliers"] = of_pairs.without(of_pairs.outliers)
+    biases = plot_individual_biases(list(audits.values()), shared_axis=False)
+    figures = {"Figures 1 and 2: individual biases": biases}
+    figures |= {f"Figure 3: directions of {what}": each.plot() for what, each in directions.items()}
+    effects = pd.DataFrame({of: audit.summary()[_OF_QUERY] for of, audit in audits.items()})
+    common = pd.DataFrame({what: _summary(each) for what, each in directions.items()})
+    return [effects.T, common.T], figures
 
 
-def _theorems() -> Iterator[tuple[tuple[str, str, str], float]]:
-    """Yield what the scores make of the vectors of the paper's proofs."""
+def _theorems() -> Values:
+    """Return what the scores make of the vectors of the paper's proofs."""
     women, men = [(1.0, 0.2, 0.1), (0.8, 0.4, 0.0)], [(-0.9, 0.3, 0.2), (-0.7, 0.5, -0.1)]
     unit = [np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (women, men)]
     farthest = unit[0].mean(axis=0) - unit[1].mean(axis=0)
@@ -122,14 +135,7 @@ def _theorems() -> Iterator[tuple[tuple[str, str, str], float]]:
     for name, word in {"(0, 1)": (0, 1), "(1, 0)": (1, 0), "(0.6, 0.8)": (0.6, 0.8)}.items():
         values[f"theorem 6: word {name}", "s"] = association([word], first, second)[0]
         values[f"theorem 6: word {name}", "Direct Bias"] = direct_bias([word], direction.directions)
-    for (item, score), value in values.items():
-        yield (item, score, ""), float(value)
-
-
-def _with_and_without_outliers(audit: DirectionAudit) -> Iterator[tuple[str, DirectionAudit]]:
-    yield "all pairs", audit
-    if audit.outliers:
-        yield "pairs but outliers", audit.without(audit.outliers)
+    return {(*key, ""): float(value) for key, value in values.items()}
 
 
 def _summary(audit: DirectionAudit) -> dict[str, Any]:
@@ -140,21 +146,3 @@ def _summary(audit: DirectionAudit) -> dict[str, Any]:
         "mean |cosine| with it": float(np.abs(audit.cosines).mean()),
         "outliers": ", ".join(audit.outliers),
     }
-
-
-def _by_model(columns: dict[tuple[str, str], Any]) -> pd.DataFrame:
-    table = pd.DataFrame(columns).T.infer_objects()
-    return table.rename_axis(["model", "of"]).reset_index(level="of")
-
-
-def _in_numbers(run: Run, measured: dict[tuple[str, str, str], float]) -> pd.DataFrame:
-    rows = run.printed[run.printed["table"] == "theorems"]
-    table = compared(rows, measured).rename(columns={"printed": "expected", "source": "from"})
-    return table.set_index("item")[["score", "value", "expected", "verdict", "from"]]
-
-
-def _with_printed(run: Run, distances: pd.DataFrame) -> pd.DataFrame:
-    """Return the distances of the given models, then those of the paper's other models."""
-    rows = run.printed[run.printed["table"] == "Table 2"]
-    printed = rows.set_index("model")["printed"]
-    return pd.concat([distances, printed], axis=1).rename_axis("model")

@@ -15,8 +15,6 @@ from wefe.report._text import number
 if TYPE_CHECKING:
     from wefe.replication._replication import Replication
 
-_COMPARED = ["table", "item", "score", "model", "printed", "value", "verdict", "reason", "source"]
-
 
 def replication_html(replication: Replication) -> str:
     """Return the report as one HTML file."""
@@ -24,13 +22,13 @@ def replication_html(replication: Replication) -> str:
     own = {}
     for at, (title, figure) in enumerate(replication.figures.items()):
         own[title] = drawn(f"paper-{at}", figure, {"title": title})
-    compared = replication.comparison[_COMPARED]
+    compared = replication.comparison.drop(columns="tolerance").set_index("table")
     paper = {
         **{key: replication.paper[key] for key in ("title", "reference")},
         "notes": replication.notes,
         "verdicts": replication.verdicts(),
         "tables": [_table(*pair) for pair in replication.tables.items()],
-        "compared": _table("Printed values and those measured here", compared.set_index("table")),
+        "compared": _table("Printed values and those measured here", compared),
         "figures": [each.id for each in own.values()],
     }
     drawings = figures(replication.results, summary) | {each.id: each for each in own.values()}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,10 +30,15 @@ if TYPE_CHECKING:
 
     from wefe.query import Query
 
+T = TypeVar("T")
+
 _FILES = resources.files("wefe.replication")
 
 #: What a model may be given as: where it is, the model itself, or an entry of a study file.
 ModelLike: TypeAlias = str | os.PathLike[str] | WordEmbeddingModel | Mapping[str, Any]
+#: (item, score, model) -> value, by the names of the printed values.
+Values: TypeAlias = dict[Any, float]
+_KEY = ["item", "score", "model"]
 
 
 class Findings(NamedTuple):
@@ -40,8 +46,7 @@ class Findings(NamedTuple):
 
     tables: dict[str, pd.DataFrame]
     figures: dict[str, go.Figure]
-    # (item, score, model) -> value, by the names of the printed values.
-    measured: Mapping[tuple[str, str, str], float]
+    measured: Values
     notes: Sequence[str] = ()
     # (item, model) of values for which the model lacks some words.
     incomplete: Collection[tuple[str, str]] = ()
@@ -50,15 +55,26 @@ class Findings(NamedTuple):
 class Run(NamedTuple):
     """What a paper's module makes its findings of."""
 
+    study: Study
     results: StudyResults
-    # Opens the models: the given words and those of the given queries, or None for all words.
-    open_models: Callable[[Iterable[str | Query] | None], dict[str, WordEmbeddingModel]]
     printed: pd.DataFrame
     random_state: int
     n_jobs: int | None
     progress: bool
     # Where slow parts may be kept.
     folder: Path
+
+    def open_models(self, words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
+        """Open the models: words and those of queries, or None for all, which encoders lack."""
+        return {
+            entry.label: _opened(entry, words)
+            for entry in self.study.declaration.models
+            if words is not None or not entry.is_encoder
+        }
+
+    def printed_in(self, table: str) -> pd.DataFrame:
+        """Return the values that one table of the paper prints."""
+        return self.printed[self.printed["table"] == table]
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,25 +247,27 @@ def replicate(
     """
     paper = _papers()[check_choice("name", name, list(_papers()))]
     module = import_module(f"wefe.replication._{name}")
-    with ExitStack() as stack:
-        place = Path(
-            stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
-        )
+    with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as where:
+        place = Path(where)
         place.mkdir(parents=True, exist_ok=True)
-        given = _packaged(paper.pop("dims", ())) if models is None else models
-        declared, notes = _declared(name, given, place, random_state)
-        others = _stand_in(declared["queries"], getattr(module, "STAND_INS", {}))
+        notes = []
+        if models is None:
+            models = _packaged(getattr(module, "DIMS", ()))
+            notes.append("These are the packaged vectors and a control, not the paper's models.")
+        entries = [
+            _entry(*pair, place / f"model_{position}.safetensors")
+            for position, pair in enumerate(models.items())
+        ]
+        declared = tomllib.loads(study_file(name))
+        declared |= {"models": entries, "random_state": random_state}
+        others = _stand_in(declared["queries"], getattr(module, "STAND_INS", {}), place)
+        if hasattr(module, "adapt"):
+            notes += module.adapt(declared)
         study = Study(declared)
         results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
-
-        def open_models(words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
-            return {entry.label: _opened(entry, words) for entry in study.declaration.models}
-
         printed = _printed(name)
-        run = Run(results, open_models, printed, random_state, n_jobs, progress, place)
+        run = Run(study, results, printed, random_state, n_jobs, progress, place)
         made: Findings = module.findings(run)
-        if models is None:
-            notes.insert(0, "These are the packaged vectors and a control, not the paper's models.")
         measured = dict.fromkeys(made.measured, np.nan) if others else made.measured
         comparison = compared(printed, measured, made.incomplete)
         notes += [*others, *made.notes]
@@ -259,9 +277,7 @@ def replicate(
 
 
 def compared(
-    printed: pd.DataFrame,
-    measured: Mapping[tuple[str, str, str], float],
-    incomplete: Collection[tuple[str, str]] = (),
+    printed: pd.DataFrame, measured: Values, incomplete: Collection[tuple[str, str]] = ()
 ) -> pd.DataFrame:
     """Return the printed values beside those measured, with verdicts.
 
@@ -274,31 +290,65 @@ def compared(
     lacking = {(item, _plain(model)) for item, model in incomplete}
     rows = []
     for row in printed.to_dict("records"):
-        model = _plain(row["model"])
-        value = known.get((row["item"], row["score"], model), np.nan)
-        verdict = _verdict(value, row["printed"], row["tolerance"])
-        if verdict == "agrees":
-            row["reason"] = ""
-        elif verdict == "differs":
-            lacks = "the model lacks some of its words" if (row["item"], model) in lacking else ""
-            row["reason"] = row["reason"] or lacks or "not known"
-        elif model not in given:
-            row["reason"] = f"no model called {row['model']!r} was given"
-        else:
-            row["reason"] = "words are missing: the model lacks them, or they were not downloaded"
-        rows.append(row | {"value": value, "verdict": verdict})
-    columns = ["table", "item", "score", "model", "printed", "value", "tolerance", "verdict"]
-    return pd.DataFrame(rows, columns=[*columns, "reason", "source"])
+        item, model = row["item"], _plain(row["model"])
+        value = known.get((item, row["score"], model), np.nan)
+        row |= {"value": value, "verdict": _verdict(value, row["printed"], row["tolerance"])}
+        row["reason"] = _reason(row, model in given, (item, model) in lacking)
+        rows.append(row)
+    columns = ["table", *_KEY, "printed", "value", "tolerance", "verdict", "reason", "source"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _verdict(value: float, printed: float, tolerance: str) -> str:
     if np.isnan(value):
         return "not comparable"
     if tolerance.startswith("x"):
-        agrees = max(value / printed, printed / value) <= float(tolerance[1:])
+        factor = float(tolerance[1:])
+        agrees = 1 / factor <= value / printed <= factor
     else:
         agrees = abs(value - printed) <= float(tolerance) + 1e-12
     return "agrees" if agrees else "differs"
+
+
+def _reason(row: Mapping[Any, Any], is_given: bool, lacks_words: bool) -> str:
+    """Return why a value does not agree; the printed values hold reasons that are known."""
+    if row["verdict"] == "agrees":
+        return ""
+    if not is_given:
+        return f"no model called {row['model']!r} was given"
+    if row["verdict"] == "not comparable":
+        return "words are missing: the model lacks them, or they were not downloaded"
+    lacks = "the model lacks some of its words" if lacks_words else "not known"
+    return row["reason"] or lacks
+
+
+def found_in(
+    models: Mapping[str, WordEmbeddingModel], find: Callable[[WordEmbeddingModel], T]
+) -> tuple[dict[str, T], list[str]]:
+    """Return what `find` finds in each model, and notes on models that lack words for it."""
+    findings, notes = {}, []
+    for name, model in models.items():
+        try:
+            findings[name] = find(model)
+        except ValueError as error:
+            notes.append(f"{name} is not in all tables and figures: {error}")
+    return findings, notes
+
+
+def beside_printed(
+    measured: Values, printed: pd.DataFrame, rows: list[str], columns: list[str]
+) -> pd.DataFrame:
+    """Return measured values, then printed ones, in rows and columns by item, score and model.
+
+    Of a value that is printed twice, the first one counts.
+    """
+    own = pd.Series(measured, dtype=float).rename_axis(_KEY).rename("value").reset_index()
+    of_paper = printed.assign(model=printed["model"] + " (printed)", value=printed["printed"])
+    values = pd.concat([own, of_paper]).drop_duplicates(_KEY)
+    # Items stay in the order in which they come first.
+    values = values.sort_values("item", key=lambda items: pd.factorize(items)[0], kind="stable")
+    values["head"] = values[columns].agg(", ".join, axis=1)
+    return values.set_index([*rows, "head"])["value"].unstack(sort=False).rename_axis(columns=None)
 
 
 def why(error: Exception) -> str:
@@ -333,51 +383,36 @@ def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
     return {"packaged": "demo", **made}
 
 
-def _declared(
-    name: str, models: Mapping[str, ModelLike], folder: Path, random_state: int
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the study of a paper with the given models in place of its own, and what it lacks."""
-    declared = tomllib.loads(study_file(name))
-    files = [folder / f"model_{position}.safetensors" for position in range(len(models))]
-    entries = [_entry(*pair, file) for pair, file in zip(models.items(), files, strict=True)]
-    external = []
-    for column in declared.get("external", ()):
-        scores = {model: score for model, score in column["scores"].items() if model in models}
-        external += [{**column, "scores": scores}] if scores else []
-    declared |= {"models": entries, "external": external, "random_state": random_state}
+def benchmarks_at_hand(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the benchmarks that can be opened, and notes on the others."""
     at_hand, notes = [], []
-    for benchmark in declared.get("quality", {}).get("benchmarks", ()):
+    for name in names:
         try:
-            load_benchmark(benchmark)
-            at_hand.append(benchmark)
+            load_benchmark(name)
+            at_hand.append(name)
         except (ConnectionError, ImportError) as error:
-            notes.append(f"{benchmark} is left out: {why(error)}.")
-    if notes:
-        declared["quality"] = {**declared["quality"], "benchmarks": at_hand} if at_hand else None
-    return declared, notes
+            notes.append(f"{name} is left out: {why(error)}.")
+    return at_hand, notes
 
 
 def _stand_in(
-    entries: list[dict[str, Any]], stand_ins: Mapping[str, Callable[[], list[Query]]]
+    entries: list[dict[str, Any]],
+    stand_ins: Mapping[str, Callable[[], list[Query]]],
+    folder: Path,
 ) -> list[str]:
     """Put queries that ship in the place of sets that cannot be downloaded; return notes."""
     notes = []
     for entry in entries:
         name = entry.get("set", "")
+        if name not in stand_ins:
+            continue
         try:
-            if name in stand_ins:
-                load_query_set(name)
+            load_query_set(name)
         except ConnectionError as error:
-            entry["name"] = entry.pop("set")
-            entry["query"] = [
-                {
-                    "targets": dict(zip(each.target_sets_names, each.target_sets, strict=True)),
-                    "attributes": dict(
-                        zip(each.attribute_sets_names, each.attribute_sets, strict=True)
-                    ),
-                }
-                for each in stand_ins[name]()
-            ]
+            # The name of the file is that of the set.
+            file = folder / f"{entry.pop('set')}.json"
+            file.write_text(json.dumps([query.dict() for query in stand_ins[name]()]), "utf-8")
+            entry["file"] = str(file)
             notes.append(
                 f"Words that ship replace those of {name!r}, which are a download ({why(error)}). "
                 "Printed values belong to the latter."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,10 @@ from wefe.metrics import RNSB, joint_negative_sentiment, negative_sentiment_corr
 from wefe.plotting import plot_negative_sentiment, plot_negative_sentiment_correlation
 from wefe.plotting._style import PALETTE, add_points, apply_layout
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run
+from wefe.replication._replication import Findings, Run, Values, beside_printed
 
 if TYPE_CHECKING:
+    from wefe.models import WordEmbeddingModel
     from wefe.results import MetricResult
 
 _ORIGIN, _RELIGION = "National Origin Identity", "Religion Identity"
@@ -47,76 +48,68 @@ def findings(run: Run) -> Findings:
     plan = run.results.plan
     params = plan.metrics[0].params
     queries = {_CASES[each.name]: each.queries[0] for each in plan.query_sets}
-    notes: list[str] = []
-    measured: dict[tuple[str, str, str], float] = {}
+    notes: dict[str, None] = {}
+    measured: Values = {}
     maps: dict[str, go.Figure] = {}
     results: dict[str, MetricResult] = {}
-    for name, model in run.open_models(queries.values()).items():
-        for case, query in queries.items():
-            found = embed_query(model, query, preprocessors=params["preprocessors"])
-            notes += _missing(found, case)
-            measured[case, "RNSB", name] = math.nan
-            terms = [part.name for part in found.targets if part.words]
-            # RNSB of few of the identities is another question.
-            if len(terms) < _FEWEST * len(found.targets) or not all(
-                part.words for part in found.attributes
-            ):
-                continue
-            asked = Query([[term] for term in terms], query.attribute_sets, terms)
-            result = RNSB().run_query(asked, model, **params)
-            measured[case, "RNSB", name] = result["rnsb"]
-            for term, value in result["negative_sentiment_probabilities"].items():
-                measured[term, "P(negative)", name] = value
-            if case == _ORIGIN:
-                results[name] = result
-                maps[f"Figure 1: words in two dimensions, {name}"] = _map(found, name)
-    tables = {"Table 1: RNSB of each case study": _table_1(run, measured)}
-    return Findings(tables, maps | _figures_3_and_4(results), measured, list(dict.fromkeys(notes)))
+    for (name, model), case in product(run.open_models(queries.values()).items(), queries):
+        found = embed_query(model, queries[case], preprocessors=params["preprocessors"])
+        notes |= dict.fromkeys(_missing(found, case))
+        measured[case, "RNSB", name] = math.nan
+        result = _result(found, model, params)
+        if result is None:
+            continue
+        measured[case, "RNSB", name] = result["rnsb"]
+        for term, value in result["negative_sentiment_probabilities"].items():
+            measured[term, "P(negative)", name] = value
+        if case == _ORIGIN:
+            results[name] = result
+            maps[f"Figure 1: words in two dimensions, {name}"] = _map(found, name)
+    scores = {key: value for key, value in measured.items() if key[1] == "RNSB"}
+    table = beside_printed(scores, run.printed_in("Table 1"), ["item"], ["model"])
+    tables = {"Table 1: RNSB of each case study": table.rename_axis("case study")}
+    return Findings(tables, maps | _figures_3_and_4(results), measured, [*notes])
 
 
-def _missing(found: EmbeddedQuery, case: str) -> list[str]:
-    """Return notes on the words of a query that a model lacks."""
-    notes = []
-    if any(part.lost for part in found.attributes):
-        lost, size = (
-            sum(map(len, parts))
-            for parts in ([part.lost for part in found.attributes], found.query.attribute_sets)
-        )
-        notes.append(f"{found.model_name} lacks {lost:,} of {size:,} positive and negative words.")
-    if terms := list(chain(*(part.lost for part in found.targets))):
-        notes.append(f"{case}: {found.model_name} lacks {', '.join(terms)}; RNSB needs 80 %.")
-    return notes
+def _missing(found: EmbeddedQuery, case: str) -> Iterator[str]:
+    """Yield notes on the words of a query that a model lacks."""
+    words = [word for part in found.attributes for word in part.lost]
+    terms = [word for part in found.targets for word in part.lost]
+    if words:
+        size = sum(map(len, found.query.attribute_sets))
+        yield f"{found.model_name} lacks {len(words):,} of {size:,} positive and negative words."
+    if terms:
+        yield f"{case}: {found.model_name} lacks {', '.join(terms)}; RNSB needs 80 % of them."
 
 
-def _table_1(run: Run, measured: Mapping[tuple[str, str, str], float]) -> pd.DataFrame:
-    """Return RNSB by case and model, as measured and as printed."""
-    scores = pd.Series({key: value for key, value in measured.items() if key[1] == "RNSB"})
-    table = scores.droplevel(1).unstack(sort=False)
-    of_paper = run.printed[run.printed["table"] == "Table 1"]
-    printed = of_paper.pivot_table("printed", "item", "model", sort=False)
-    return table.join(printed.add_suffix(" (printed)")).rename_axis("case study")
+def _result(
+    found: EmbeddedQuery, model: WordEmbeddingModel, params: Mapping[str, Any]
+) -> MetricResult | None:
+    """Return RNSB of the identities that a model has, or None if it has few of them."""
+    terms = [part.name for part in found.targets if part.words]
+    # RNSB of few of the identities is another question.
+    few = len(terms) < _FEWEST * len(found.targets)
+    if few or not all(part.words for part in found.attributes):
+        return None
+    asked = Query([[term] for term in terms], found.query.attribute_sets, terms)
+    return RNSB().run_query(asked, model, **params)
 
 
 def _map(found: EmbeddedQuery, model: str) -> go.Figure:
     """Draw positive, negative and identity words by their first two principal components."""
-    parts = {
-        "positive": found.attributes[:1],
-        "negative": found.attributes[1:],
-        "identity": found.targets,
-    }
-    rows = [
-        {"kind": kind, "word": word}
-        for kind, sets in parts.items()
-        for word in chain(*(part.words for part in sets))
-    ]
-    vectors = np.concatenate([part.vectors for part in chain(*parts.values())])
-    points = pd.DataFrame(rows)
-    points[["x", "y"]] = in_two_dimensions(vectors)
+    sets = [*found.attributes, *found.targets]
+    points = pd.DataFrame(
+        in_two_dimensions(np.concatenate([part.vectors for part in sets])), columns=["x", "y"]
+    )
+    kinds = ["positive", "negative", *["identity"] * len(found.targets)]
+    points["kind"] = np.repeat(kinds, [len(part.words) for part in sets])
+    points["word"] = list(chain(*(part.words for part in sets)))
     figure = go.Figure()
     for kind, colour in _COLOURS.items():
         own = points[points["kind"] == kind]
-        own = own.assign(text=own["word"]) if kind == "identity" else own
-        marker = {"color": colour, "size": 9 if kind == "identity" else 5}
+        is_identity = kind == "identity"
+        own = own.assign(text=own["word"]) if is_identity else own
+        marker = {"color": colour, "size": 9 if is_identity else 5}
         add_points(figure, own, f"{kind} words", "{word}", marker)
     return apply_layout(figure, f"Sentiment words and national origins, {model}", ["PCA."], 480)
 

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pandas as pd
 
 from wefe.plotting import plot_ranking, plot_ranking_correlations
-from wefe.replication._replication import Findings, Run
+from wefe.replication._replication import Findings, Run, Values, benchmarks_at_hand
+from wefe.study import StudyResults
 from wefe.study._plan import OVERALL
-from wefe.study._results import StudyResults
+
+# Rankings need several models: also the first dimensions of the packaged vectors.
+DIMS = (64,)
+
+
+def adapt(declared: dict[str, Any]) -> list[str]:
+    """Leave out printed ranks of other models, and benchmarks that are not at hand."""
+    names = {entry["name"] for entry in declared["models"]}
+    (web,) = declared["external"]
+    web["scores"] = {model: rank for model, rank in web["scores"].items() if model in names}
+    declared["external"] = [web] if web["scores"] else []
+    quality = declared["quality"]
+    quality["benchmarks"], notes = benchmarks_at_hand(quality["benchmarks"])
+    if not quality["benchmarks"]:
+        del declared["quality"]
+    return notes
 
 
 def findings(run: Run) -> Findings:
@@ -15,40 +34,43 @@ def findings(run: Run) -> Findings:
     results = run.results
     places = [*(part.name for part in results.plan.query_sets), OVERALL]
     tables = {f"Table 1, {place}: rank (score)": _table_1(results, place) for place in places}
-    figures = {}
-    for place in places:
-        matrix = results.correlations(place)
-        figures[f"Figure 1, {place}: Spearman correlations of the rankings"] = (
-            plot_ranking_correlations(matrix)
-        )
-    figures["Figure 2: accumulated ranks, overall"] = plot_ranking(results.rankings())
-    left_out = {part.name: part.left_out for part in results.plan.query_sets if part.left_out}
-    notes = [
-        f"{place}: {len(queries)} queries are left out, so no score is compared ({queries[0][1]})."
-        for place, queries in left_out.items()
-    ]
-    measured = {
-        (place, str(metric), str(model)): float(score)
-        for place in places
-        if place not in left_out and not (left_out and place == OVERALL)
-        for metric, scores in results.aggregated(place).items()
-        for model, score in scores.items()
-    }
     quality = results.quality()
     if quality is not None:
         tables["The benchmarks of WEB"] = quality.rename_axis("model")
-    tidy = results.to_frame()
-    lacking = tidy[tidy["words_lost"] > 0]
-    incomplete = set(zip(lacking["query_set"], lacking["model_name"], strict=True))
+    figures = {
+        f"Figure 1, {place}: Spearman correlations of the rankings": plot_ranking_correlations(
+            results.correlations(place)
+        )
+        for place in places
+    }
+    figures["Figure 2: accumulated ranks, overall"] = plot_ranking(results.rankings())
+    complete, notes = set(places), []
+    for part in results.plan.query_sets:
+        if part.left_out:
+            complete -= {part.name, OVERALL}
+            notes.append(
+                f"{part.name}: {len(part.left_out)} queries are left out, so no score is compared "
+                f"({part.left_out[0][1]})."
+            )
+    measured = _measured(results, complete)
+    tidy = results.to_frame().query("words_lost > 0")
+    incomplete = set(zip(tidy["query_set"], tidy["model_name"], strict=True))
     incomplete |= {(OVERALL, model) for _, model in incomplete}
     return Findings(tables, figures, measured, notes, incomplete)
+
+
+def _measured(results: StudyResults, places: Iterable[str]) -> Values:
+    return {
+        (place, metric, model): score
+        for place in places
+        for metric, scores in results.aggregated(place).items()
+        for model, score in scores.items()
+    }
 
 
 def _table_1(results: StudyResults, place: str) -> pd.DataFrame:
     """Return ranks with scores in parentheses; WEB has ranks only."""
     scores = results.aggregated(place)
-    ranks = results.rankings(place)
-    cells = ranks.map("{:g}".format)
-    for metric in scores:
-        cells[metric] += scores[metric].map(" ({:.2f})".format)
+    cells = results.rankings(place).map("{:g}".format)
+    cells[scores.columns] += scores.map(" ({:.2f})".format)
     return cells.rename_axis("model")
