@@ -10,13 +10,11 @@ from wefe.datasets import Criterion, fetch_occupation_shares, load_weat
 from wefe.explore import correlate_with_statistic
 from wefe.replication._replication import Findings, Run, beside_printed, found_in, why
 
-# The published list of test 4 has 18 names a side; the printed value belongs to 16.
-_TESTS = [
-    *("test 1", "test 2", "test 3", "test 4 (18 names)"),
-    *(f"test {number}" for number in range(5, 11)),
-    "test 4",
-]
-_IN_ORDER = [*_TESTS[:4], "test 4", *_TESTS[4:-1]]
+# The lists that ship have 18 names a side in test 4, and Bill in test 10. The paper leaves out four
+# names, and has Billy.
+_SHIPPED = {"test 4": "test 4 (18 names)", "test 10": "test 10 (Bill)"}
+_NUMBERED = [f"test {number}" for number in range(1, 11)]
+_TESTS = [*(_SHIPPED.get(test, test) for test in _NUMBERED), *_SHIPPED]
 
 
 def findings(run: Run) -> Findings:
@@ -29,13 +27,17 @@ def findings(run: Run) -> Findings:
         for column, score in {"score": "effect size", "p_value": "p_value"}.items()
         for test, model, value in zip(tests, tidy["model_name"], tidy[column], strict=True)
     }
-    table = beside_printed(measured, run.printed, ["item"], ["score", "model"]).loc[_IN_ORDER]
+    table = beside_printed(measured, run.printed, ["item"], ["score", "model"])
+    table = table.loc[sorted(_TESTS, key=lambda test: int(test.split()[1]))]
     table = table.rename(columns=lambda head: head.replace("effect size", "d")).join(queries)
     tables = {"Table 1: effect size d and exact p-value of each test": table.rename_axis("test")}
+    lacking = tidy["words_lost"] > 0
+    incomplete = set(zip(tests[lacking], tidy["model_name"][lacking], strict=True))
     try:
         share = fetch_occupation_shares(2015)["female"]
     except ConnectionError as error:
-        return Findings(tables, {}, measured, [f"No census shares, hence no WEFAT: {why(error)}."])
+        notes = [f"No census shares, hence no WEFAT: {why(error)}."]
+        return Findings(tables, {}, measured, notes, incomplete)
     terms = load_weat()
     pairs = list(zip(terms["female_terms"], terms["male_terms"], strict=True))
     gender = Criterion("gender", pairs, class_names=("female", "male"))
@@ -58,4 +60,4 @@ def findings(run: Run) -> Findings:
     figures = {
         f"Figure 1: WEFAT of occupations, {name}": each.plot() for name, each in wefat.items()
     }
-    return Findings(tables, figures, measured, notes)
+    return Findings(tables, figures, measured, notes, incomplete)
