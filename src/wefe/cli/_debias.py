@@ -1,4 +1,4 @@
-"""`wefe debias`: from a file of vectors to a mitigated one."""
+"""`wefe debias`: from a file of vectors, or an encoder, to a mitigated one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wefe._checks import check_known
 from wefe.cli import _options as opt
-from wefe.cli._inputs import is_there, preprocessors, read_lines
+from wefe.cli._inputs import is_there, preprocessors, read_lines, split_name
 from wefe.cli._output import as_text, tell
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 @opt.command
 def debias(
     *,
-    model: str,
+    model: str = "",
+    encoder: str = "",
     out: Path,
     method: str = "hard-debias",
     criterion: str = "gender",
@@ -34,7 +35,7 @@ def debias(
     offline: bool = False,
     trust_pickle: bool = False,
 ) -> None:
-    """Mitigate the bias of a file of vectors.
+    """Mitigate the bias of a file of vectors or an encoder.
 
     The vectors stream from file to file, so models of any size need little memory; only
     repulsion-attraction-neutralization keeps or maps all of them. OUT appears only when it is
@@ -43,15 +44,21 @@ def debias(
     Prints WEAT effect sizes before and after. Less association measured does not mean that the bias
     is gone: in Python, wefe.debias.compare measures what was lost and what is left.
 
+    An encoder gets the method as its last layer, which changes every text. What it cost and what is
+    left is in the README.md of OUT.
+
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
 
     Parameters
     ----------
     model : NAME
         The file of vectors; anything that 'wefe measure --model' takes.
+    encoder : FOLDER
+        Instead of a model: a SentenceTransformer, a folder or 'org/name' on Hugging Face.
+        NAME=FOLDER gives it a name. HardDebias needs --param equalize_pairs=[] for it.
     out : FILE
         The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv (gensim)
-        or .safetensors (opens at once). It may be the same file.
+        or .safetensors (opens at once). It may be the same file. With --encoder, a new folder.
     method : NAME
         hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
         multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression or
@@ -80,9 +87,16 @@ def debias(
     from wefe.study._entries import TableEntry
 
     # Checks all input before anything is downloaded.
+    if bool(model) == bool(encoder):
+        raise ValueError("say what to mitigate: --model FILE or --encoder FOLDER, one of them.")
+    of_tables = "ignore target vocab_prefix trust_pickle"
+    opt.check_used(debias, locals(), {of_tables: (model, "--model")})
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
+    if encoder:
+        _debias_encoder(mitigation, encoder, out, _criterion(criterion, offline), fit_params)
+        return
     changed = None if target is None else read_lines("--target", target)
     kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
     format_of(out, None)
@@ -117,6 +131,18 @@ def debias(
                     f"{len(equal)} definitional words were equalized: they are equally near to "
                     "neutral words by construction, which brings these scores towards 0."
                 )
+
+
+def _debias_encoder(
+    method: BaseDebias, encoder: str, out: Path, criterion: Criterion, fit_params: dict[str, Any]
+) -> None:
+    from wefe.contextual import load_encoder
+    from wefe.debias import debias_encoder
+
+    name, source = split_name(encoder)
+    opened = load_encoder(source, name)
+    done = debias_encoder(method, opened, out, criterion=criterion, **fit_params)
+    print(f"{out}: {done.name}; its README.md says what was measured")
 
 
 def _criterion(text: str, offline: bool) -> Criterion:

@@ -7,6 +7,7 @@ from ._classes import nullspace_projection as nullspace_projection
 from ._compare import Comparison as Comparison
 from ._compare import compare as compare
 from ._double_hard import DoubleHardDebias as DoubleHardDebias
+from ._encoder import debias_encoder as debias_encoder
 from ._fitted import check_is_fitted as check_is_fitted
 from ._hard import HardDebias as HardDebias
 from ._hard import MulticlassHardDebias as MulticlassHardDebias

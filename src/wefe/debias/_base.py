@@ -28,7 +28,7 @@ from wefe._checks import (
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._projection import Vectors, principal_components
+from wefe.debias._projection import AffineMap, Vectors, principal_components
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._parameters import check_parameters
 from wefe.models._passes import Rows, forms
@@ -334,6 +334,10 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         return "_".join(filter(None, [model.name, criterion, "debiased"]))
 
     # For the methods of this package
+
+    def _affine_map(self) -> AffineMap | None:
+        """Return what is done to every vector, if a layer of a network can do it."""
+        return None
 
     def __sklearn_is_fitted__(self) -> bool:
         # The name is there before anything is learned.

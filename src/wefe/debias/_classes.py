@@ -26,7 +26,7 @@ from wefe.debias._base import (
     log_lost,
     rows_of,
 )
-from wefe.debias._projection import Vectors, neutralised, orthonormal, remove
+from wefe.debias._projection import AffineMap, Vectors, neutralised, orthonormal, remove
 from wefe.embeddings import definitional_vectors, embed_tuples
 from wefe.metrics._direction import group_directions
 from wefe.metrics._parameters import Count, RandomState
@@ -308,6 +308,9 @@ class INLP(RowwiseDebias):
         if 2 * len(self.directions_) < self.dim_:
             return neutralised(vectors, self.directions_)
         return np.asarray(vectors @ self.projection_.astype(vectors.dtype, copy=False))
+
+    def _affine_map(self) -> AffineMap:
+        return AffineMap(self.projection_)
 
 
 def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -599,3 +602,6 @@ class LEACE(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return self.map_(vectors)
+
+    def _affine_map(self) -> AffineMap:
+        return AffineMap(self.projection_.T, self.shift_)

@@ -21,7 +21,7 @@ from wefe.debias._base import (
     in_every_case,
     rows_of,
 )
-from wefe.debias._projection import Vectors, equalized, neutralised, to_unit
+from wefe.debias._projection import AffineMap, Vectors, equalized, neutralised, to_unit
 from wefe.models._passes import vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._types import FloatArray
@@ -37,6 +37,12 @@ class _SubspaceDebias(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return to_unit(neutralised(vectors, self.bias_subspace_))
+
+    def _affine_map(self) -> AffineMap | None:
+        if self.equalize_sets_:
+            return None
+        basis = self.bias_subspace_
+        return AffineMap(np.eye(self.dim_) - basis.T @ basis, to_unit=True)
 
     def _joint_words(self) -> list[str]:
         return [word for words in self.equalize_sets_ for word in words]
@@ -280,6 +286,9 @@ class _SoftDebias(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
+
+    def _affine_map(self) -> AffineMap:
+        return AffineMap(self.transformation_, to_unit=True)
 
 
 @dataclass(eq=False, repr=False)

@@ -21,7 +21,13 @@ from wefe.debias._base import (
     flattened,
     log_lost,
 )
-from wefe.debias._projection import Vectors, neutralised, orthonormal, principal_components
+from wefe.debias._projection import (
+    AffineMap,
+    Vectors,
+    neutralised,
+    orthonormal,
+    principal_components,
+)
 from wefe.embeddings import definitional_vectors, embed_tuples
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
@@ -109,6 +115,9 @@ class LinearProjection(RowwiseDebias):
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return neutralised(vectors, self.bias_subspace_)
+
+    def _affine_map(self) -> AffineMap:
+        return AffineMap(np.eye(self.dim_) - self.bias_subspace_.T @ self.bias_subspace_)
 
 
 def class_directions(

