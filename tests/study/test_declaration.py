@@ -555,9 +555,15 @@ def test_a_model_without_a_name_is_called_by_its_source(source, label):
 def test_encoders_that_are_read_in_two_ways_have_two_names():
     labels = [
         EncoderEntry(encoder="org/bert", **more).label
-        for more in ({}, {"layer": 3}, {"pooling": "cls"}, {"templates": ["{}."]})
+        for more in (
+            *({}, {"layer": 3}, {"pooling": "cls"}, {"templates": ["{}."]}),
+            *({"dim": 64}, {"prompt": "Find:\nquery: "}, {"prompt": ""}),
+        )
     ]
-    assert labels == ["bert", "bert, layer 3", "bert, cls", "bert, in templates"]
+    assert labels == [
+        *("bert", "bert, layer 3", "bert, cls", "bert, in templates"),
+        *("bert, 64 dimensions", "bert, after 'Find: query:'", "bert, after ''"),
+    ]
 
 
 def test_only_what_was_set_is_passed_on():

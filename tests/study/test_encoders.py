@@ -37,6 +37,14 @@ metric = "weat-es"
 [[metrics]]
 metric = "seat"
 """
+SWEEP = """
+[[models]]
+encoder = "encoder"
+prompt = "query: "
+[[models]]
+encoder = "encoder"
+dim = 64
+"""
 CEAT = """
 [[metrics]]
 metric = "ceat"
@@ -110,6 +118,23 @@ def test_another_pooling_of_the_same_weights_is_another_encoder(folder):
     assert again.run["n_computed"] == n_tasks
     fresh = run(folder, results=folder / "fresh.db")
     pd.testing.assert_frame_equal(tables(again), tables(fresh), rtol=1e-4)
+
+
+def test_prompts_and_dimensions_are_models_of_one_study(folder):
+    (folder / "study.toml").write_text(STUDY + SWEEP)
+    results = run(folder)
+    assert results.is_complete, results.failures()
+    swept = ["MiniLM", "encoder, after 'query:'", "encoder, 64 dimensions"]
+    known = [results.models[label] for label in swept]
+    assert [each["prompt"] for each in known] == ["", "query: ", ""]
+    assert [each["dim"] for each in known] == [384, 384, 64]
+    assert len({each["fingerprint"] for each in known}) == 3
+    assert results.scores("weat-es", "Own").loc[swept].iloc[:, 0].nunique() == 3
+    again = STUDY + SWEEP.replace("query: ", "passage: ")
+    (folder / "study.toml").write_text(again)
+    other = run(folder)
+    n_tasks = sum(task.model == "encoder, after 'passage:'" for task in other.plan.tasks)
+    assert other.run["n_computed"] == n_tasks > 0
 
 
 def test_each_text_of_ceat_is_read_and_queries_do_not_share_sentences(folder):

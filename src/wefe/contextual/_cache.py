@@ -105,8 +105,10 @@ class VectorCache:
         self.path = path
         self._usable = True
 
-    def get(self, keys: Sequence[bytes], dim: int) -> dict[bytes, npt.NDArray[np.float32]]:
-        """Return those vectors of `dim` numbers that are there."""
+    def get(
+        self, keys: Sequence[bytes], dim: int | None = None
+    ) -> dict[bytes, npt.NDArray[np.float32]]:
+        """Return those vectors that are there and have `dim` numbers, or any number of them."""
         found: dict[bytes, npt.NDArray[np.float32] | None] = {}
 
         def read(connection: sqlite3.Connection) -> None:
@@ -168,8 +170,8 @@ def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
 
 
-def _from_blob(blob: object, dim: int) -> npt.NDArray[np.float32] | None:
-    if not isinstance(blob, bytes) or len(blob) != 4 * dim + 4:
+def _from_blob(blob: object, dim: int | None) -> npt.NDArray[np.float32] | None:
+    if not isinstance(blob, bytes) or (dim and len(blob) != 4 * dim + 4):
         return None
     if zlib.crc32(blob[:-4]).to_bytes(4, "little") != blob[-4:]:
         return None

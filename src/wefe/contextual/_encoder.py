@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import torch
 
+    from wefe.contextual._function import FunctionEncoder
+
 Vectors: TypeAlias = npt.NDArray[np.float32]
 #: Takes places and, of shape (n_layers, n_places, dim), their vectors.
 Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
@@ -95,7 +97,8 @@ class Encoder:
     """A network with its tokenizer, and the SentenceTransformer of which it is the first part.
 
     `network` makes hidden states, without head and decoder. The tokenizer must be a fast one; a
-    copy is used, without padding and truncation. `label` names it in messages.
+    copy is used, without padding and truncation. `label` names it in messages. `prompt` stands
+    before each text; with None, a SentenceTransformer uses its default prompt.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class Encoder:
         *,
         pipeline: Any = None,
         label: str,
+        prompt: str | None = None,
         batch_size: int = 32,
         max_length: int | None = None,
         progress: bool = True,
@@ -118,7 +122,7 @@ class Encoder:
                 "makes one where it can; some need the library sentencepiece or tiktoken for it)."
             )
         self.network, self.pipeline, self.label = network, pipeline, label
-        self.batch_size, self.progress = batch_size, progress
+        self.batch_size, self.progress, self.prompt = batch_size, progress, prompt
         theirs = tokenizer.backend_tokenizer
         self._tokenizer = Tokenizer.from_str(theirs.to_str())
         self._tokenizer.encode_special_tokens = theirs.encode_special_tokens
@@ -167,9 +171,20 @@ class Encoder:
     @cached_property
     def pipeline_dim(self) -> int:
         """Number of dimensions that the whole SentenceTransformer gives."""
-        vectors: list[Vectors] = []
-        self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: vectors.append(rows))
-        return int(vectors[0].shape[-1])
+        shapes: list[tuple[int, ...]] = []
+        try:
+            self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: shapes.append(rows.shape))
+        except (KeyError, AttributeError) as error:
+            raise TypeError(
+                f"{self.label} returns no single vector for a text. A late-interaction model "
+                "returns one for each token: choose pooling='mean' for the mean over those of a "
+                "word."
+            ) from error
+        return shapes[0][-1]
+
+    def describe(self, layer: int, pooling: Pooling) -> str:
+        """Return where vectors are read, for people."""
+        return f"layer {layer} of {self.n_layers - 1}, {DESCRIPTIONS[pooling]}"
 
     def check_unchanged(self) -> None:
         """Refuse to go on if the weights were trained meanwhile."""
@@ -213,11 +228,12 @@ class Encoder:
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the tokens of each context; where its word has none, the reason."""
-        texts = [text if _is_text(text) else "" for text, _, _ in contexts]
+        prompt = self.prompt or ""
+        texts = [prompt + text if is_text(text) else "" for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
         result: list[Tokens | str] = []
         for text, (_, start, end), encoding in zip(texts, contexts, encodings, strict=True):
-            span = start, end
+            span = start + len(prompt), end + len(prompt)
             word = _places(encoding, *span)
             ids = encoding.ids
             if self._meaningless.issuperset(ids[place] for place in word):
@@ -238,7 +254,7 @@ class Encoder:
 
     def alone(self, word: str) -> Context:
         """Return a word by itself, tokenised as inside a sentence: ' he', not the end of 'the'."""
-        bare = not self._add_space or word[:1].isspace() or UNSPACED.match(word)
+        bare = not self._add_space or self.prompt or word[:1].isspace() or UNSPACED.match(word)
         return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
     @cached_property
@@ -279,6 +295,7 @@ class Encoder:
             for places in self._batches(tokens):
                 vectors = self.pipeline.encode(
                     [texts[place] for place in places],
+                    prompt=self.prompt,
                     batch_size=len(places),
                     convert_to_tensor=True,
                     show_progress_bar=False,
@@ -369,6 +386,7 @@ class Encoder:
         """Return what else a vector depends on, as bytes."""
         state: dict[str, Any] = {
             "pooling": pooling,
+            "prompt": self.prompt,
             "dtype": self.dtype,
             "truncation": self._truncation_side,
             "special": self._tokenizer.encode_special_tokens,
@@ -382,10 +400,24 @@ class Encoder:
 
 
 class CachedEncoder:
-    """An encoder that looks into the cache in `folder` first; None for no cache."""
+    """An encoder that looks into the cache in `folder` first; None for no cache.
 
-    def __init__(self, encoder: Encoder, folder: Path | None) -> None:
-        self.encoder, self._folder = encoder, folder
+    Of each vector, the first `dim` numbers are kept, and scaled to unit length if `normalize`. No
+    more than `max_texts` texts are encoded.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | FunctionEncoder,
+        folder: Path | None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+        max_texts: int | None = None,
+    ) -> None:
+        self.encoder: Any = encoder
+        self.dim, self.normalize = dim, normalize
+        self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
 
     @cached_property
     def cache(self) -> VectorCache | None:
@@ -393,43 +425,79 @@ class CachedEncoder:
             return None
         return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
 
+    def width(self, layer: int, pooling: Pooling) -> int:
+        """Return the number of dimensions of a vector."""
+        encoder = self.encoder
+        if encoder.dims[layer] is None:  # a function shows it with its first vector
+            some = [encoder.alone("a")]
+            self._vectors(some, encoder.tokenize(some), [layer], pooling, None)
+        return self._kept(encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer])
+
+    def _kept(self, n_dims: int) -> int:
+        if self.dim is not None and self.dim > n_dims:
+            raise ValueError(
+                f"dim must be at most {n_dims}, the dimensions of {self.encoder.label}; "
+                f"got {self.dim}."
+            )
+        return n_dims if self.dim is None else self.dim
+
     def vectors(
         self,
         contexts: Sequence[Context],
-        tokens: Sequence[Tokens],
+        tokens: Sequence[Any],
         layers: Sequence[int],
         pooling: Pooling,
     ) -> Vectors:
-        """Return the vectors of at least one context, of shape (n_layers, n_contexts, dim)."""
+        """Return the vectors of contexts, of shape (n_layers, n_contexts, dim)."""
         self.encoder.check_unchanged()
+        if not contexts:
+            return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
+        whole = self._whole_vectors(contexts, tokens, layers, pooling)
+        vectors = whole[..., : self._kept(whole.shape[-1])]
+        if self.normalize:
+            lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+            vectors = (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+        return vectors
+
+    def _whole_vectors(
+        self,
+        contexts: Sequence[Context],
+        tokens: Sequence[Any],
+        layers: Sequence[int],
+        pooling: Pooling,
+    ) -> Vectors:
+        """Return vectors before they are cut; 'auto' pools words in a text by their mean."""
         alone = np.array([pooling == "auto" and each.is_isolated for each in contexts], dtype=bool)
         of_texts: Pooling = "mean" if pooling == "auto" else pooling
         dims = {self.encoder.pipeline_dim} if alone.any() else set()
-        if not len(alone) or not alone.all():
+        if not alone.all():
             dims |= {self.encoder.dims[layer] for layer in layers}
         if len(dims) > 1:
             raise ValueError(
                 f"{self.encoder.label} gives these texts vectors of different numbers of "
                 f"dimensions, {sorted(dims)}; ask for other layers or pooling."
             )
-        result = np.empty((len(layers), len(contexts), *dims), dtype=np.float32)
         kinds: list[tuple[Pooling, Any]] = [("auto", alone), (of_texts, ~alone)]
+        blocks, order = [], []
         for kind, chosen in kinds:
             places = np.flatnonzero(chosen).tolist()
             if places:
                 some, theirs = [contexts[i] for i in places], [tokens[i] for i in places]
-                result[:, places] = self._vectors(some, theirs, layers, kind, *dims)
-        return result
+                blocks.append(self._vectors(some, theirs, layers, kind, *dims))
+                order += places
+        return np.concatenate(blocks, axis=1)[:, np.argsort(order)]
 
     def _vectors(
         self,
         contexts: Sequence[Context],
-        tokens: Sequence[Tokens],
+        tokens: Sequence[Any],
         layers: Sequence[int],
         pooling: Pooling,
-        dim: int,
+        dim: int | None,
     ) -> Vectors:
         settings = [self.encoder.settings(layer, pooling) for layer in layers]
+        if pooling in ("cls", "sentence"):  # where the word stands does not matter
+            contexts = [Context(each.text, 0, len(each.text)) for each in contexts]
         distinct = dict(zip(contexts, tokens, strict=True))
         keys = {each: [vector_key(own, *each) for own in settings] for each in distinct}
         known: dict[bytes, Vectors] = {}
@@ -439,20 +507,39 @@ class CachedEncoder:
 
         def take(places: Sequence[int], vectors: Vectors) -> None:
             own_keys = [key for place in places for key in keys[missing[place]]]
-            rows = vectors.swapaxes(0, 1).reshape(len(own_keys), dim)
+            rows = vectors.swapaxes(0, 1).reshape(len(own_keys), -1)
             new = dict(zip(own_keys, rows, strict=True))
             known.update(new)
             if self.cache is not None:  # at once, so that it is there after Ctrl-C
                 self.cache.put(new)
 
         theirs = [distinct[context] for context in missing]
+        self._count([context.text for context in missing])
         if pooling == "auto":
             self.encoder.encode_whole([context.text for context in missing], theirs, take)
         else:
             self.encoder.encode(theirs, layers, pooling, take)
-        vectors = [known[key] for context in contexts for key in keys[context]]
-        shape = len(contexts), len(layers), dim
-        return np.array(vectors, dtype=np.float32).reshape(shape).swapaxes(0, 1)
+        rows = [known[key] for context in contexts for key in keys[context]]
+        widths = {row.size for row in rows}
+        if len(widths) > 1:
+            raise ValueError(
+                f"{self.encoder.label} has vectors of {sorted(widths)} dimensions, some of them "
+                "in the cache: the function changed. Give another revision, or use clear_cache()."
+            )
+        if self.encoder.dims == [None]:
+            self.encoder.dims = [*widths]
+        shape = len(contexts), len(layers), *widths
+        return np.array(rows, dtype=np.float32).reshape(shape).swapaxes(0, 1)
+
+    def _count(self, texts: Sequence[str]) -> None:
+        """Refuse more texts than `max_texts`, before the first of them is encoded."""
+        if self._max_texts is not None and self._n_encoded + len(texts) > self._max_texts:
+            raise ValueError(
+                f"{self.encoder.label} needs vectors of {len(texts):,} texts that are not in the "
+                f"cache ({sum(map(len, texts)):,} characters), after {self._n_encoded:,} in this "
+                f"session; max_texts is {self._max_texts:,}. Raise it, or use fewer words."
+            )
+        self._n_encoded += len(texts)
 
 
 def _states(output: Any) -> list[torch.Tensor]:
@@ -509,7 +596,7 @@ def _places(encoding: Any, start: int, end: int) -> list[int]:
     ]
 
 
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
     """Tell whether a string can be written as UTF-8: half a letter, as JSON has it, cannot."""
     try:
         text.encode()

@@ -7,13 +7,14 @@ import copy
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe._checks import check_bool, check_choice, check_number, check_positive_int, found
 from wefe.contextual._cache import cache_folder
 from wefe.contextual._encoder import POOLINGS, CachedEncoder, Encoder, Pooling
+from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
 from wefe.contextual._templates import Templates, check_templates
 from wefe.models.formats._token_folder import Module, read_json
@@ -21,6 +22,14 @@ from wefe.models.formats._token_folder import Module, read_json
 logger = logging.getLogger(__name__)
 
 _DTYPES = ("float16", "bfloat16", "float32")
+
+# What is opened with its tokenizer, though some of it can be called as well.
+_OPENED = (
+    ("sentence_transformers", "SentenceTransformer"),
+    ("transformers", "Pipeline"),
+    ("transformers", "PreTrainedModel"),
+    ("transformers", "PreTrainedTokenizerBase"),
+)
 
 # Parts of a SentenceTransformer that hold numbers and nothing else. Others may name, in a file,
 # any Python function of any library.
@@ -46,9 +55,15 @@ def load_encoder(
     cache: bool = True,
     cache_dir: str | os.PathLike[str] | None = None,
     max_length: int | None = None,
+    prompt: str | None = None,
+    dim: int | None = None,
+    normalize: bool = False,
+    max_texts: int | None = None,
+    rate: float | None = None,
+    retries: int = 4,
     progress: bool = True,
 ) -> ContextualModel:
-    """Open a contextual or sentence encoder as a model that every metric accepts.
+    """Open an encoder, or a function from texts to vectors, as a model for every metric.
 
     A word in isolation is tokenised as in running text: with a space before it where the tokenizer
     marks that (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. A SentenceTransformer with
@@ -60,11 +75,17 @@ def load_encoder(
 
     Parameters
     ----------
-    source : SentenceTransformer, transformers model, pipeline, (model, tokenizer), str or path
-        An object of `sentence_transformers` or `transformers`, a folder that one of them saved, or
-        a model on Hugging Face, 'org/name' or 'org/name@revision'. Heads and decoders are left out.
-        A folder with a modules.json is a SentenceTransformer if that library is installed. Code
-        that comes with a model is never run.
+    source : SentenceTransformer, transformers model, pipeline, tuple, str, path or function
+        An object of `sentence_transformers` or `transformers` (a model with its tokenizer is a
+        tuple), a folder that one of them saved, or a model on Hugging Face, 'org/name' or
+        'org/name@revision'. Heads and decoders are left out. A folder with a modules.json is a
+        SentenceTransformer if that library is installed. Code that comes with a model is never run.
+
+        Or a function, or the `encode` method of an object,
+        that takes a list of texts and returns an array of shape (n_texts, dim), perhaps as a
+        coroutine: a service, or a model of another library. It encodes whole texts, so `pooling` is
+        'sentence', and `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length` are not
+        for it. Batches of a coroutine function run concurrently, up to 8 at a time.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
@@ -82,6 +103,7 @@ def load_encoder(
         words in isolation.
     batch_size : int, default=32
         Texts to encode at once, more if they are short; no influence on the vectors but rounding.
+        For a function, the most texts of one call.
     device : str, optional
         For example 'cuda:1'. By default an object stays where it is; files go to 'cuda' if there is
         one, else 'cpu'.
@@ -91,7 +113,8 @@ def load_encoder(
         That of a `transformers` model given as an object.
     revision, token : str, optional
         For Hugging Face: branch, tag or commit (by default the main branch), and what identifies
-        you there, for models that are not open to all.
+        you there, for models that are not open to all. For a function, `revision` identifies it in
+        the cache, by default `name`: change it when the vectors of the function change.
     cache : bool, default=True
         Keep vectors on disk for the next session, see :func:`clear_cache`. Texts are kept as
         hashes, which is not secret: a reader of the file can tell whether a guessed text was
@@ -101,6 +124,23 @@ def load_encoder(
     max_length : int, optional
         Tokens of a text to read, special tokens included; by default as many as the model allows.
         Words beyond it are not pooled; alone, they are not in the model.
+    prompt : str, optional
+        Text to put before each text, such as 'query: ' or the instruction of an instruct encoder.
+        By default a SentenceTransformer uses its default prompt for whole texts, if it has one; ''
+        uses none. Pooling 'sentence' includes the prompt.
+    dim : int, optional
+        Numbers of each vector to keep, from the first: for Matryoshka encoders. All by default.
+    normalize : bool, default=False
+        Scale the vector of each text to unit length, after the cut.
+    max_texts : int, optional
+        Texts to encode at most in this session; those in the cache do not count. What goes beyond
+        raises ValueError before the first of its texts is encoded. With 0, the error tells how many
+        texts there are.
+    rate : float, optional
+        For a function: the most calls per second.
+    retries : int, default=4
+        For a function: how often to call it again after an error, first after 1 second, then after
+        twice the time before.
     progress : bool, default=True
         Whether to show a bar for long work.
 
@@ -113,8 +153,8 @@ def load_encoder(
     Raises
     ------
     TypeError, ValueError
-        If the source is no text encoder with a fast tokenizer, an option is none of those above,
-        files cannot be read or lack weights, or the device cannot be used.
+        If the source is no text encoder with a fast tokenizer, an option is none of those above or
+        not for this source, files cannot be read or lack weights, or the device cannot be used.
     FileNotFoundError, PermissionError, ConnectionError, ImportError
         If there is no such model, or it cannot be fetched; or torch and transformers are missing:
         ``pip install "wefe[transformers]"``.
@@ -125,21 +165,80 @@ def load_encoder(
     >>> load_encoder(get_model_path(), "MiniLM", templates=["This is {}."], cache=False)
     <ContextualModel named 'MiniLM', layer 6 of 6, mean over subwords,
     0 words encoded through 1 templates>
+
+    A function, here a toy that counts letters:
+
+    >>> def count_letters(texts):
+    ...     return [[text.count("e"), text.count("s"), 1] for text in texts]
+    >>> toy = load_encoder(count_letters, cache=False)
+    >>> toy.encode_words(["she", "he"])
+    array([[1., 1., 1.],
+           [1., 0., 1.]], dtype=float32)
     """
     check_choice("pooling", pooling, POOLINGS)
     check_positive_int("batch_size", batch_size)
     check_bool("cache", cache)
     check_bool("progress", progress)
+    check_bool("normalize", normalize)
     if dtype is not None:
         check_choice("dtype", dtype, _DTYPES)
-    if max_length is not None:
-        check_positive_int("max_length", max_length)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a string or None; got {found(name)}.")
+    for option, size in (("max_length", max_length), ("dim", dim)):
+        if size is not None:
+            check_positive_int(option, size)
+    for option, text in (("name", name), ("prompt", prompt)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{option} must be a string or None; got {found(text)}.")
     checked = None if templates is None else check_templates("templates", templates)
     folder = cache_folder(cache_dir) if cache else None
-    _check_libraries()
+    if max_texts is not None:
+        check_number("max_texts", max_texts, 0)
+    shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
+    local = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
 
+    encoder: Encoder | FunctionEncoder
+    function = _function_of(source)
+    if function is None:
+        if rate is not None:
+            raise TypeError("rate limits the calls of a function, and source is a model.")
+        encoder = _open_model(source, name, revision, pooling, max_length, shared, **local)
+    else:
+        _check_function_options(pooling, {**local, "max_length": max_length})
+        if cache and not (revision or name):
+            raise TypeError(
+                "the cache knows a function by its revision or name: give one, such as "
+                "name='acme-embed-2', or cache=False."
+            )
+        pooling = "sentence"
+        label = name or str(getattr(function, "__name__", type(function).__name__))
+        encoder = FunctionEncoder(
+            function, label, revision or label, rate=rate, retries=retries, **shared
+        )
+    source_of_words = CachedEncoder(
+        encoder, folder, dim=dim, normalize=normalize, max_texts=max_texts
+    )
+    number = check_layer(layer, encoder.n_layers)
+    model = ContextualModel(source_of_words, encoder.label, number, pooling, checked)
+    if function is None:
+        # Refuses too large a `dim`, and a pipeline without vectors of texts.
+        source_of_words.width(number, model.pooling)
+    return model
+
+
+def _open_model(
+    source: Any,
+    name: str | None,
+    revision: str | None,
+    pooling: Pooling,
+    max_length: int | None,
+    shared: dict[str, Any],
+    *,
+    tokenizer: Any,
+    token: str | bool | None,
+    device: str | None,
+    dtype: str | None,
+) -> Encoder:
+    """Open a model of transformers or sentence-transformers; `shared` goes to its encoder."""
+    _check_libraries()
     if isinstance(source, str | os.PathLike):
         if tokenizer is not None:
             raise TypeError("tokenizer is for a transformers model given as an object.")
@@ -155,21 +254,35 @@ def load_encoder(
             "says; set it there, or choose another pooling."
         )
     encoder = Encoder(
-        network,
-        tokenizer,
-        pipeline=pipeline,
-        label=own_name,
-        batch_size=batch_size,
-        max_length=max_length,
-        progress=progress,
+        network, tokenizer, pipeline=pipeline, label=own_name, max_length=max_length, **shared
     )
     if pooling == "cls" and not encoder.has_first_token:
         raise ValueError(
             f"pooling='cls' takes the special token at the start of a text, and the tokenizer of "
             f"{own_name} puts none there; choose 'mean', 'first' or 'sentence'."
         )
-    number = check_layer(layer, encoder.n_layers)
-    return ContextualModel(CachedEncoder(encoder, folder), own_name, number, pooling, checked)
+    return encoder
+
+
+def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
+    """Return the function of a source that turns texts into vectors; None for other sources."""
+    # A class is a slip, and a text has an `encode` of another kind.
+    no_function = isinstance(source, type | str)
+    if no_function or any(_is_a(source, library, name) for library, name in _OPENED):
+        return None
+    call = None if _is_a(source, "torch.nn", "Module") else source
+    function: Any = getattr(source, "encode", call)
+    return function if callable(function) else None
+
+
+def _check_function_options(pooling: Pooling, others: dict[str, Any]) -> None:
+    given = [option for option, value in others.items() if value is not None]
+    if pooling not in ("auto", "sentence"):
+        given = ["pooling", *given]
+    if given:
+        raise TypeError(
+            f"{given[0]} is for a model, and source is a function, which encodes whole texts."
+        )
 
 
 def _check_libraries() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_sequence, found
-from wefe.contextual._encoder import DESCRIPTIONS, CachedEncoder, Context, Pooling, Vectors
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
 from wefe.embeddings import UnusableVectorError
@@ -189,7 +189,7 @@ class ContextualModel(EncodedModel):
     @property
     def n_layers(self) -> int:
         """Number of hidden states, that of the embedding layer included."""
-        return self._source.encoder.n_layers
+        return int(self._source.encoder.n_layers)
 
     @property
     def pooling(self) -> Pooling:
@@ -205,22 +205,34 @@ class ContextualModel(EncodedModel):
         return self._words.templates
 
     @property
+    def prompt(self) -> str:
+        """What stands before every text; '' for nothing.
+
+        A SentenceTransformer may have a default prompt, which its own pooling uses.
+        """
+        encoder = self._source.encoder
+        if encoder.prompt is None and self.pooling == "auto":
+            return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
+        return encoder.prompt or ""
+
+    @property
     def max_length(self) -> int:
         """Tokens of a text that are read at most, special tokens included."""
-        return self._source.encoder.max_length
+        return int(self._source.encoder.max_length)
 
     @property
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
-        return self._source.encoder.fingerprint
+        return str(self._source.encoder.fingerprint)
 
     @property
     def encoding(self) -> str:
-        """A hash of all that decides a vector: `fingerprint`, layer, pooling, templates, length."""
+        """A hash of weights and all options that decide a vector, from the prompt to `dim`."""
         encoder = self._source.encoder
         # Within a text, 'auto' is 'mean'.
         settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
-        rest = repr((self.layer, self.templates, self.max_length)).encode()
+        cut = self._source.dim, self._source.normalize
+        rest = repr((self.layer, self.templates, self.max_length, *cut)).encode()
         parts = [self.fingerprint.encode(), *dict.fromkeys(settings), rest]
         return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
 
@@ -318,7 +330,7 @@ class ContextualModel(EncodedModel):
                     f"in {shortened(context.text)}: {each}. Leave out those of which can_encode is "
                     "False."
                 )
-        return self._source.vectors(contexts, tokens, layers, pooling)  # type: ignore[arg-type]
+        return self._source.vectors(contexts, tokens, layers, pooling)
 
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
@@ -373,9 +385,11 @@ class ContextualModel(EncodedModel):
 
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
+        after = f" after {shortened(self.prompt)}" if self.prompt else ""
         return (
-            f"<ContextualModel named {self.name!r}, layer {self.layer} of {self.n_layers - 1}, "
-            f"{DESCRIPTIONS[self.pooling]}, {len(self)} words encoded{through}>"
+            f"<ContextualModel named {self.name!r}, "
+            f"{self._source.encoder.describe(self.layer, self.pooling)}, "
+            f"{len(self)} words encoded{through}{after}>"
         )
 
 
@@ -397,8 +411,7 @@ class _Words:
 
     @property
     def dim(self) -> int:
-        encoder = self._source.encoder
-        return encoder.pipeline_dim if self.pooling == "auto" else encoder.dims[self.layer]
+        return self._source.width(self.layer, self.pooling)
 
     def _contexts(self, words: Sequence[str], pooling: Pooling) -> list[Context]:
         return [
@@ -429,7 +442,7 @@ class _Words:
         chosen = [self.layer] if layers is None else layers
         contexts = self._contexts(words, pooling or self.pooling)
         tokens = self._source.encoder.tokenize(contexts)
-        vectors = self._source.vectors(contexts, tokens, chosen, pooling or self.pooling)  # type: ignore[arg-type]
+        vectors = self._source.vectors(contexts, tokens, chosen, pooling or self.pooling)
         if self.templates is None or not words:
             return vectors
         shape = (len(chosen), len(words), len(self.templates), vectors.shape[-1])

@@ -184,6 +184,13 @@ class EncoderEntry(_OpenedEntry):
         default=None, description="Type of the encoder's weights; else the model's own"
     )
     max_length: int | None = Field(default=None, ge=1, description="Tokens of a text that are read")
+    prompt: str | None = Field(
+        default=None,
+        description="Text before each text, such as 'query: '; else the encoder's default",
+    )
+    dim: int | None = Field(
+        default=None, ge=1, description="Numbers of each vector that are kept, from the first"
+    )
 
     is_encoder = True
     called = "models with an 'encoder'"
@@ -204,6 +211,9 @@ class EncoderEntry(_OpenedEntry):
         said = [f"layer {self.layer}"] if self.layer != -1 else []
         said += [self.pooling] if self.pooling != "auto" else []
         said += ["in templates"] if self.templates else []
+        # An instruction may have lines.
+        said += [f"after {' '.join(self.prompt.split())!r}"] if self.prompt is not None else []
+        said += [f"{self.dim} dimensions"] if self.dim else []
         return ", ".join([super()._short().split("@")[0], *said])
 
 

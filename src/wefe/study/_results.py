@@ -51,8 +51,9 @@ class StudyResults:
     outcomes : tuple of Outcome
         What became of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> what is known of it: 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint'
-        and, of a mitigated one, 'mitigation'; empty for a model that was never opened.
+        Model label -> what is known of it: 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint',
+        of an encoder its 'prompt', and of a mitigated one its 'mitigation'; empty for a model that
+        was never opened.
     run : dict
         The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages',
         'n_computed', 'seconds'.

@@ -290,6 +290,7 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
             "dim": base.dim,
             "held": base.held,
             "dtype": str(base.dtype),
+            "prompt": getattr(base, "prompt", None),
             "fingerprint": digest(sorted(set(own.values()))),
         }
         for label, own in prints.items()

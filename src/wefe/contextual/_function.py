@@ -1,0 +1,201 @@
+"""Functions from texts to vectors in the place of an encoder: services, and other libraries."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import inspect
+import itertools
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wefe._checks import check_number, found
+from wefe._progress import progress_bar
+from wefe.contextual._encoder import Context, Pooling, Sink, Vectors, is_text
+
+logger = logging.getLogger(__name__)
+
+# The wait before the first retry; each further one is twice as long.
+_FIRST_WAIT_S = 1.0
+# Requests to an async function that may be under way at the same time.
+_AT_ONCE = 8
+
+
+class Text(NamedTuple):
+    """A text as a function reads it: as a whole."""
+
+    text: str
+
+
+class FunctionEncoder:
+    """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
+
+    `function` takes a list of texts and returns an array of shape (n_texts, dim), or a coroutine
+    for one. The cache knows it by `identity`. `rate` limits the requests per second.
+    """
+
+    n_layers = 1
+    pipeline = None
+    max_length = 2**31
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], Any],
+        label: str,
+        identity: str,
+        *,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        rate: float | None = None,
+        retries: int = 4,
+        progress: bool = True,
+    ) -> None:
+        self.function, self.label, self.prompt = function, label, prompt
+        self.batch_size, self.retries, self.progress = batch_size, retries, progress
+        self.fingerprint = hashlib.blake2b(
+            f"function {identity}".encode(), digest_size=16
+        ).hexdigest()
+        # The first vectors show how many dimensions there are.
+        self.dims: list[int | None] = [None]
+        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
+        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+        self._n_workers = _AT_ONCE if is_async else 1
+        check_number("retries", retries, 0)
+        self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
+        self._next_start = 0.0
+
+    def check_unchanged(self) -> None:
+        """Do nothing: you name another `revision` when the function changes."""
+
+    def describe(self, layer: int, pooling: Pooling) -> str:  # noqa: ARG002
+        return "a function of whole texts"
+
+    def settings(self, layer: int, pooling: Pooling) -> bytes:  # noqa: ARG002
+        """Return what a vector depends on besides function and text."""
+        return json.dumps({"prompt": self.prompt or ""}).encode()
+
+    def alone(self, word: str) -> Context:
+        """Return a word by itself."""
+        return Context(word, 0, len(word))
+
+    def tokenize(self, contexts: Sequence[Context]) -> list[Text | str]:
+        """Return the texts to encode; a text that cannot be sent is replaced by the reason."""
+        return [
+            Text((self.prompt or "") + text)
+            if text.strip() and is_text(text)
+            else "it is empty or cannot be written as UTF-8"
+            for text, _, _ in contexts
+        ]
+
+    def input_table(self) -> Any:
+        """Refuse: only a model has input embeddings."""
+        raise TypeError(f"{self.label} is a function, which has no table of input embeddings.")
+
+    def encode(
+        self,
+        tokens: Sequence[Text],
+        layers: Sequence[int],  # noqa: ARG002
+        pooling: Pooling,  # noqa: ARG002
+        sink: Sink,
+    ) -> None:
+        """Ask the function in batches; `sink` takes each answer at once."""
+        with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
+
+            def take(places: range, vectors: Vectors) -> None:
+                sink(places, vectors[None])
+                bar.update(len(places))
+
+            _run(self._encode([each.text for each in tokens], take))
+
+    async def _encode(self, texts: list[str], take: Callable[[range, Vectors], None]) -> None:
+        starts = iter(range(0, len(texts), self.batch_size))
+
+        async def work() -> None:
+            for start in starts:  # shared by all workers
+                batch = texts[start : start + self.batch_size]
+                take(range(start, start + len(batch)), await self._ask(batch))
+
+        workers = [asyncio.create_task(work()) for _ in range(self._n_workers)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+
+    async def _ask(self, texts: list[str]) -> Vectors:
+        """Return the vectors of a batch; after an error, wait and ask again."""
+        for attempt in itertools.count():
+            await self._take_turn()
+            try:
+                # A thread, so that the function may run an event loop of its own.
+                answer = await asyncio.to_thread(self.function, list(texts))
+                answer = await answer if inspect.isawaitable(answer) else answer
+                break
+            except (Exception, KeyboardInterrupt, SystemExit) as error:
+                if attempt >= self.retries or not isinstance(error, Exception):
+                    raise RuntimeError(
+                        f"{self.label} failed {attempt + 1} times, at last with {error!r}. Run it "
+                        "again to go on: the cache keeps the vectors that came before."
+                    ) from error
+                wait = _FIRST_WAIT_S * 2**attempt
+                logger.warning("%s failed (%r); next attempt in %g s", self.label, error, wait)
+                await asyncio.sleep(wait)
+        return self._checked(answer, texts)
+
+    async def _take_turn(self) -> None:
+        """Wait until the next request may start."""
+        start = max(self._next_start, time.monotonic())
+        self._next_start = start + self._interval_s
+        await asyncio.sleep(start - time.monotonic())
+
+    def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
+        """Return the vectors as an array; refuse other shapes and numbers that are not finite."""
+        shape: tuple[Any, ...] = len(texts), self.dims[0] or "dim"
+        try:
+            with np.errstate(over="ignore"):  # infinity, which is refused below
+                vectors: Vectors = np.asarray(answer, dtype=np.float32)
+            fits = vectors.ndim == 2 and vectors.size > 0
+            fits = fits and all(a in (b, "dim") for a, b in zip(shape, vectors.shape, strict=True))
+        except (TypeError, ValueError):  # no numbers, or rows of different lengths
+            fits = False
+        if not fits:
+            what = getattr(answer, "shape", None) or found(answer)
+            raise ValueError(
+                f"{self.label} must return an array of shape ({shape[0]}, {shape[1]}) for "
+                f"{len(texts)} texts; got {what}. A late-interaction model returns a vector for "
+                "each token, so a word has none of its own: pool them in the function. After a "
+                "change of the function, give it another revision."
+            )
+        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"{self.label} returned NaN or infinity for {texts[bad[0]]!r} ({len(bad)} of "
+                f"{len(texts)} texts). Leave the text out, or repair the function."
+            )
+        return vectors
+
+
+@functools.cache
+def _loop(pid: int) -> asyncio.AbstractEventLoop:  # noqa: ARG001 - a fork needs its own
+    """Return the event loop of this process; clients keep their connections in it."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="wefe-functions", daemon=True).start()
+    return loop
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Do async work, also where a loop runs already, as in notebooks."""
+    future = asyncio.run_coroutine_threadsafe(work, _loop(os.getpid()))
+    try:
+        future.result()
+    except BaseException:  # Ctrl-C as well: send no more requests
+        future.cancel()
+        raise
