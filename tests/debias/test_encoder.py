@@ -182,7 +182,8 @@ def test_what_is_no_method_or_no_whole_encoder_is_refused(pipeline, encoder, pac
 
     with pytest.raises(TypeError, match="must be a mitigation method"):
         debias_encoder("leace", encoder)
-    with_pooling = load_encoder(pipeline, "MiniLM", pooling="mean", cache=False)
-    for model in (packaged_model, with_pooling, encoder.at_layer(2)):
+    options = {"pooling": "mean"}, {"prompt": "query: "}, {"dim": 8}, {"normalize": True}
+    others = [load_encoder(pipeline, "MiniLM", cache=False, **option) for option in options]
+    for model in (packaged_model, *others, encoder.at_layer(2)):
         with pytest.raises(TypeError, match="must be a SentenceTransformer opened by load_encoder"):
             debias_encoder(LEACE(), model, criterion="gender")

@@ -76,7 +76,7 @@ def debias_encoder(
         ``equalize_sets=[]``. It is fitted here.
     encoder : ContextualModel
         A SentenceTransformer as :func:`wefe.contextual.load_encoder` opens it, without layer,
-        pooling and templates. It stays as it is.
+        pooling, templates, prompt, dim and normalize. It stays as it is.
     folder : path, optional
         A new folder: the mitigated SentenceTransformer is saved there, with a model card that
         reports what :func:`compare` measures. ``SentenceTransformer(folder)`` opens it without this
@@ -159,13 +159,22 @@ def debias_encoder(
 def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
-    if getattr(encoder, "pooling", None) != "auto":
+    if not _is_whole(encoder):
         raise TypeError(
-            "encoder must be a SentenceTransformer opened by load_encoder without layer, pooling "
-            f"and templates, because the map works on its sentence vectors; got {found(encoder)}."
+            "encoder must be a SentenceTransformer opened by load_encoder without layer, pooling, "
+            "templates, prompt, dim and normalize, because the map works on its own sentence "
+            f"vectors; got {found(encoder)}."
         )
     if folder is not None and Path(folder).exists() and any(Path(folder).iterdir()):
         raise FileExistsError(f"{os.fspath(folder)} is not empty; name a new folder.")
+
+
+def _is_whole(encoder: Any) -> bool:
+    """Return whether vectors are those that a SentenceTransformer itself returns."""
+    if getattr(encoder, "pooling", None) != "auto":
+        return False
+    source = encoder._source
+    return source.dim is None and not source.normalize and source.encoder.prompt is None
 
 
 def _affine_map(method: BaseDebias) -> AffineMap:
