@@ -579,3 +579,14 @@ def test_a_comparison_that_cannot_be_made_says_why(tmp_path, toy_model, toy_quer
     call = ["measure", "--model", models[0], "--model", models[1], "--queries", str(questions)]
     call += ["--lost-vocabulary-threshold", "0.6", "--compare"]
     assert "a comparison needs two queries" in wefe(*call).stdout
+
+
+def test_options_of_encoders_are_those_of_a_study_file():
+    from wefe.cli._inputs import declared_models
+    from wefe.study._entries import EncoderEntry
+
+    options = {"layer": 0, "pooling": "mean", "template": [], "prompt": "query: ", "dim": 64}
+    table, encoder = declared_models(["demo"], ["E=org/name"], {"trust_pickle": False}, options)
+    assert table == {"source": "demo", "name": None, "trust_pickle": False}
+    entry = EncoderEntry(**encoder)
+    assert (entry.layer, entry.prompt, entry.dim, entry.templates) == (0, "query: ", 64, None)

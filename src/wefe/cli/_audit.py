@@ -63,6 +63,8 @@ def audit(
     layer: int = -1,
     pooling: opt.Pooling = "auto",
     template: list[str] = [],
+    prompt: str = "",
+    dim: int | None = None,
 ) -> None:
     """Check how reliable scores are.
 
@@ -94,14 +96,14 @@ def audit(
         raise ValueError("--format csv has the biases of words, so it takes --queries and no more.")
     uses: dict[str, tuple[object, str]] = {
         "out": (queries or criterion, "--queries and --criterion: there is nothing to draw"),
-        "layer pooling template": (encoder, "--encoder"),
+        opt.OF_ENCODERS: (encoder, "--encoder"),
     }
     opt.check_used(audit, locals(), uses)
     found: list[_Audit] = []
     failures: dict[str, str] = {}
     if queries or criterion:
         of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-        declared = declared_models(model, encoder, of_tables, layer, pooling, template)
+        declared = declared_models(model, encoder, of_tables, locals())
         parts = _parts(queries, offline)
         # The sets that define a direction ship with the package.
         known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]

@@ -25,14 +25,13 @@ def declared_models(
     models: Sequence[str],
     encoders: Sequence[str],
     of_tables: Mapping[str, Any],
-    layer: int,
-    pooling: str,
-    templates: Sequence[str],
+    options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return --model and --encoder with their options, as in a study file."""
+    """Return --model and --encoder as in a study file; `options` has those of encoders."""
     if not models and not encoders:
         raise ValueError("say which models: --model or --encoder, for example --model demo.")
-    of_encoders = {"layer": layer, "pooling": pooling, "templates": list(templates) or None}
+    of_encoders = {key: options[key] for key in ("layer", "pooling", "dim")}
+    of_encoders |= {"templates": options["template"] or None, "prompt": options["prompt"] or None}
     asked = [("source", text, of_tables) for text in models]
     asked += [("encoder", text, of_encoders) for text in encoders]
     entries = []

@@ -63,6 +63,8 @@ def measure(
     layer: int = -1,
     pooling: opt.Pooling = "auto",
     template: list[str] = [],
+    prompt: str = "",
+    dim: int | None = None,
     contexts: Path | None = None,
     own_words: bool = False,
     missing: Literal["queries", "models"] = "queries",
@@ -131,7 +133,7 @@ def measure(
         Write the references for what was run to this BibTeX file.
     """
     uses = {
-        "layer pooling template": (encoder, "--encoder"),
+        opt.OF_ENCODERS: (encoder, "--encoder"),
         "subwords trust_pickle vocab_prefix": (model, "--model"),
         "contexts": ("ceat" in metric, "--metric ceat"),
         "compare": (len(model) + len(encoder) == 2, "two models"),
@@ -157,7 +159,7 @@ def measure(
         n_jobs,
         with_words=figures is not None,
         offline=offline,
-        models=declared_models(model, encoder, of_tables, layer, pooling, template),
+        models=declared_models(model, encoder, of_tables, locals()),
         queries=declared_queries(queries),
         metrics=[
             {

@@ -20,6 +20,10 @@ pooling
 template : SENTENCE
     A sentence with a gap for the word, for example 'This is {}.'; several are averaged. By default,
     encoders see words alone. (seat has its own.)
+prompt : TEXT
+    Text that encoders read before each text, for example 'query: '. Default: the encoder's own.
+dim : N >= 1
+    Keep only the first N numbers of encoders' vectors (Matryoshka models).
 queries : NAME
     A published query set ('wefe datasets' lists them) or a JSON file of queries, as Query.dict()
     writes them: target sets are the social groups, attribute sets the concepts. Repeat for several.
@@ -74,12 +78,14 @@ Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
+# Options that only encoders have.
+OF_ENCODERS = "layer pooling template prompt dim"
 # Groups of options in the help; other options come last.
 _GROUPS = {
     "Queries and metrics": "queries query metric param criterion p_value_test bootstrap confidence "
     "vary runs step",
     "Models": "model trust_pickle",
-    "Encoders": "encoder layer pooling template contexts",
+    "Encoders": f"encoder {OF_ENCODERS} contexts",
     "Look-up of words": "lowercase normalize lost_vocabulary_threshold vocab_prefix subwords "
     "own_words missing",
     "Output": "format out audit compare bibtex report export export_format figures",

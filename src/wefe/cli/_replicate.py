@@ -24,6 +24,8 @@ def replicate(
     layer: int = -1,
     pooling: opt.Pooling = "auto",
     template: list[str] = [],
+    prompt: str = "",
+    dim: int | None = None,
 ) -> None:
     """Compute a paper's tables and figures for your models.
 
@@ -50,14 +52,14 @@ def replicate(
     """
     from wefe.replication import replicate as run
 
-    opt.check_used(replicate, locals(), {"layer pooling template": (encoder, "--encoder")})
+    opt.check_used(replicate, locals(), {opt.OF_ENCODERS: (encoder, "--encoder")})
     if list_ or not name:
         _print_list()
         return
     of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle or None}
     models = None
     if model or encoder:
-        declared = declared_models(model, encoder, of_tables, layer, pooling, template)
+        declared = declared_models(model, encoder, of_tables, locals())
         models = {
             each["name"] or Path(each.get("source", each.get("encoder", ""))).stem: each
             for each in declared

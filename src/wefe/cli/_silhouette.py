@@ -50,6 +50,8 @@ def silhouette(
     layer: int = -1,
     pooling: opt.Pooling = "auto",
     template: list[str] = [],
+    prompt: str = "",
+    dim: int | None = None,
     format: Format = "table",
 ) -> None:
     """Check how much scores depend on the choice of words.
@@ -89,7 +91,7 @@ def silhouette(
     format
         How to print the table of silhouettes.
     """
-    opt.check_used(silhouette, locals(), {"layer pooling template": (encoder, "--encoder")})
+    opt.check_used(silhouette, locals(), {opt.OF_ENCODERS: (encoder, "--encoder")})
     asked_metrics = check_metrics(metric, of_texts=False)
     names = list(dict.fromkeys(map(_plain, asked_metrics)))
     forms = preprocessors(lowercase)
@@ -100,7 +102,7 @@ def silhouette(
     if n_jobs == 0:
         raise ValueError("--n-jobs must be a number of processes, or -1 for one per core; got 0.")
     of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-    declared = declared_models(model, encoder, of_tables, layer, pooling, template)
+    declared = declared_models(model, encoder, of_tables, locals())
     _check_names([each["name"] for each in declared], [*model, *encoder], unbiased, biased)
     asked = open_queries(queries, offline)
     every = [query for each in asked for query in each.queries]
