@@ -92,6 +92,15 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
     return labels
 
 
+def count(number: int, one: str, several: str = "") -> str:
+    """Return a number of things in words.
+
+    >>> count(1, "query", "queries"), count(2, "word")
+    ('1 query', '2 words')
+    """
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
 def draw(function: str, *args: Any, **options: Any) -> Any:
     """Call a function of :mod:`wefe.plotting`, by name: it stands above the results it draws."""
     return getattr(import_module("wefe.plotting"), function)(*args, **options)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     import torch
 
-    from wefe.contextual._function import FunctionEncoder
-
 Vectors: TypeAlias = npt.NDArray[np.float32]
 #: Takes places and, of shape (n_layers, n_places, dim), their vectors.
 Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
@@ -400,7 +398,7 @@ class Encoder:
 
 
 class CachedEncoder:
-    """An encoder that looks into the cache in `folder` first; None for no cache.
+    """An Encoder or FunctionEncoder that looks into the cache in `folder` first; None for no cache.
 
     Of each vector, the first `dim` numbers are kept, and scaled to unit length if `normalize`. No
     more than `max_texts` texts are encoded.
@@ -408,14 +406,14 @@ class CachedEncoder:
 
     def __init__(
         self,
-        encoder: Encoder | FunctionEncoder,
+        encoder: Any,
         folder: Path | None,
         *,
         dim: int | None = None,
         normalize: bool = False,
         max_texts: int | None = None,
     ) -> None:
-        self.encoder: Any = encoder
+        self.encoder = encoder
         self.dim, self.normalize = dim, normalize
         self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
 

@@ -11,9 +11,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool
+from wefe._visible import count
 from wefe.audit._query import p_and_auc
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import count, wrap
+from wefe.plotting._labels import wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
 from wefe.plotting._table import check_several
 

@@ -10,9 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_choice
+from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows, at, mark_no_bias, stacked
-from wefe.plotting._labels import at_most, count, shorten, shortened, wrap
+from wefe.plotting._labels import at_most, shorten, shortened, wrap
 from wefe.plotting._reading import SIGNIFICANT, Reading
 from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, tint, write
 from wefe.plotting._table import Table, check_frame, check_groups, check_table, parts_of

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from wefe._visible import count
 from wefe.plotting._axes import Rows, at, mark_no_bias, stacked
-from wefe.plotting._labels import at_most, count, height_px, wrap
+from wefe.plotting._labels import at_most, height_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, tint, write
 from wefe.plotting._table import check_frame, parts_of
 

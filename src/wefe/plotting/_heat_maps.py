@@ -12,8 +12,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from wefe._checks import check_bool
+from wefe._visible import count
 from wefe.plotting._axes import at, stacked
-from wefe.plotting._labels import count, escape, height_px, shorten, shortened, width_px, wrap
+from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, write
 from wefe.plotting._table import Table, check_kind, check_table
 

@@ -86,7 +86,3 @@ def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
     return [
         escape(shortened(word)) if row in chosen else "" for row, word in enumerate(table["word"])
     ]
-
-
-def count(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or one + 's'}"

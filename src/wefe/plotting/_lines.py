@@ -14,8 +14,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_choice, found
+from wefe._visible import count
 from wefe.plotting._axes import Panels, at, stacked
-from wefe.plotting._labels import LINE_PX, count, height_px, wrap
+from wefe.plotting._labels import LINE_PX, height_px, wrap
 from wefe.plotting._style import PALETTE, add_band, apply_layout, hover_rows, write
 from wefe.plotting._table import check_kind, check_several, parts_of
 from wefe.results import MetricResult

@@ -10,9 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import found
-from wefe._visible import unique_labels
+from wefe._visible import count, unique_labels
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import count, escape, width_px, wrap
+from wefe.plotting._labels import escape, width_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, write
 
 _SPREAD = "negative_sentiment_distribution"

@@ -9,8 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._checks import check_sequence, check_share, found
+from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.plotting._labels import count, left_out, shortened, spaced, wrap
+from wefe.plotting._labels import left_out, shortened, spaced, wrap
 from wefe.plotting._projections import AWAY
 from wefe.plotting._style import (
     PALETTE,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from wefe._visible import count
 from wefe.aggregation import HEADING, best_of_heading, metric_of_label
-from wefe.plotting._labels import at_most, count, shorten
+from wefe.plotting._labels import at_most, shorten
 from wefe.plotting._style import hover_rows
 from wefe.plotting._table import check_table
 from wefe.results import OPPOSITE

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from wefe._visible import visible, visible_data
-from wefe.report._figures import drawn, figures
+from wefe.report._figures import drawn
+from wefe.report._figures import figures as study_figures
 from wefe.report._render import html_page
 from wefe.report._summarize import summarize
 from wefe.report._text import number
 
 if TYPE_CHECKING:
-    from wefe.replication._replication import Replication
+    import plotly.graph_objects as go
+
+    from wefe.study import StudyResults
 
 
-def replication_html(replication: Replication) -> str:
+def replication_html(
+    results: StudyResults,
+    paper: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, go.Figure],
+    comparison: pd.DataFrame,
+    notes: Sequence[str],
+) -> str:
     """Return the report as one HTML file."""
-    summary = summarize(replication.results)
-    own = {}
-    for at, (title, figure) in enumerate(replication.figures.items()):
-        own[title] = drawn(f"paper-{at}", figure, {"title": title})
-    compared = replication.comparison.drop(columns="tolerance").set_index("table")
-    paper = {
-        **{key: replication.paper[key] for key in ("title", "reference")},
-        "notes": replication.notes,
-        "verdicts": replication.verdicts(),
-        "tables": [_table(*pair) for pair in replication.tables.items()],
+    summary = summarize(results)
+    own = [
+        drawn(f"paper-{at}", figure, {"title": title})
+        for at, (title, figure) in enumerate(figures.items())
+    ]
+    compared = comparison.drop(columns="tolerance").set_index("table")
+    shown = {
+        **{key: paper[key] for key in ("title", "reference")},
+        "notes": notes,
+        "verdicts": comparison["verdict"].value_counts(sort=False).to_dict(),
+        "tables": [_table(*pair) for pair in tables.items()],
         "compared": _table("Printed values and those measured here", compared),
-        "figures": [each.id for each in own.values()],
+        "figures": [each.id for each in own],
     }
-    drawings = figures(replication.results, summary) | {each.id: each for each in own.values()}
-    page = summary | {"figures": drawings, "paper": visible_data(paper, "\n")}
+    drawings = study_figures(results, summary) | {each.id: each for each in own}
+    page = summary | {"figures": drawings, "paper": visible_data(shown, "\n")}
     return html_page("replication.html.jinja", **page)
 
 

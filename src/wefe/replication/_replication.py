@@ -136,7 +136,8 @@ class Replication:
         """
         from wefe.replication._page import replication_html
 
-        return replication_html(self)
+        parts = {name: value for name, value in vars(self).items() if name != "name"}
+        return replication_html(**parts)
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write the report and every table.

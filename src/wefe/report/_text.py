@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wefe.plotting._labels import count
+from wefe._visible import count
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,10 +14,10 @@ import pandas as pd
 from wefe._bootstrap import Resampling
 from wefe._checks import check_array, check_positive_int, check_word_set
 from wefe._plain import plain
+from wefe._visible import count, draw
 from wefe._wordset import Vectors
 from wefe.contextual._templates import check_templates, fill_template
 from wefe.metrics._permutation import permutation_test, random_orders
-from wefe.plotting._labels import count
 from wefe.retrieval._texts import Scorer, check_groups, count_tokens, score_texts
 from wefe.running import holm
 
@@ -140,9 +140,8 @@ class RankingAudit:
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        from wefe.plotting import plot_impact_ratios
-
-        return plot_impact_ratios(self)
+        figure: Figure = draw("plot_impact_ratios", self)
+        return figure
 
     def __repr__(self) -> str:
         lowest = self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
