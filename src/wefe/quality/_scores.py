@@ -68,7 +68,7 @@ def quality_scores(
     >>> table = quality_scores([load_test_model()], [Benchmark("mine", "categorisation", animals)])
     >>> table[["model_name", "benchmark", "score", "n_used", "n_items"]]
          model_name benchmark  score  n_used  n_items
-    0  minilm-words      mine    1.0       4        4
+    0  minilm-words      mine    1.0       3        4
     """
     import pandas as pd
 

@@ -335,7 +335,7 @@ def list_study_files() -> list[str]:
     --------
     >>> from wefe.study import list_study_files
     >>> list_study_files()
-    ['demo', 'weat', 'wefe']
+    ['bsa', 'cosine', 'demo', 'documentation', 'mitigation', 'rnsb', 'weat', 'wefe']
     """
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
