@@ -127,6 +127,16 @@ def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame of shape (n_models, n_benchmarks)
         In the order of `scores`; NaN where a benchmark could not be scored.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
+    >>> quality_matrix(scores)
+    benchmark     x
+    model_name
+    a           0.7
+    b           0.6
     """
     matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
     return matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
