@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from wefe.datasets import fetch_debiaswe, load_criterion
+from wefe.datasets import fetch_debiaswe
 from wefe.debias import Comparison, compare
 from wefe.models import WordEmbeddingModel
 from wefe.replication._replication import (
@@ -70,12 +70,12 @@ def _scores(run: Run) -> Values:
 
 
 def _compared(run: Run, benchmarks: list[str], model: WordEmbeddingModel) -> Comparison:
+    entries = [entry for of, entry in run.study.declaration.mitigated() if of.label == model.name]
     after = {
-        entry.label: Mitigation(entry, Path(), offline=False).apply(model)[0]
-        for of, entry in run.study.declaration.mitigated()
-        if of.label == model.name
+        entry.label: Mitigation(entry, Path(), offline=False).apply(model)[0] for entry in entries
     }
-    criterion = load_criterion("gender")
+    # Without a connection, fewer specific words.
+    criterion = entries[0].load_criterion("")
     return compare(
         model,
         after,
