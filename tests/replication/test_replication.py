@@ -121,3 +121,17 @@ def test_a_model_without_the_words_is_no_error(name):
 def test_a_factor_needs_the_sign(value):
     table = compared(PRINTED, {("c", "effect size", "GloVe"): value})
     assert table.loc[2, "verdict"] == "differs"
+
+
+def test_a_model_that_cannot_be_opened_is_named(tmp_path):
+    lost = tmp_path / "lost.txt"
+    found = replicate("weat", {"lost": str(lost), "demo": "demo"}, progress=False)
+    assert any(note.startswith("lost: FileNotFoundError") for note in found.notes)
+    assert "lost: FileNotFoundError" in found.to_html()
+    with pytest.raises(ValueError, match="no model could be opened"):
+        replicate("weat", {"lost": str(lost)}, progress=False)
+
+
+def test_a_report_names_an_encoder_that_cannot_be_opened(tmp_path):
+    models = {"lost": {"encoder": str(tmp_path / "nowhere")}, "demo": "demo"}
+    assert "nowhere" in replicate("weat", models, progress=False).to_html()

@@ -64,6 +64,8 @@ def replicate(
             each["name"] or Path(each.get("source", each.get("encoder", ""))).stem: each
             for each in declared
         }
+        if len(models) < len(declared):
+            raise ValueError("two models have one name; give each its own: --model NAME=FILE.")
     folder = Path(f"replicate-{name}") if out is None else out
     found = run(name, models, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")

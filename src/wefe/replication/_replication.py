@@ -266,6 +266,10 @@ def replicate(
             notes += module.adapt(declared)
         study = Study(declared)
         results = study.run(place / "study.db", n_jobs=n_jobs, progress=progress)
+        failed = results.failures()[["model_name", "reason"]]
+        notes += [f"{model}: {reason}" for model, reason in failed.itertuples(index=False)]
+        if not any(results.models.values()):
+            raise ValueError(f"no model could be opened. {'; '.join(notes)}")
         printed = _printed(name)
         run = Run(study, results, printed, random_state, n_jobs, progress, place)
         made: Findings = module.findings(run)
