@@ -37,6 +37,8 @@ def check(
     *,
     max: list[str] = [],
     max_increase: str | None = None,
+    min_impact_ratio: float | None = None,
+    max_gap: float | None = None,
     baseline: Path | None = None,
     each: bool = False,
     allow_new: bool = False,
@@ -70,6 +72,11 @@ def check(
     max_increase : AMOUNT
         How much farther from no bias than the baseline scores of all metrics may be: 10% of the
         baseline's distance, or 0.05 more.
+    min_impact_ratio : RATIO
+        For audits of rankings: the lowest impact ratio of a group that passes. 0.8 is the
+        four-fifths rule of thumb.
+    max_gap : GAP
+        For audits of rankings: the largest gap between the mean scores of two groups.
     baseline : FILE
         Results file of an earlier release, to compare with.
     each
@@ -87,7 +94,7 @@ def check(
     """
     from wefe.study import Study
     from wefe.study._gate import check as check_limits
-    from wefe.study._gate import checked_increase, limits_by_label
+    from wefe.study._gate import checked_increase, limits_by_label, limits_of_rankings
 
     # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
@@ -97,8 +104,9 @@ def check(
     _check_other((results or source.results_path) if isinstance(source, Study) else study, baseline)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
+    of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
     max_increase = declared["max_increase"] if max_increase is None else max_increase
-    checked_increase(max_increase, limits, baseline)
+    checked_increase(max_increase, limits | of_rankings, baseline)
     old = None if baseline is None else _open_baseline(baseline, source.plan.name)
     try:
         found = source.run(results, n_jobs=n_jobs) if isinstance(source, Study) else source
@@ -108,6 +116,8 @@ def check(
     report = check_limits(
         found,
         max_bias=limits,
+        min_impact_ratio=min_impact_ratio,
+        max_gap=max_gap,
         max_increase=max_increase,
         baseline=old,
         on="scores" if each else "aggregated",

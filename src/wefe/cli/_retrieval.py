@@ -1,23 +1,19 @@
-"""`wefe retrieval`: how an encoder ranks documents that differ in a name only."""
+"""`wefe retrieval`: how encoders rank documents that differ in a name only."""
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from wefe._files import atomic_file
-from wefe._visible import as_csv
 from wefe.cli import _options as opt
-from wefe.cli._inputs import read_lines, split_name
+from wefe.cli._inputs import declared_models, end
 from wefe.cli._output import Format, interval_text, write
 
 if TYPE_CHECKING:
-    from wefe.retrieval import RankingAudit
+    from wefe.study import StudyResults
 
 _GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
 _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
@@ -26,16 +22,20 @@ _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_h
 @opt.command
 def retrieval(
     *,
-    encoder: str,
+    encoder: list[str],
     queries: Path,
     documents: Path,
     out: Path,
     names: Path | None = None,
     k: int = 10,
+    neutral: list[str] = [],
+    relevance: Path | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
     layer: int = -1,
     pooling: opt.Pooling = "auto",
+    prompt: str = "",
+    dim: int | None = None,
     format: Format = "table",
 ) -> None:
     """Audit whom an encoder ranks first.
@@ -44,9 +44,9 @@ def retrieval(
     often each group is among the top documents, and whether the mean scores of groups differ by
     more than exchanged names would.
 
-    Prints groups and gaps, and writes all tables as CSV (groups, gaps, queries, templates, names,
-    null, decided) and retrieval.html, the impact ratios. Frequencies of names need the extra
-    'names'.
+    Prints groups and gaps. The folder gets a report (report.html), all tables as CSV, and the
+    results (results.db): the same command goes on from there, and 'wefe check OUT/results.db
+    --min-impact-ratio 0.8' is a gate for releases. Frequencies of names need the extra 'names'.
 
     Example: wefe retrieval --encoder org/name --queries jobs.txt --documents cvs.txt --out audit
 
@@ -54,7 +54,8 @@ def retrieval(
     ----------
     encoder : FOLDER
         A sentence encoder: a folder that transformers or sentence-transformers saved, or 'org/name'
-        on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name.
+        on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name. Repeat for
+        several.
     queries : FILE
         A text file with one query per line, for example job advertisements.
     documents : FILE
@@ -66,6 +67,12 @@ def retrieval(
         Default: the names of Bertrand and Mullainathan (2004) by gender and ethnicity.
     k, -k : N >= 1
         Number of documents that each query selects.
+    neutral : TEXT
+        What stands in the place of a name and says nothing of a group, for example 'The applicant'.
+        Repeat for several.
+    relevance : FILE
+        A CSV file of numbers, a row per query and a column per document: how relevant the document
+        is. Adds the quality of the ranking (nDCG).
     bootstrap : N >= 40
         Number of resamples of names and queries for 95 % intervals.
     seed : N >= 0
@@ -73,54 +80,43 @@ def retrieval(
     format
         How to print the tables.
     """
-    from wefe.contextual import load_encoder
-    from wefe.retrieval import audit_ranking, load_resume_names, name_frequencies
-    from wefe.retrieval._texts import check_groups
+    from wefe.report import write_html
+    from wefe.study import Study
 
-    asked = read_lines("--queries", queries)
-    templates = read_lines("--documents", documents)
-    groups = check_groups(load_resume_names() if names is None else _read_names(names))
-    every = [name for own in groups.values() for name in own]
-    has_frequencies = importlib.util.find_spec("wordfreq") is not None
-    name, source = split_name(encoder)
-    audit = audit_ranking(
-        load_encoder(source, name=name, layer=layer, pooling=pooling),
-        asked,
-        templates,
-        groups,
-        k=k,
-        frequency=name_frequencies(every) if has_frequencies else None,
-        n_bootstrap=bootstrap,
-        random_state=seed,
+    models = declared_models([], encoder, {}, {**locals(), "template": []})
+    files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
+    audit = {
+        **{key: str(path) for key, path in files.items() if path is not None},
+        "name": documents.stem, "k": k, "neutral": neutral, "n_bootstrap": bootstrap,
+    }
+    study = Study(
+        {"name": "Retrieval audit", "random_state": seed, "models": models, "retrieval": [audit]}
     )
+    study.plan  # noqa: B018 - checks all input before the folder is made
     out.mkdir(parents=True, exist_ok=True)
-    files = {f"{name}.csv": as_csv(table) for name, table in audit.tables().items()}
-    files["retrieval.html"] = audit.plot().to_html(include_plotlyjs=True)
-    for name, text in files.items():
-        with atomic_file(out / name) as file:
-            file.write(text.encode())
-    write(format, _shown(audit), audit.tables())
+    results = study.run(out / "results.db")
+    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
+    if len(failures) == len(models):
+        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
+    written = results.export(out)
+    write_html(results, out / "report.html")
+    write(format, _shown(results), results.retrieval_tables())
     if format == "table":
-        print(f"Written to {out}: {', '.join(files)}")
+        print(f"Written to {out}: report.html, results.db, {', '.join(written)}")
+    end(failures)
 
 
-def _read_names(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        raise ValueError(f"--names {path} must be a file in JSON: {error}.") from error
-
-
-def _shown(audit: RankingAudit) -> Iterator[tuple[str, pd.DataFrame]]:
+def _shown(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the tables that people look at first."""
-    for table, column, columns, title in (
-        (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
-        (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group less other)"),
-    ):
-        bounds = table[f"{column}_lower"], table[f"{column}_upper"]
-        intervals = pd.Series(interval_text(*bounds), dtype=object)
-        yield title, table.assign(interval=intervals)[columns]
-    yield (
-        "Changed when names are exchanged (share of queries, share of the top places)",
-        audit.decided,
-    )
+    for task, audit in results.retrieval():
+        for table, column, columns, title in (
+            (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
+            (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group less other)"),
+        ):
+            bounds = table[f"{column}_lower"], table[f"{column}_upper"]
+            intervals = pd.Series(interval_text(*bounds), dtype=object)
+            yield f"{task.model}: {title}", table.assign(interval=intervals)[columns]
+        yield (
+            f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
+            audit.decided,
+        )

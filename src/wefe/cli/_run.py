@@ -362,6 +362,7 @@ _KINDS = {
     "explore": "words on bias directions",
     "silhouette": "silhouettes",
     "quality": "quality",
+    "retrieval": "audits of rankings",
 }
 
 

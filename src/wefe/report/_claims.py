@@ -92,7 +92,10 @@ def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
     Claims of a place are in reading order. `scores` is the table of
     :func:`wefe.report._scores.scored`.
     """
-    parts = (_verdict, _gaps, _tests, _agreement, _mitigation, _warnings, _rankings, _scores)
+    parts = (
+        *(_verdict, _retrieval, _gaps, _tests, _agreement, _mitigation, _warnings),
+        *(_rankings, _scores),
+    )
     return [claim for part in parts for claim in part(summary, scores)]
 
 
@@ -363,6 +366,19 @@ def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim
         }
         evidence = Evidence((model, base), len(words) + has_spread, "comparison")
         yield Claim("left_over", "mitigation", evidence, facts)
+
+
+# Who is ranked first
+
+
+def _retrieval(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    place: Place = "verdict" if scores.empty else "summary"
+    for audit in summary["retrieval"][:_MOST]:
+        p_value = audit["largest"]["p_value_holm"]
+        evidence = Evidence(
+            (audit["model"],), audit["n_names"], "name", p_value if p_value < SIGNIFICANT else None
+        )
+        yield Claim("selected", place, evidence, audit)
 
 
 # What is missing

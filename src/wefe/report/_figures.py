@@ -81,8 +81,8 @@ def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figu
     """Return the figures of a study by their place in the summary.
 
     'ranking-0' and so on, in the order of its tables; 'scores-0' per metric; 'correlations-0';
-    'sentiment-0' and 'matrix-0' per query of RNSB; 'silhouettes-0' per metric; 'explored-0' per
-    criterion that has a page.
+    'sentiment-0' and 'matrix-0' per query of RNSB; 'silhouettes-0' per metric; 'impact-0' per
+    audit of a ranking; 'explored-0' per criterion that has a page.
     """
     made = [
         *(_distributions(summary) if summary["is_large"] else _rankings(results, summary)),
@@ -90,6 +90,7 @@ def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figu
         *_correlations(summary),
         *_sentiment(summary),
         *_silhouettes(results, summary),
+        *_impact_ratios(results, summary),
         *_spreads(summary),
     ]
     return {figure.id: figure for figure in made}
@@ -391,6 +392,15 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
         facts = dict(zip(("metric", "query_set", "query", "vary"), place, strict=True))
         panels = [(each.model_name, each.robustness) for each in own]
         yield drawn(f"silhouettes-{position}", figure, {**facts, "panels": panels})
+
+
+# Rankings
+
+
+def _impact_ratios(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
+    audits = (audit for _, audit in results.retrieval())
+    for position, (audit, part) in enumerate(zip(audits, summary["retrieval"], strict=True)):
+        yield drawn(f"impact-{position}", audit.plot(), part)
 
 
 # Words along bias directions

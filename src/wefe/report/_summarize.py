@@ -69,6 +69,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
         - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': further parts of the study.
+        - 'retrieval': per audit of a ranking, its groups and gaps, and what drives them.
         - 'explored': per criterion, where words lie along its directions.
         - 'warnings': by kind; 'gaps': what has no value, and why.
         - 'words': word sets, lost words and individual biases, per query.
@@ -141,6 +142,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
         "directions": [
             {"model": task.model, **task.place, **audit} for task, audit in results.directions()
         ],
+        "retrieval": list(_retrieval(results)),
         # Claims are about all models.
         "explored": list(explored(results, [model.label for model in plan.models])),
         "warnings": _warnings(results),
@@ -332,6 +334,29 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
             "query": silhouette.query_name,
             "bounds": [silhouette.lower[0], silhouette.upper[0]],
             "fewest": silhouette.k[0],
+        }
+
+
+def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
+    from wefe.retrieval._audit import largest_gap
+
+    for task, audit in results.retrieval():
+        yield {
+            **{
+                name: getattr(audit, name) for name in ("k", "ndcg", "confidence", "groups", "gaps")
+            },
+            "audit": task.place["audit"],
+            "model": task.model,
+            "n_queries": audit.queries["query"].nunique(),
+            "n_templates": audit.templates["template"].nunique(),
+            "n_names": len(audit.names),
+            "null": audit.null,
+            "decided": audit.decided,
+            "lowest": audit.lowest,
+            "largest": largest_gap(audit.gaps),
+            "driver": largest_gap(audit.templates),
+            "first_names": audit.names["name"].head(3).tolist(),
+            "last_names": audit.names["name"].tail(3).tolist(),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -78,8 +78,8 @@ class RankingAudit:
         Number of resamples.
     confidence : float
         Confidence of the intervals.
-    scores : ndarray of shape (n_queries, n_templates, n_names)
-        The scores; names in the order in which you gave them.
+    scores : ndarray of shape (n_queries, n_templates, n_names) or None
+        The scores; names in the order in which you gave them. A study does not keep them.
 
     Examples
     --------
@@ -104,12 +104,35 @@ class RankingAudit:
     ndcg: float
     n_bootstrap: int
     confidence: float
-    scores: Vectors = field(repr=False)
+    scores: Vectors | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RankingAudit:
+        """Make an audit of what :meth:`to_dict` returns.
+
+        Parameters
+        ----------
+        data : mapping
+            The tables as lists of records, and the other attributes.
+
+        Returns
+        -------
+        RankingAudit
+            The same one, without scores.
+        """
+        tables = {name: _table(rows) for name, rows in data.items() if isinstance(rows, list)}
+        ndcg = np.nan if data["ndcg"] is None else data["ndcg"]
+        return cls(**{**data, **tables, "ndcg": ndcg})
 
     @property
     def decided_by_name(self) -> float:
         """Share of queries of which the top k changes if names are exchanged between groups."""
         return float(self.decided["queries"].iloc[0])
+
+    @property
+    def lowest(self) -> pd.Series:
+        """The row of `groups` with the lowest impact ratio."""
+        return self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return all tables by their names.
@@ -144,11 +167,11 @@ class RankingAudit:
         return figure
 
     def __repr__(self) -> str:
-        lowest = self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
-        largest = self.gaps.iloc[int(self.gaps["gap"].abs().argmax())]
-        n_queries, n_templates, n_names = self.scores.shape
+        lowest, largest = self.lowest, largest_gap(self.gaps)
+        n_queries = self.queries["query"].nunique()
+        n_templates = self.templates["template"].nunique()
         return (
-            f"<RankingAudit of {len(self.groups)} groups, {n_names} names, "
+            f"<RankingAudit of {len(self.groups)} groups, {len(self.names)} names, "
             f"{count(n_queries, 'query', 'queries')}, {count(n_templates, 'template')}: "
             f"k={self.k}, lowest impact ratio "
             f"{lowest['impact_ratio']:.2f} ({lowest['group']}), largest gap {largest['gap']:.3g} "
@@ -303,7 +326,7 @@ class _Ranking:
     ) -> None:
         self.scores, self.k, self._wanted = scores, k, wanted
         self._cell_sizes = [len(own) for own in cells.values()]
-        groups = _groups_of(cells)
+        groups = groups_of(cells)
         self._keys, self.members = list(groups), np.array(list(groups.values()))
         attributes = np.array([attribute for attribute, _ in groups])
         self._are_alike = attributes[:, None] == attributes
@@ -435,11 +458,23 @@ class _Ranking:
         return table.assign(nan_reason=_reasons(known))
 
 
+def largest_gap(gaps: pd.DataFrame) -> pd.Series:
+    """Return the row of gaps, or of those of queries or templates, that is farthest from 0."""
+    return gaps.iloc[int(gaps["gap"].abs().argmax())]
+
+
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return records as a table, in which an undefined number is NaN."""
+    table = pd.DataFrame(rows)
+    undefined = [name for name in table if name != "nan_reason" and table[name].isna().all()]
+    return table.astype(dict.fromkeys(undefined, float))
+
+
 def _reasons(known: Any) -> pd.Series:
     return pd.Series([None if each else _FEW_NAMES for each in known], dtype=object)
 
 
-def _groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]:
+def groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]:
     """Return the names of each group by attribute and group: parts of keys, then whole keys."""
     parts = [tuple(part.strip() for part in key.split(",")) for key in cells]
     if len({len(own) for own in parts}) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -145,6 +146,13 @@ def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, fl
     """
     wordfreq = import_library("wordfreq", "names", "name_frequencies")
     return {name: float(wordfreq.zipf_frequency(name, language)) for name in names}
+
+
+def known_frequencies(names: Mapping[str, Sequence[str]]) -> dict[str, float] | None:
+    """Return the frequencies of the names of groups; None if wordfreq is not installed."""
+    if importlib.util.find_spec("wordfreq") is None:
+        return None
+    return name_frequencies(name for own in names.values() for name in own)
 
 
 def match_names(

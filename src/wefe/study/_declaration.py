@@ -31,6 +31,7 @@ from wefe.study._extras import (
     Limits,
     MitigationEntry,
     QualityEntry,
+    RetrievalEntry,
     SilhouetteEntry,
 )
 from wefe.study._plan import OVERALL
@@ -97,8 +98,12 @@ class Declaration(Part):
         Columns of scores from elsewhere: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
+    retrieval : list of dict, optional
+        Audits of rankings: 'queries', 'documents', and options of
+        :func:`wefe.retrieval.audit_ranking`. A study that has them needs no queries and metrics.
     limits : dict, optional
-        Limits of :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase'.
+        Limits of :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
+        'min_impact_ratio', 'max_gap'.
 
     Raises
     ------
@@ -144,8 +149,8 @@ class Declaration(Part):
         description="File of the results; else that of the study, ending in .db",
     )
     models: list[ModelEntry] = Field(min_length=1, description="The models that are compared")
-    queries: list[QuerySetEntry] = Field(min_length=1, description="What they are asked")
-    metrics: list[MetricEntry] = Field(min_length=1, description="By what the answer is measured")
+    queries: list[QuerySetEntry] = Field(default=[], description="What they are asked")
+    metrics: list[MetricEntry] = Field(default=[], description="By what the answer is measured")
     lookup: Lookup = Field(default=Lookup(), description="How words are looked up")
     aggregation: AggregationEntry = Field(
         default=AggregationEntry(), description="From scores to ranks and correlations"
@@ -161,6 +166,7 @@ class Declaration(Part):
         default=[], description="Columns of scores from elsewhere"
     )
     quality: QualityEntry | None = Field(default=None, description="The built-in quality column")
+    retrieval: list[RetrievalEntry] = Field(default=[], description="Audits of rankings")
     limits: Limits = Field(default=Limits(), description="What 'wefe check' lets pass")
 
     @field_validator("results")
@@ -178,7 +184,8 @@ class Declaration(Part):
             plain = known.get(name, known.get(plain_name(name), name))
             most[plain] = min(limit, most.get(plain, math.inf))
         object.__setattr__(self, "limits", self.limits.model_copy(update={"max": most}))
-        refuse([*_repeated(self), *_unknown(self), *_for_encoders(self), *_without_weight(self)])
+        checks = (_nothing_asked, _repeated, _unknown, _for_encoders, _without_weight)
+        refuse(problem for check in checks for problem in check(self))
         return self
 
     @property
@@ -242,6 +249,8 @@ class Declaration(Part):
         plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
         if not self.explore.criteria:
             del plain["explore"]
+        if not self.retrieval:
+            del plain["retrieval"]
         return plain
 
 
@@ -383,6 +392,13 @@ def _names_of_metrics(study: Declaration) -> dict[str, str]:
     return of_class | plain | {name: name for name in names}
 
 
+def _nothing_asked(study: Declaration) -> Iterator[Problem]:
+    """Find what is missing of a study that audits no ranking."""
+    for key in ("queries", "metrics"):
+        if not (getattr(study, key) or study.retrieval):
+            yield (key,), f"missing. {type(study).model_fields[key].description}"
+
+
 def _without_weight(study: Declaration) -> Iterator[Problem]:
     """Find metrics whose overall score would be made of nothing."""
     for metric in study.metrics:
@@ -406,6 +422,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
         ("metrics", "label"): metrics,
         ("mitigations", "name"): [each.label for each in study.mitigations],
         ("external", "name"): columns,
+        ("retrieval", "name"): [each.label for each in study.retrieval],
     }
     for (table, key), labels in named.items():
         for position, first in repeated(labels):
@@ -446,6 +463,9 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
         yield from unknown(("silhouettes", i, "models"), each.models or (), every, "no model")
         if each.query_set not in sets:
             yield ("silhouettes", i, "query_set"), no_such(each.query_set, sets, "no query set")
+    encoders = [model.label for model in study.models if model.is_encoder]
+    for i, audit in enumerate(study.retrieval):
+        yield from unknown(("retrieval", i, "models"), audit.models or (), encoders, "no encoder")
     for i, external in enumerate(study.external):
         for name in external.scores:
             if name not in every:
@@ -465,6 +485,8 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
                 "(source = ...). Ask it in a study of its own",
             )
+    if study.retrieval and len(tables) == len(study.models):
+        yield ("retrieval", 0, "queries"), "only encoders rank texts; this study has none"
     if study.explore.criteria and not tables:
         text = "all models are encoders; words are explored in vocabularies, which they lack"
         yield ("explore", "criteria"), text

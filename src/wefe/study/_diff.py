@@ -17,9 +17,11 @@ import pandas as pd
 
 from wefe._checks import check_choice, found
 from wefe._visible import visible
-from wefe.study._plan import OVERALL, Task
+from wefe.study._plan import OVERALL, Task, provenance
 from wefe.study._results import StudyResults
 
+#: Distances from no bias of an audited ranking.
+IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
 #: What a row of :func:`scores_of` is about.
 KEYS = ["model_name", "query_set", "query_name", "metric"]
 
@@ -294,6 +296,25 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
     return tidy
 
 
+def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:
+    """Yield how far each attribute of an audited ranking is from no bias, by both measures."""
+    from wefe.retrieval import RankingAudit
+    from wefe.retrieval._audit import groups_of
+
+    for task, outcome in results.of_kind("retrieval"):
+        about = {"model_name": task.model, "query_set": task.place["audit"], **provenance(outcome)}
+        about |= {"nan_reason": outcome.reason or "not computed yet", "identity": task.identity}
+        attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
+        for attribute in dict.fromkeys(attributes):
+            least, most = math.nan, math.nan
+            if outcome.value is not None:
+                audit = RankingAudit.from_dict(outcome.value["audit"])
+                least = audit.groups.query("attribute == @attribute")["impact_ratio"].min()
+                most = audit.gaps.query("attribute == @attribute")["gap"].abs().max()
+            yield {**about, "query_name": attribute, "metric": IMPACT, "bias": 1 - least}
+            yield {**about, "query_name": attribute, "metric": GAP, "bias": most}
+
+
 def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
     """Say in which parts of their declarations two studies differ, but for models and limits."""
     one, other = before.plan.settings, after.plan.settings
@@ -336,6 +357,9 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
         about = {"model_name": task.model, "state": outcome.status, "identity": task.identity}
         about |= {"key": outcome.key, "version": outcome.version}
         rows.append({**about, **_measured(task, outcome.value or {})})
+    for audited in rankings_of(results):
+        state = {"state": audited["status"], "version": audited["wefe_version"]}
+        rows.append({**audited, **state, "table": "audits", "value": audited["bias"]})
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 

@@ -25,9 +25,11 @@ _LONGEST_PART = 80
 _SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
 #: Of what is explored, a file for each kind of table.
 EXPLORED = ("models", "distribution", "extremes", "words", "neighbors")
+_RANKED = ("groups", "gaps", "queries", "templates", "names", "null", "decided")
 _TABLES = (
     *("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),
     *(f"explore_{name}" for name in EXPLORED),
+    *(f"retrieval_{name}" for name in _RANKED),
 )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 import math
 import os
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
@@ -280,6 +281,88 @@ class SilhouetteEntry(Part):
         return chosen
 
 
+Texts: TypeAlias = str | list[str]
+
+
+class RetrievalEntry(Part):
+    """Documents that differ in a name only, ranked by each encoder."""
+
+    name: Name | None = Field(
+        default=None, min_length=1, description="What tables call the audit; else the file"
+    )
+    queries: Texts = Field(
+        min_length=1, description="What is searched for: texts, or a file with one per line"
+    )
+    documents: Texts = Field(
+        min_length=1,
+        description="Texts with one {} each, where the name goes; or a file with one per line",
+    )
+    names: str | dict[str, list[str]] | None = Field(
+        default=None,
+        description="Groups and lists of their names, or a JSON file of them; 'female, black' is "
+        "an intersection. Else names of Bertrand and Mullainathan (2004)",
+    )
+    neutral: list[str] = Field(
+        default=[], description="What stands for a name and says nothing of a group"
+    )
+    relevance: str | list[list[float]] | None = Field(
+        default=None,
+        description="How relevant each document is: a row per query; or a CSV file of numbers",
+    )
+    k: int = Field(default=10, ge=1, description="Number of documents that each query selects")
+    n_bootstrap: int = Field(default=1000, ge=40, description="Number of resamples")
+    models: list[str] | None = Field(
+        default=None, min_length=1, description="Names of the encoders; else all encoders"
+    )
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.name or (
+            Path(self.documents).stem if isinstance(self.documents, str) else "retrieval"
+        )
+
+    def load(self, base: str | os.PathLike[str]) -> dict[str, Any]:
+        """Return the arguments of :func:`wefe.retrieval.audit_ranking` as plain data."""
+        from wefe.contextual._templates import check_templates
+        from wefe.retrieval import load_resume_names
+        from wefe.retrieval._texts import check_groups
+
+        names = self._read("names", base, json.loads)
+        with blaming("retrieval", self.label, "names"):
+            groups = check_groups(load_resume_names() if names is None else names)
+        documents = self._read("documents", base, _lines)
+        with blaming("retrieval", self.label, "documents"):
+            templates = check_templates("documents", documents)
+        return {
+            "queries": self._read("queries", base, _lines),
+            "templates": [*templates],
+            # As pairs, because the order of the groups matters.
+            "names": [[group, [*own]] for group, own in groups.items()],
+            "neutral": self.neutral,
+            "relevance": self._read("relevance", base, _numbers),
+            "k": self.k,
+            "n_bootstrap": self.n_bootstrap,
+        }
+
+    def _read(self, key: str, base: str | os.PathLike[str], parse: Callable[[str], Any]) -> Any:
+        """Return what a key holds, or what its file holds."""
+        value = getattr(self, key)
+        if not isinstance(value, str):
+            return value
+        with blaming("retrieval", self.label, key):
+            return parse(Path(existing_file(value, base)).read_text(encoding="utf-8-sig"))
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines, which splits at further characters that texts may contain.
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _numbers(text: str) -> list[list[float]]:
+    return [[float(cell) for cell in line.split(",")] for line in _lines(text)]
+
+
 class ExternalEntry(Part):
     """A column of scores from elsewhere, ranked beside those of bias."""
 
@@ -329,6 +412,17 @@ class Limits(Part):
     )
     max_increase: str | float | None = Field(
         default=None, description="Growth of a score over a baseline: '10%' of it, or 0.05 more"
+    )
+    min_impact_ratio: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule",
+    )
+    max_gap: float | None = Field(
+        default=None,
+        ge=0,
+        description="Largest gap between mean scores of two groups in [[retrieval]]",
     )
 
     @field_validator("max")

@@ -12,8 +12,17 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, found, nearest
-from wefe.study._diff import KEYS, is_number, markdown_table, markdown_text, scores_of
+from wefe._checks import check_bool, check_choice, check_number, check_share, found, nearest
+from wefe.study._diff import (
+    GAP,
+    IMPACT,
+    KEYS,
+    is_number,
+    markdown_table,
+    markdown_text,
+    rankings_of,
+    scores_of,
+)
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
 
@@ -164,6 +173,8 @@ def check(
     results: StudyResults,
     *,
     max_bias: Mapping[str, float] | None = None,
+    min_impact_ratio: float | None = None,
+    max_gap: float | None = None,
     max_increase: str | float | None = None,
     baseline: StudyResults | None = None,
     on: On = "aggregated",
@@ -183,6 +194,10 @@ def check(
     max_bias : dict of float, optional
         Metric (label or name, in any case) -> the largest distance that passes, 0 or more. By
         default that of the study file ([limits]), if no `max_increase` is given.
+    min_impact_ratio, max_gap : float, optional
+        For audits of rankings: the lowest impact ratio of a group that passes (0.8 is the
+        four-fifths rule of thumb), and the largest gap between the mean scores of two groups. Each
+        attribute is checked on its own. By default those of the study file.
     max_increase : str or float, optional
         How much farther from no bias than the baseline a value may be, for every metric: '10%' of
         the baseline's, or 0.05 more. Less than 1e-6 is rounding, and passes. By default that of the
@@ -239,13 +254,17 @@ def check(
         max_increase = declared["max_increase"]
         max_bias = max_bias or declared["max"]
     limits = limits_by_label(max_bias or {}, results.plan)
+    limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = checked_increase(max_increase, limits, baseline)
-    now = scores_of(results).to_dict("records")
-    before = [] if baseline is None else scores_of(baseline).to_dict("records")
-    gone = _match(now, before)
+    now, ranked = scores_of(results).to_dict("records"), [*rankings_of(results)]
+    before: list[_Row] = []
+    if baseline is not None:
+        before = [*scores_of(baseline).to_dict("records"), *rankings_of(baseline)]
+    gone = _match([*now, *ranked], before)
+    units = _units(results.plan, now, on, allow_nan=allow_nan) | _grouped(ranked, _NAMES)
     rows = [
         {**dict(zip_longest(_NAMES, place)), **row}
-        for place, unit in _units(results.plan, now, on, allow_nan=allow_nan).items()
+        for place, unit in units.items()
         for row in _judged(unit, len(place), limits.get(place[0]), increase, allow_new=allow_new)
     ]
     rows += _gone(gone, on, allow_gone=allow_gone)
@@ -254,7 +273,7 @@ def check(
     numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
     table = table.astype({**numbers, "n_scores": int, "passed": bool})
     notes = [*_notes_of_study(results, baseline, limits)]
-    notes += [] if baseline is None else _notes_of_baseline(now, gone)
+    notes += [] if baseline is None else _notes_of_baseline([*now, *ranked], gone)
     return GateReport(table, tuple(notes))
 
 
@@ -305,6 +324,26 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
             )
         for label in labels:
             limits[label] = min(float(most), limits.get(label, math.inf))
+    return limits
+
+
+def limits_of_rankings(
+    plan: Plan, min_impact_ratio: float | None, max_gap: float | None
+) -> dict[str, float]:
+    """Return the limits of audits of rankings, as distances from no bias."""
+    declared = plan.settings["limits"]
+    ratio = declared.get("min_impact_ratio") if min_impact_ratio is None else min_impact_ratio
+    gap = declared.get("max_gap") if max_gap is None else max_gap
+    limits: dict[str, float] = {}
+    if ratio is not None:
+        limits[IMPACT] = 1 - check_share("min_impact_ratio", ratio)
+    if gap is not None:
+        limits[GAP] = check_number("max_gap", gap, 0)
+    if limits and not any(task.kind == "retrieval" for task in plan.tasks):
+        raise ValueError(
+            "min_impact_ratio and max_gap are limits of audits of rankings; the study has no "
+            "[[retrieval]]."
+        )
     return limits
 
 
@@ -445,7 +484,10 @@ def _notes_of_study(
     others = [
         task
         for task, _ in (*results.failed, *results.missing)
-        if task.kind != "score" or (baseline is None and task.place["metric"] not in limits)
+        if not (
+            (task.kind == "score" and (baseline is not None or task.place["metric"] in limits))
+            or (task.kind == "retrieval" and (baseline is not None or {IMPACT, GAP} & {*limits}))
+        )
     ]
     if others:
         yield (

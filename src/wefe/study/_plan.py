@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "silhouette",
     "quality",
     "explore",
+    "retrieval",
 ]
 
 #: What stands for all query sets together, in tables and in `StudyResults.rankings`.
@@ -75,13 +76,13 @@ class Task:
     kind : str
         'score' (a metric's answer to a query), 'interval' (of that score), 'warnings' (what an
         audit says of it), 'mitigation' (how a model was made), 'words' (what look-up found for a
-        query), 'direction' (audit of a bias direction), 'silhouette', 'quality' (a benchmark) or
-        'explore' (the page of a model, or of a word in it).
+        query), 'direction' (audit of a bias direction), 'silhouette', 'quality' (a benchmark),
+        'explore' (the page of a model, or of a word in it) or 'retrieval' (audit of a ranking).
     model : str
         Label of the model.
     place : dict of str
         Where the result belongs: those of 'metric', 'query_set', 'query' (or subquery),
-        'criterion', 'word' and 'benchmark' that the kind has.
+        'criterion', 'word', 'benchmark' and 'audit' that the kind has.
     identity : dict
         All that decides the result, but for the vectors. A query is in it by its digest;
         ``Plan.queries`` has it.

@@ -171,6 +171,11 @@ class Planner:
             about = {"criterion": criterion}
             tasks.append((Task("direction", "", about, {**about, **self._forms}), None))
         tasks += [(task, tables) for task in self._pages()]
+        for audit in declaration.retrieval:
+            what = {**audit.load(self._base), "random_state": declaration.random_state}
+            tasks.append(
+                (Task("retrieval", "", {"audit": audit.label}, what), audit.models or encoders)
+            )
         for entry in declaration.silhouettes:
             tasks += [(task, entry.models) for task in self._silhouettes(entry)]
         is_for_all = declaration.quality is None or declaration.quality.mitigated

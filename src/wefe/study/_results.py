@@ -37,6 +37,7 @@ from wefe.study._store import Row, Store, study_key
 if TYPE_CHECKING:
     import os
 
+    from wefe.retrieval import RankingAudit
     from wefe.silhouette import Silhouette
 
 
@@ -422,6 +423,39 @@ class StudyResults:
         """
         return list(self._values("direction", "audit"))
 
+    def retrieval(self) -> list[tuple[Task, RankingAudit]]:
+        """Return the audits of rankings with the tasks that say of what they are.
+
+        Returns
+        -------
+        list of (Task, RankingAudit)
+            Those that could be computed, without their scores.
+        """
+        from wefe.retrieval import RankingAudit
+
+        pairs = self.of_kind("retrieval")
+        return [
+            (task, RankingAudit.from_dict(outcome.value["audit"]))
+            for task, outcome in pairs
+            if outcome.value is not None
+        ]
+
+    def retrieval_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of all audits of rankings.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            The tables of :class:`wefe.retrieval.RankingAudit`, with the columns 'audit' and
+            'model_name' in front. Empty if there is no audit.
+        """
+        found: dict[str, list[pd.DataFrame]] = {}
+        for task, audit in self.retrieval():
+            place = {"audit": task.place["audit"], "model_name": task.model}
+            for name, table in audit.tables().items():
+                found.setdefault(name, []).append(pd.DataFrame(place, table.index).join(table))
+        return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
+
     def _values(self, kind: Kind, key: str) -> Iterator[tuple[Task, dict[str, Any]]]:
         """Yield what was found, with the model's name, which is not kept: models share results."""
         for task, outcome in self.of_kind(kind):
@@ -471,9 +505,10 @@ class StudyResults:
         -------
         list of str
             Names of the files: tables that the study has of 'results' (the tidy table), 'failures',
-            'quality', 'explore_models' and others, then 'aggregated', 'rankings', 'correlations'
-            and 'scores' of each query set and overall. 'provenance.json' is last; it explains each
-            file, and has the study with its models, versions and words.
+            'quality', 'explore_models', 'retrieval_groups' and others, then 'aggregated',
+            'rankings', 'correlations' and 'scores' of each query set and overall.
+            'provenance.json' is last; it explains each file, and has the study with its models,
+            versions and words.
 
         Raises
         ------
@@ -508,13 +543,16 @@ class StudyResults:
         return write_tables(self._tables(), provenance, folder, format)
 
     def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-        yield {"table": "results"}, self.to_frame()
+        if self.plan.metrics:
+            yield {"table": "results"}, self.to_frame()
         yield {"table": "failures"}, self.failures()
         if self.of_kind("quality"):
             yield {"table": "quality"}, self._quality_table()
         explored = self.explore()
         for name in EXPLORED if explored is not None else ():
             yield {"table": f"explore_{name}"}, getattr(explored, name)
+        for name, table in self.retrieval_tables().items():
+            yield {"table": f"retrieval_{name}"}, table
         asked = [name for metric in self.plan.metrics for name in metric.query_sets]
         for name in (OVERALL, *(part.name for part in self.plan.query_sets if part.name in asked)):
             about = {"query_set": name}

@@ -34,7 +34,16 @@ _KINDS = {
     "model_attributes_type": "must be a table: keys with values",
 }
 # Tables that a file may have several of.
-_SEVERAL = ("models", "queries", "query", "metrics", "mitigations", "silhouettes", "external")
+_SEVERAL = (
+    "models",
+    "queries",
+    "query",
+    "metrics",
+    "mitigations",
+    "silhouettes",
+    "external",
+    "retrieval",
+)
 
 
 class PlacedError(ValueError):
@@ -289,11 +298,11 @@ def blaming(table: str, label: str | None, key: str, position: int | None = None
     place += f", key {key!r}" + ("" if position is None else f", element {position + 1}")
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, TypeError, ImportError) as error:
         raise again(error, f"{place}: {error}") from error
 
 
 def again(error: Exception, text: str) -> Exception:
     """Return an error of the same kind that says more."""
-    kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, ValueError)
+    kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, TypeError, ValueError)
     return next(kind for kind in kinds if isinstance(error, kind))(text)

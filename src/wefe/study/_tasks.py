@@ -546,6 +546,18 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     return {"page": plain(kept), "nan_reason": None}
 
 
+def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    from wefe.retrieval import audit_ranking
+    from wefe.retrieval._texts import known_frequencies
+
+    names = dict(what["names"])
+    encoder: Any = place.model
+    audit = audit_ranking(
+        encoder, **{**what, "names": names, "frequency": known_frequencies(names)}
+    )
+    return {"audit": audit.to_dict()}
+
+
 def _nameless(text: str) -> dict[str, Any]:
     """Return a result without the model's name: another one with these vectors may share it."""
     data: dict[str, Any] = json.loads(text)
@@ -564,4 +576,5 @@ _RUN: Mapping[str, _Run] = {
     "silhouette": _run_silhouette,
     "quality": _run_quality,
     "explore": _run_explore,
+    "retrieval": _run_retrieval,
 }
