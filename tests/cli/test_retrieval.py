@@ -34,27 +34,48 @@ def call(encoder):
     return ["--encoder", f"minilm={encoder}", *files, "--bootstrap", "40", "--out", "audit"]
 
 
-def test_tables_and_figure_are_those_of_the_library(folder, encoder):
+def test_tables_and_report_are_those_of_the_library(folder, encoder):
     from wefe.contextual import load_encoder
 
-    done = wefe(*call(encoder), "-k", "9", folder=folder)
-    assert "Selected in the top 9, by group" in done.stdout
+    (folder / "relevance.csv").write_text("1, 0, 0\n0,1,0\n")
+    options = ["--relevance", "relevance.csv", "--neutral", "The applicant", "--dim", "128"]
+    done = wefe(*call(encoder), *options, "-k", "9", folder=folder)
+    assert "minilm: Selected in the top 9, by group" in done.stdout
     assert "female, African American" in done.stdout
-    assert "Written to audit: groups.csv" in done.stdout
-    found = audit_ranking(
-        load_encoder(encoder), QUERIES, TEMPLATES, load_resume_names(), k=9, n_bootstrap=40
+    expected = audit_ranking(
+        load_encoder(encoder, dim=128),
+        QUERIES,
+        TEMPLATES,
+        load_resume_names(),
+        k=9,
+        relevance=[[1, 0, 0], [0, 1, 0]],
+        neutral=["The applicant"],
+        n_bootstrap=40,
     )
-    for name, table in found.tables().items():
-        written = pd.read_csv(folder / "audit" / f"{name}.csv")
-        assert list(written) == list(table)
+    for name, table in expected.tables().items():
+        written = pd.read_csv(folder / "audit" / f"retrieval_{name}.csv")
+        assert list(written) == ["audit", "model_name", *table]
         # The command looks frequencies up where wordfreq is installed.
         numbers = table.select_dtypes("number").drop(columns="frequency", errors="ignore")
         np.testing.assert_allclose(written[list(numbers)], numbers, rtol=1e-5, atol=1e-6)
     # The tokenizer of the encoder splits rarer names.
-    tokens = found.names.set_index("name")["n_tokens"]
+    tokens = expected.names.set_index("name")["n_tokens"]
     assert tokens["Todd"] == 1
     assert tokens["Lakisha"] > 1
-    assert "four-fifths rule of thumb" in (folder / "audit" / "retrieval.html").read_text()
+    report = (folder / "audit" / "report.html").read_text()
+    assert f"(nDCG, best 1): {expected.ndcg:.3f}" in report
+    assert "Who is ranked first" in report
+
+
+def test_the_folder_is_resumed_and_checked(folder, encoder):
+    wefe(*call(encoder), folder=folder)
+    again = wefe(*call(encoder), folder=folder)
+    assert "0 computed" in (folder / "audit" / "report.html").read_text()
+    assert "Written to audit" in again.stdout
+    limits = ["audit/results.db", "--min-impact-ratio", "1"]
+    failed = command_line.wefe("check", *limits, folder=folder, expect=1)
+    assert "1 - impact ratio, cvs, minilm, European American / African American" in failed.stdout
+    command_line.wefe("check", limits[0], "--max-gap", "1", folder=folder)
 
 
 def test_own_names_and_json(folder, encoder):
@@ -67,7 +88,7 @@ def test_own_names_and_json(folder, encoder):
 
 @pytest.mark.parametrize(
     ("names", "says"),
-    [("{", "--names names.json must be a file in JSON"), ('["Mary"]', "two or more groups")],
+    [("{", "names.json cannot be read"), ('["Mary"]', "two or more groups")],
 )
 def test_wrong_names_end_with_a_message(folder, names, says):
     (folder / "names.json").write_text(names)

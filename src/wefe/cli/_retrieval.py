@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pandas as pd
 
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models, end
-from wefe.cli._output import Format, interval_text, write
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
-
-_GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
-_GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
+from wefe.cli._output import Format, write
+from wefe.cli._run import tables_of_rankings
 
 
 @opt.command
@@ -87,7 +78,10 @@ def retrieval(
     files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
     audit = {
         **{key: str(path) for key, path in files.items() if path is not None},
-        "name": documents.stem, "k": k, "neutral": neutral, "n_bootstrap": bootstrap,
+        "name": documents.stem,
+        "k": k,
+        "neutral": neutral,
+        "n_bootstrap": bootstrap,
     }
     study = Study(
         {"name": "Retrieval audit", "random_state": seed, "models": models, "retrieval": [audit]}
@@ -100,23 +94,7 @@ def retrieval(
         raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
     written = results.export(out)
     write_html(results, out / "report.html")
-    write(format, _shown(results), results.retrieval_tables())
+    write(format, tables_of_rankings(results), results.retrieval_tables())
     if format == "table":
         print(f"Written to {out}: report.html, results.db, {', '.join(written)}")
     end(failures)
-
-
-def _shown(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the tables that people look at first."""
-    for task, audit in results.retrieval():
-        for table, column, columns, title in (
-            (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
-            (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group less other)"),
-        ):
-            bounds = table[f"{column}_lower"], table[f"{column}_upper"]
-            intervals = pd.Series(interval_text(*bounds), dtype=object)
-            yield f"{task.model}: {title}", table.assign(interval=intervals)[columns]
-        yield (
-            f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
-            audit.decided,
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ import typer
 
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._output import as_text, tell
+from wefe.cli._output import as_text, interval_text, tell
 
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults
@@ -24,6 +25,9 @@ _INTERRUPTED = 130
 _MOST_REASONS = 3
 _MOST_WORDS = 5
 _LONGEST_REASON = 160
+# Columns of audits of rankings to print.
+_GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
+_GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
 
 
 Tables: TypeAlias = Literal["csv", "json", "parquet"]
@@ -127,7 +131,8 @@ def run(
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     write_outputs(found, report, export, export_format, figures)
-    if not found.is_complete or found.to_frame()["score"].isna().all():
+    scores = found.to_frame()["score"]
+    if not found.is_complete or (len(scores) and scores.isna().all()):
         raise typer.Exit(1)
 
 
@@ -281,6 +286,9 @@ def print_results(results: StudyResults) -> None:
     done = tidy[tidy["status"] == "done"]
     nan = done[done["score"].isna()]
     ranking = results.rankings()
+    for title, table in tables_of_rankings(results):
+        tell(title)
+        print(as_text(table) + "\n")
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
@@ -303,6 +311,22 @@ def print_results(results: StudyResults) -> None:
         print("\nFailed:")
         for model, reason, n_tasks in failures.itertuples(index=False):
             tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
+
+
+def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the tables of each audit of a ranking that people look at first."""
+    for task, audit in results.retrieval():
+        for table, column, columns, title in (
+            (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
+            (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group less other)"),
+        ):
+            bounds = table[f"{column}_lower"], table[f"{column}_upper"]
+            intervals = pd.Series(interval_text(*bounds), dtype=object)
+            yield f"{task.model}: {title}", table.assign(interval=intervals)[columns]
+        yield (
+            f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
+            audit.decided,
+        )
 
 
 def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:

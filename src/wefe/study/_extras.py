@@ -351,7 +351,11 @@ class RetrievalEntry(Part):
         if not isinstance(value, str):
             return value
         with blaming("retrieval", self.label, key):
-            return parse(Path(existing_file(value, base)).read_text(encoding="utf-8-sig"))
+            text = Path(existing_file(value, base)).read_text(encoding="utf-8-sig")
+            try:
+                return parse(text)
+            except ValueError as error:
+                raise ValueError(f"{value} cannot be read: {error}.") from error
 
 
 def _lines(text: str) -> list[str]:

@@ -543,8 +543,7 @@ class StudyResults:
         return write_tables(self._tables(), provenance, folder, format)
 
     def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-        if self.plan.metrics:
-            yield {"table": "results"}, self.to_frame()
+        yield {"table": "results"}, self.to_frame()
         yield {"table": "failures"}, self.failures()
         if self.of_kind("quality"):
             yield {"table": "quality"}, self._quality_table()
