@@ -2,7 +2,6 @@
 
 import copy
 import datetime
-import inspect
 import json
 import math
 import os
@@ -23,7 +22,6 @@ from wefe.study._declaration import (
 )
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
-from wefe.study._schema import PlacedError
 
 CAREER = "Male terms and Female terms wrt Career and Family"
 SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
@@ -78,14 +76,6 @@ def test_a_small_study_has_the_defaults_of_the_command_line():
     assert study.quality is None
 
 
-def test_a_study_is_never_changed():
-    study = declare()
-    with pytest.raises(pydantic.ValidationError):
-        study.name = "another"
-    with pytest.raises(pydantic.ValidationError):
-        study.models[0].source = "another"
-
-
 @pytest.mark.filterwarnings("error")
 def test_what_decides_the_results_is_json_and_declares_the_same_study():
     study = check_declaration(
@@ -126,52 +116,28 @@ def test_results_go_beside_the_study_file(tmp_path):
     ("changes", "line"),
     [
         ({"nmae": "x"}, "key 'nmae': unknown. Did you mean 'name'? Allowed: name, description"),
-        ({"name": ""}, "key 'name': must have at least 1 character"),
         ({"models": []}, "key 'models': must have at least 1 item"),
-        (
-            {"models": {"source": "demo"}},
-            "[models]: there may be several, so write double brackets: [[models]]",
-        ),
+        ({"queries": []}, "key 'queries': missing. What they are asked"),
+        ({"models": {"source": "demo"}}, "[models]: there may be several, so write double"),
         (
             {"models": [{"source": "demo"}, {"sorce": "demo"}]},
             "number 2, key 'sorce': unknown to models with a 'source'. Did you mean 'source'?",
         ),
         ({"models": [{"source": 3}]}, "number 1, key 'source': must be a text in quotes"),
         (
-            {"models": [{"name": "x"}]},
-            "[[models]] number 1, key 'source': missing. Whatever wefe.load opens",
-        ),
-        (
             {"models": [{"source": "a", "encoder": "b"}]},
             "key 'source': unknown to models with an 'encoder'. Allowed: name, ",
-        ),
-        (
-            {"models": [{"source": "a", "layer": 2}]},
-            "[[models]] number 1, key 'layer': unknown to models with a 'source'",
-        ),
-        (
-            {"models": [{"encoder": "a", "limit": 2}]},
-            "[[models]] number 1, key 'limit': unknown to models with an 'encoder'",
         ),
         (
             {"models": [{"encoder": "a", "templates": ["{} is.", "No gap."]}]},
             "[[models]] number 1, key 'templates', element 2: must have one {}",
         ),
         (
-            {"models": [{"source": "a", "limit": 0}]},
-            "[[models]] number 1, key 'limit': must be greater than or equal to 1; got 0",
-        ),
-        (
             {"models": [{"source": "a", "on_error": "skp"}]},
             "key 'on_error': must be 'raise' or 'skip'; got \"skp\". Did you mean 'skip'?",
         ),
         ({"models": [{"source": "FILL IN: the path"}]}, "still to be filled in (the path)"),
-        (
-            {"queries": [{"set": "gendre"}]},
-            "[[queries]] number 1, key 'set': 'gendre' is no published query set. "
-            "Did you mean 'gender'?",
-        ),
-        ({"queries": [{"name": "x"}]}, "found none of them"),
+        ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
         ({"queries": [{"set": "gender", "file": "x.json"}]}, "found set and file"),
         ({"queries": [{"query": [AGE]}]}, "[[queries]] number 1, key 'name': missing"),
         (
@@ -179,16 +145,14 @@ def test_results_go_beside_the_study_file(tmp_path):
             "[[queries]] number 1, [[queries.query]] number 2, key 'targets.A': must have at",
         ),
         (
-            {"queries": [{"name": "x", "query": [{"targets": {"A": ["a", 1]}}]}]},
-            "[[queries.query]] number 1, key 'targets.A', element 2: must be a text in quotes",
+            {"queries": [{"name": "x", "query": [AGE, {**AGE, "attributes": {
+                "Good": ["fine"], "Bad": ["awful"]}}]}]},
+            "number 2: number 1 is called 'Young and Old wrt Good and Bad' as well",
         ),
         (
-            {"queries": [{"name": "x", "query": [{"targets": {"A": ["a"]}}]}]},
-            "[[queries.query]] number 1, key 'attributes': missing. What the groups may be",
-        ),
-        (
-            {"queries": [{"set": "gender", "weight": -1}]},
-            "'weight': must be greater than or equal to 0; got -1",
+            {"queries": [{"set": "weat"}, {"set": "gender", "weight": 0}],
+             "metrics": [{"metric": "weat"}, {"metric": "rnd", "queries": ["gender"]}]},
+            "[[queries]] number 2, key 'weight': is 0 for every query set of RND",
         ),
         (
             {"metrics": [{"metric": "weat"}, {"metric": "wet"}]},
@@ -196,20 +160,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         ),
         (
             {"metrics": [{"metric": "rnd", "params": {"distanc": "cos"}}]},
-            "[[metrics]] number 1, key 'params.distanc': unknown to rnd. Did you mean 'distance'? "
-            "Allowed: distance, reduce",
-        ),
-        (
-            {"metrics": [{"metric": "rnd", "params": {"distance": "euclid"}}]},
-            "key 'params.distance': must be 'norm', 'cos' or 'cos_distance'; got",
-        ),
-        (
-            {"metrics": [{"metric": "rnsb", "params": {"n_iterations": True}}]},
-            "key 'params.n_iterations': must be a whole number; got true",
-        ),
-        (
-            {"metrics": [{"metric": "weat", "params": {"ddof": 2}}]},
-            "key 'params.ddof': must be 0 or 1; got 2",
+            "key 'params.distanc': unknown to rnd. Did you mean 'distance'?",
         ),
         (
             {"metrics": [{"metric": "weat", "params": {"return_effect_size": True}}]},
@@ -220,27 +171,15 @@ def test_results_go_beside_the_study_file(tmp_path):
             "key 'params.preprocessors': is the same for all metrics; write it into [lookup]",
         ),
         ({"metrics": [{"metric": "ceat"}]}, "[[metrics]] number 1, key 'contexts': missing"),
-        (
-            {"metrics": [{"metric": "weat", "contexts": "x.txt"}]},
-            "[[metrics]] number 1, key 'contexts': is for ceat, and this is weat",
-        ),
-        ({"lookup": 3}, "key 'lookup': must be a table"),
+        ({"metrics": [{"metric": "weat", "contexts": "x.txt"}]}, "is for ceat, and this is weat"),
         ({"lookup": [{}]}, "there is only one, so write single brackets"),
-        ({"lookup": {"lost_vocabulary_threshold": 2}}, "must be less than or equal to 1; got 2"),
-        ({"lookup": {"preprocessors": [{"lower": True}]}}, "Did you mean 'lowercase'?"),
-        ({"lookup": {"preprocessors": []}}, "key 'preprocessors': preprocessors is empty"),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "no file has code"),
         ({"intervals": {"n_bootstrap": 39}}, "[intervals], key 'n_bootstrap': must be 0"),
-        ({"intervals": {"confidence": 1}}, "key 'confidence': must be less than 1; got 1"),
         ({"audit": {"criteria": ["gendr"]}}, "[audit], key 'criteria', element 1: 'gendr' is no"),
+        ({"audit": {"criteria": ["gender", "gender"]}}, "element 2: 'gender' is there twice"),
         (
             {"mitigations": [{"method": "hard-debia", "criterion": "gender"}]},
-            "[[mitigations]] number 1, key 'method': 'hard-debia' is no mitigation method. "
-            "Did you mean 'hard-debias'?",
-        ),
-        (
-            {"mitigations": [{"method": "hard-debias", "criterion": "gendre"}]},
-            "key 'criterion': 'gendre' is no criterion. Did you mean 'gender'?",
+            "'hard-debia' is no mitigation method. Did you mean 'hard-debias'?",
         ),
         (
             {"mitigations": [{"method": "inlp", "criterion": "gender", "params": {"n_word": 1}}]},
@@ -250,56 +189,11 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"mitigations": [{"method": "inlp", "criterion": "gender", "ignore": "none"}]},
             "key 'ignore': must be a list in brackets, [...] or must be 'specific'; got",
         ),
-        (
-            {"external": [{"name": "Q", "best": "up", "scores": {"demo": 1}}]},
-            "key 'best': must be 'higher' or 'lower' or must be a number; got",
-        ),
-        ({"quality": {}}, "[quality], key 'benchmarks': missing. Benchmarks by name"),
         ({"limits": {"max": {"weat": -1}}}, "[limits], key 'max.weat': must be at least 0; got -1"),
-        ({"limits": {"max_increase": "ten"}}, "[limits], key 'max_increase': must be a share"),
-        (
-            {"limits": {"max_increase": 10}},
-            "[limits], key 'max_increase': must be below 1 without '%': 10 lets a distance from no "
-            "bias grow by 10; did you mean '10%'?",
-        ),
-        (
-            {"limits": {"max": {"a.b": 1, "weat": {"x": 1}}}},
-            "[limits], key 'max.weat': must be a number. A name with dots needs quotes",
-        ),
-        (
-            {"external": [{"name": "Q", "best": "higher", "scores": {"a": {"6B": {"50d": 3}}}}]},
-            "[[external]] number 1, key 'scores.a': must be a number. A name with dots needs "
-            "quotes",
-        ),
-        (
-            {"models": [{"encoder": "a", "templates": {"x": "{}"}}]},
-            "key 'templates': must be a list in brackets, [...]; got",
-        ),
+        ({"limits": {"max_increase": 10}}, "must be below 1 without '%'"),
+        ({"limits": {"max": {"a.b": 1, "weat": {"x": 1}}}}, "A name with dots needs quotes"),
         ({"results": ":memory:"}, "key 'results': must be a file"),
-        (
-            {"audit": {"criteria": ["gender", "religion", "gender"]}},
-            "[audit], key 'criteria', element 3: 'gender' is there twice; take one out",
-        ),
-        (
-            {"queries": [{"name": "x", "query": [AGE, {**AGE, "attributes": {
-                "Good": ["fine"], "Bad": ["awful"]}}]}]},
-            "[[queries]] number 1, [[queries.query]] number 2: number 1 is called 'Young and Old "
-            "wrt Good and Bad' as well; give a set of words another name",
-        ),
-        (
-            {"queries": [{"set": "gender", "weight": 0}]},
-            "[[queries]] number 1, key 'weight': is 0 for every query set of WEAT",
-        ),
-        (
-            {"queries": [{"set": "weat"}, {"set": "gender", "weight": 0}],
-             "metrics": [{"metric": "weat"}, {"metric": "rnd", "queries": ["gender"]}]},
-            "[[queries]] number 2, key 'weight': is 0 for every query set of RND",
-        ),
         ({"random_state": 10**4000}, "key 'random_state': whole numbers have at most 64 bits"),
-        (
-            {"metrics": [{"metric": "rnd", "params": {"a": [10**5000]}}]},
-            "[[metrics]] number 1, key 'params.a', element 1: whole numbers have at most 64 bits",
-        ),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
@@ -310,42 +204,18 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
     ("changes", "key"),
     [
         ({"name": "a\x1b[2J"}, "key 'name'"),
-        ({"models": [{"source": "demo", "name": "a\nb"}]}, "[[models]] number 1, key 'name'"),
         ({"models": [{"source": "a\x07.txt"}]}, "[[models]] number 1, key 'source'"),
-        ({"models": [{"encoder": "org/a\x7f"}]}, "[[models]] number 1, key 'encoder'"),
-        ({"queries": [{"set": "gender", "name": "\u202ea"}]}, "[[queries]] number 1, key 'name'"),
         ({"queries": [{"file": "a\x9b.json"}]}, "[[queries]] number 1, key 'file'"),
         (
             {"queries": [{"name": "x", "query": [{**AGE, "targets": {"a\u2028": ["x"]}}]}]},
             "[[queries.query]] number 1, key 'targets.a\\u2028'",
         ),
-        ({"metrics": [{"metric": "rnd", "label": "a\x00"}]}, "[[metrics]] number 1, key 'label'"),
-        (
-            {"mitigations": [{"method": "inlp", "criterion": "gender", "name": "\r"}]},
-            "[[mitigations]] number 1, key 'name'",
-        ),
-        (
-            {"external": [{"name": "\u2066Q", "best": 1, "scores": {"demo": 1}}]},
-            "[[external]] number 1, key 'name'",
-        ),
-        ({"quality": {"name": "\t", "benchmarks": ["simlex999"]}}, "[quality], key 'name'"),
     ],
 )
 def test_names_hold_nothing_that_a_terminal_would_obey(changes, key):
     text = complaint(**changes)
     assert f"{key}: must not hold the control character" in text
     assert text.isprintable()
-
-
-def test_names_may_be_in_any_script():
-    names = ["نیم\u200cفاصله", "👩\u200d🔬", "Größe", "モデル"]
-    study = declare(models=[{"source": "demo", "name": name} for name in names])
-    assert study.model_labels == names
-
-
-def test_one_set_of_weight_0_is_fine():
-    study = declare(queries=[{"set": "gender", "weight": 0}, {"set": "weat"}])
-    assert [entry.weight for entry in study.queries] == [0, None]
 
 
 def test_silhouettes_of_the_same_are_refused():
@@ -379,13 +249,6 @@ def test_all_mistakes_are_said_at_once_each_on_a_line():
     lines = text.splitlines()
     assert len(lines) == 6
     assert all(line.startswith("study.toml: ") for line in lines)
-
-
-def test_dates_and_numbers_that_are_none_are_refused():
-    for value in (datetime.date(2020, 1, 1), math.nan, math.inf):
-        params = {"estimator_params": {"C": value}}
-        text = complaint(metrics=[{"metric": "rnsb", "params": params}])
-        assert "key 'params.estimator_params.C': must be a text, a finite number" in text
 
 
 def _places(data, where=()):
@@ -471,15 +334,6 @@ def test_references_to_what_is_not_there_name_the_nearest():
     assert len(text.splitlines()) == len(expected)
 
 
-def test_limits_and_external_scores_take_every_name_that_tables_have():
-    study = declare(
-        mitigations=[{"method": "hard-debias", "criterion": "gender", "name": "HD"}],
-        external=[{"name": "Q", "best": "higher", "scores": {"demo": 1, "demo (HD)": 2}}],
-        limits={"max": {"weat": 1, "WEAT": 2}},
-    )
-    assert study.all_labels() == ["demo", "demo (HD)"]
-
-
 @pytest.mark.parametrize(
     ("metric", "label", "name", "expected"),
     [
@@ -494,11 +348,6 @@ def test_limits_take_the_names_that_metrics_take(metric, label, name, expected):
     study = declare(metrics=[{"metric": metric, "label": label}], limits={"max": {name: 1}})
     assert study.limits.max == {expected: 1}
     assert MetricEntry(metric=metric).metric == metric
-
-
-def test_of_two_limits_on_one_metric_the_smaller_holds():
-    study = declare(metrics=[{"metric": "weat-es"}], limits={"max": {"weates": 1, "weat-es": 2}})
-    assert study.limits.max == {"weat-es": 1}
 
 
 def test_seat_and_ceat_are_for_studies_of_encoders():
@@ -564,30 +413,6 @@ def test_encoders_that_are_read_in_two_ways_have_two_names():
         *("bert", "bert, layer 3", "bert, cls", "bert, in templates"),
         *("bert, 64 dimensions", "bert, after 'Find: query:'", "bert, after ''"),
     ]
-
-
-def test_only_what_was_set_is_passed_on():
-    entry = TableEntry(source="x", limit=3, trust_pickle=False, revision=None)
-    assert entry.load_options() == {"limit": 3, "trust_pickle": False}
-    assert EncoderEntry(encoder="x", layer=2).load_options() == {"layer": 2}
-
-
-def test_every_option_is_one_of_the_functions_that_open_models():
-    from wefe.contextual import load_encoder
-
-    every = {*TableEntry.model_fields, *EncoderEntry.model_fields} - {"source", "encoder", "name"}
-    of_source, of_encoder = (
-        inspect.signature(load).parameters,
-        inspect.signature(load_encoder).parameters,
-    )
-    for entry, known in (
-        (TableEntry(source="x"), of_source),
-        (EncoderEntry(encoder="x"), of_encoder),
-    ):
-        own = {*type(entry).model_fields} - {"source", "encoder", "name"}
-        assert "revision" in own
-        assert own <= set(known)
-    assert every <= set(of_source) | set(of_encoder)
 
 
 def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
@@ -771,17 +596,6 @@ def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path, mo
     assert text.startswith("[[mitigations]] of 'inlp, a', key 'criterion': there is no file")
 
 
-def test_queries_and_benchmarks_are_checked_where_they_are_opened(tmp_path):
-    with pytest.raises(ValueError, match=r"key 'leave_out': .*no query of 'gender'. Did you mean"):
-        QuerySetEntry(set="gender", leave_out=[CAREER[:-1]]).load(tmp_path, offline=True)
-    name = "Young and Old wrt Good and Bad"
-    with pytest.raises(ValueError, match="key 'leave_out': every query is left out"):
-        QuerySetEntry(name="x", query=[AGE], leave_out=[name]).load(tmp_path)
-    (tmp_path / "wordsim353.tsv").write_text("cat\tdog\t3\n")
-    with pytest.raises(ValueError, match="element 2: there is a benchmark called 'wordsim353'"):
-        QualityEntry(benchmarks=["wordsim353", "wordsim353.tsv"]).load(tmp_path)
-
-
 def test_benchmarks_are_opened_and_what_is_wrong_with_them_is_placed(tmp_path, monkeypatch):
     (tmp_path / "sim.tsv").write_text("cat\tdog\t3\n")
     entry = QualityEntry(benchmarks=["sim.tsv", "simlex999"])
@@ -840,12 +654,6 @@ def test_rnsb_trains_on_all_words_unless_it_repeats():
     assert MetricEntry(metric="rnsb").run_params(7) == {"holdout": False, "random_state": 7}
     repeated = MetricEntry(metric="rnsb", params={"n_iterations": 5}).run_params()
     assert repeated == {"holdout": True, "random_state": 0, "n_iterations": 5}
-
-
-def test_a_metric_may_look_words_up_in_a_way_of_its_own():
-    params = {"normalize": True, "lost_vocabulary_threshold": 0.5, "strategy": "all"}
-    asked = MetricEntry(metric="mac", params=params).run_params()
-    assert asked == params
 
 
 def test_contexts_lie_beside_the_study_file(tmp_path):
@@ -1018,13 +826,6 @@ def test_what_is_nested_without_end_is_refused_in_a_line(tmp_path, text):
         read(tmp_path, text)
 
 
-def test_numbers_without_end_are_refused_in_a_line(tmp_path):
-    with pytest.raises(ValueError, match=r"study.toml is no TOML: a number has too many digits.$"):
-        read(tmp_path, "name = " + "9" * 5000)
-    with pytest.raises(ValueError, match=r"^study.toml: key 'name': whole numbers have at most 64"):
-        read(tmp_path, "name = 0x" + "f" * 50000)
-
-
 def test_tables_of_which_there_are_several_have_double_brackets(tmp_path):
     with pytest.raises(ValueError, match=r"is no TOML: .* have double brackets: \[\[models\]\]"):
         read(tmp_path, "[metrics]\nmetric='a'\n[metrics]\nmetric='b'")
@@ -1049,9 +850,3 @@ def test_trust_in_pickles_must_be_written_and_is_logged(tmp_path, caplog):
     assert "pickle" not in caplog.text
     read(tmp_path, study_text(trust_pickle=True))
     assert "study.toml sets trust_pickle for demo: a pickle can run any code" in caplog.text
-
-
-def test_mistakes_made_in_python_read_well_as_well():
-    assert str(PlacedError([(("params", "x"), "unknown")])) == "key 'params.x': unknown"
-    with pytest.raises(pydantic.ValidationError, match="key 'params.ddf': unknown to weat"):
-        MetricEntry(metric="weat", params={"ddf": 1})
