@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -104,49 +103,56 @@ def audit(
     if queries or criterion:
         of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
         declared = declared_models(model, encoder, of_tables, locals())
-        parts = _parts(queries, offline)
-        # The sets that define a direction ship with the package.
-        known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
+        asked = _parts(queries, offline), dict.fromkeys(criterion)
         forms = preprocessors(lowercase)
-        words = set(words_of(parts, vocab_prefix or None, forms))
-        words |= {
-            vocab_prefix + form
-            for one in known
-            for word in itertools.chain.from_iterable(one.definitional_sets)
-            for form in (word, word.lower())
-        }
-        opened, failures = open_models(declared, words)
-        of_query = partial(audits.audit_query, alternative=p_value_test, preprocessors=forms)
-        of_direction = partial(audits.audit_direction, preprocessors=forms)
-        asked = [(of_query, part) for part in parts] + [(of_direction, one) for one in known]
-        found = [one for each in opened for how, what in asked for one in _tried(how, what, each)]
-        if not found:
-            raise ValueError("nothing can be audited with these models; see the messages above.")
+        found, failures = _audits(declared, *asked, p_value_test, forms, vocab_prefix)
     table = audits.requirements_table() if requirements else None
-    of_queries = [one for one in found if isinstance(one, audits.QueryAudit)]
-    of_directions = [one for one in found if isinstance(one, audits.DirectionAudit)]
     if format == "json":
-        content = {"queries": plain(of_queries), "directions": plain(of_directions)}
-        content |= {} if table is None else json.loads(as_json({"requirements": table}))
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print(_as_json(found, table))
     else:
-        shown = [*_tables(of_queries, of_directions)]
-        if table is not None:
-            title = "Which metrics are comparable, and which scores mean no bias"
-            shown.append((title, table.drop(columns="why")))
-        write(format, shown, {"words": _words_of(of_queries)})
+        write(format, [*_tables(found, table)], {"words": _words_of(found)})
     if format == "table":
-        _print_notes(of_queries, of_directions)
-        if table is not None:
-            tell(_ABOUT_REQUIREMENTS)
-            tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
+        _print_notes(found, table)
     if out is not None:
-        _write_figures([*of_queries, *of_directions], out)
+        _write_figures(found, out)
     end(failures)
 
 
+def _audits(
+    declared: list[dict[str, Any]],
+    parts: list[Query],
+    criteria: Iterable[str],
+    alternative: opt.Side,
+    forms: list[dict[str, Any]],
+    prefix: str,
+) -> tuple[list[_Audit], dict[str, str]]:
+    """Return the audits of all models, and which models could not be opened."""
+    # The sets that define a direction ship with the package.
+    known = [load_criterion(text, offline=True) for text in criteria]
+    defining = [word for one in known for part in one.definitional_sets for word in part]
+    words = set(words_of(parts, prefix or None, forms))
+    words |= {prefix + form for word in defining for form in (word, word.lower())}
+    opened, failures = open_models(declared, words)
+    of_query = partial(audits.audit_query, alternative=alternative, preprocessors=forms)
+    of_direction = partial(audits.audit_direction, preprocessors=forms)
+    asked = [(of_query, part) for part in parts] + [(of_direction, one) for one in known]
+    found = [one for each in opened for how, what in asked for one in _tried(how, what, each)]
+    if not found:
+        raise ValueError("nothing can be audited with these models; see the messages above.")
+    # Queries come first.
+    return [*_of_queries(found), *_of_directions(found)], failures
+
+
+def _of_queries(found: list[_Audit]) -> list[QueryAudit]:
+    return [one for one in found if isinstance(one, audits.QueryAudit)]
+
+
+def _of_directions(found: list[_Audit]) -> list[DirectionAudit]:
+    return [one for one in found if isinstance(one, audits.DirectionAudit)]
+
+
 def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -> list[_Audit]:
-    """Return an audit; None if there is none, and the log says why."""
+    """Return an audit in a list; an empty list if there is none, and the log says why."""
     try:
         return [audit(what, model)]
     except ValueError as error:
@@ -168,14 +174,18 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _tables(
-    of_queries: list[QueryAudit], of_directions: list[DirectionAudit]
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    if of_queries:
-        title = "Individual biases s(w, A, B) of the target words"
-        rows = pd.DataFrame(map(_row, of_queries)).dropna(axis="columns", how="all")
-        yield title, rows.infer_objects()
-    for direction in of_directions:
+def _as_json(found: list[_Audit], table: pd.DataFrame | None) -> str:
+    content = {"queries": plain(_of_queries(found)), "directions": plain(_of_directions(found))}
+    if table is not None:
+        content |= json.loads(as_json({"requirements": table}))
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _tables(found: list[_Audit], table: pd.DataFrame | None) -> Iterator[tuple[str, pd.DataFrame]]:
+    rows = pd.DataFrame(map(_row, _of_queries(found))).dropna(axis="columns", how="all")
+    if len(rows):
+        yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
+    for direction in _of_directions(found):
         ratio = direction.explained_variance_ratio[0]
         title = (
             f"Bias direction of {direction.n_sets} defining sets in {direction.model_name}: "
@@ -183,6 +193,9 @@ def _tables(
             f"{direction.mean_correlation:.2f}"
         )
         yield title, direction.to_frame().drop(columns="words").reset_index()
+    if table is not None:
+        title = "Which metrics are comparable, and which scores mean no bias"
+        yield title, table.drop(columns="why")
 
 
 def _row(audit: QueryAudit) -> dict[str, Any]:
@@ -200,34 +213,36 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(of_queries: list[QueryAudit], of_directions: list[DirectionAudit]) -> None:
+def _print_notes(found: list[_Audit], table: pd.DataFrame | None) -> None:
     """Explain the columns, and print the warnings."""
+    of_queries = _of_queries(found)
     if of_queries:
         tell(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
             f"|s| > {of_queries[0].epsilon:g} d. AUC: share of pairs of words in order, 0.5 by "
             "chance."
         )
-        sides = {one.comparison.alternative for one in of_queries if one.comparison is not None}
-        for side in sides:
-            tell(f"p value: {side} permutation test.")
-    if of_directions:
+    for side in {one.comparison.alternative for one in of_queries if one.comparison is not None}:
+        tell(f"p value: {side} permutation test.")
+    if _of_directions(found):
         tell(_ABOUT_DIRECTIONS)
-    done: list[_Audit] = [*of_queries, *of_directions]
-    warned = [one for one in done if one.warnings]
+    warned = [one for one in found if one.warnings]
     for one in warned:
         name = visible(getattr(one, "query_name", "bias direction"))
         tell(f"\n{name}, {visible(one.model_name)}:")
         tell("\n".join(f"- {warning}" for warning in one.warnings))
-    if done:
-        text = f"\n{len(warned)} of {len(done)} audits found warnings."
+    if found:
+        text = f"\n{len(warned)} of {len(found)} audits found warnings."
         say(text, "yellow" if warned else "green")
+    if table is not None:
+        tell(_ABOUT_REQUIREMENTS)
+        tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
 
 
-def _words_of(of_queries: list[QueryAudit]) -> pd.DataFrame:
+def _words_of(found: list[_Audit]) -> pd.DataFrame:
     tables = [
         one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
-        for one in of_queries
+        for one in _of_queries(found)
     ]
     return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
 

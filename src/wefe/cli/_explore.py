@@ -160,25 +160,30 @@ def explore(
         map_method=map,
         random_state=seed,
     )
-    of_model = partial(model_page, words=lists or None, n=extremes, among=among)
     asked: list[tuple[str, partial[Any]]] = [
         ("words", partial(of_word, word=each)) for each in dict.fromkeys(word)
     ]
-    asked += [] if word else [("page", of_model)]
-    asked += (
-        [("analogies", partial(generate_analogies, n=analogies, among=among))] if analogies else []
-    )
+    if not word:
+        of_model = partial(model_page, words=lists or None, n=extremes, among=among)
+        asked.append(("page", of_model))
+    if analogies:
+        asked.append(("analogies", partial(generate_analogies, n=analogies, among=among)))
     if numbers is not None:
-        name, title, values = numbers
-        group = name if name in known.class_names else None
-        how: dict[str, Any] = {
-            "statistic": values,
-            "statistic_name": title,
-            "group": group,
-            "random_state": seed,
-        }
+        group = numbers["group"] if numbers["group"] in known.class_names else None
+        how = {**numbers, "group": group, "random_state": seed}
         asked.append(("statistic", partial(correlate_with_statistic, **how)))
     found = _explore(opened, before, known, asked, preprocessors(lowercase))
+    _show(found, lists, format, f"Exploration of {criterion}")
+    if out is not None:
+        facts: dict[str, object] = {"Seed": seed}
+        if not word or analogies:
+            facts["Frequent words"] = f"{among:,} from the start of the vocabulary"
+        _write(found, facts, out)
+
+
+def _show(
+    found: Sequence[_Found], lists: Mapping[str, Sequence[str]], format: Format, title: str
+) -> None:
     if format == "table":
         _print(found)
     elif format == "json":
@@ -186,21 +191,20 @@ def explore(
         print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         table = _as_table(found, lists)
-        write(format, [(f"Exploration of {criterion}", table)], {"table": table})
-    if out is not None:
-        from wefe.report import write_page
+        write(format, [(title, table)], {"table": table})
 
-        facts: dict[str, object] = {"Seed": seed}
-        if not word or analogies:
-            facts["Frequent words"] = f"{among:,} from the start of the vocabulary"
-        write_page(
-            out,
-            [page for part in ("page", "words") for each in found for page in each[part]],
-            analogies={each["model"]: table for each in found for table in each["analogies"]},
-            correlations=[one for each in found for one in each["statistic"]],
-            facts=facts,
-        )
-        _tell(f"Written to {out}.")
+
+def _write(found: Sequence[_Found], facts: Mapping[str, object], path: Path) -> None:
+    from wefe.report import write_page
+
+    write_page(
+        path,
+        [page for part in ("page", "words") for each in found for page in each[part]],
+        analogies={each["model"]: table for each in found for table in each["analogies"]},
+        correlations=[one for each in found for one in each["statistic"]],
+        facts=facts,
+    )
+    _tell(f"Written to {path}.")
 
 
 def _tell(text: str) -> None:
@@ -327,8 +331,8 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
     return lists
 
 
-def _statistic(text: str, offline: bool) -> tuple[str, str, pd.Series[float]] | None:
-    """Return what --statistic names: name, title, and a number for each word."""
+def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
+    """Return what --statistic names: group, title, and a number for each word."""
     if text == "census":
         from wefe.datasets import fetch_occupation_shares
         from wefe.datasets._download import at_hand
@@ -337,11 +341,8 @@ def _statistic(text: str, offline: bool) -> tuple[str, str, pd.Series[float]] | 
         if offline and not at_hand((GENDER_TABLE,)):
             raise ValueError("--statistic census is a download, which --offline rules out.")
         shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)
-        return (
-            "female",
-            f"share of women, census of {_CENSUS}",
-            shares,
-        )
+        title = f"share of women, census of {_CENSUS}"
+        return {"group": "female", "statistic_name": title, "statistic": shares}
     if text and not is_there(text):
         raise FileNotFoundError(
             f"--statistic {short(text)}: there is no such file; or 'census' for occupations."
@@ -353,7 +354,7 @@ def _statistic(text: str, offline: bool) -> tuple[str, str, pd.Series[float]] | 
         raise ValueError(f"--statistic {short(text)}: {error}") from error
 
 
-def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
+def _numbers(path: Path) -> dict[str, Any]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
     table = table.rename(columns=str.strip).map(str.strip)
     table = table[(table != "").any(axis=1)]
@@ -369,11 +370,8 @@ def _numbers(path: Path) -> tuple[str, str, pd.Series[float]]:
     if len(wrong):
         raise ValueError(f"{wrong.iloc[0]!r} is there twice, or is no word.")
     values = table.set_index("word")[name].replace("", "nan").map(float)
-    return (
-        name,
-        path.stem if name == "value" else name,
-        values,
-    )
+    title = path.stem if name == "value" else name
+    return {"group": name, "statistic_name": title, "statistic": values}
 
 
 # Output
