@@ -88,7 +88,10 @@ def test_own_names_and_json(folder, encoder):
 
 @pytest.mark.parametrize(
     ("names", "says"),
-    [("{", "names.json cannot be read"), ('["Mary"]', "two or more groups")],
+    [
+        ("{", "--names: names.json cannot be read"),
+        ('["Mary"]', "--names: names must be a dict of two or more groups"),
+    ],
 )
 def test_wrong_names_end_with_a_message(folder, names, says):
     (folder / "names.json").write_text(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from wefe.cli import _options as opt
@@ -73,6 +74,7 @@ def retrieval(
     """
     from wefe.report import write_html
     from wefe.study import Study
+    from wefe.study._schema import again
 
     models = declared_models([], encoder, {}, {**locals(), "template": []})
     files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
@@ -86,7 +88,11 @@ def retrieval(
     study = Study(
         {"name": "Retrieval audit", "random_state": seed, "models": models, "retrieval": [audit]}
     )
-    study.plan  # noqa: B018 - checks all input before the folder is made
+    try:
+        study.plan  # noqa: B018 - checks all input before the folder is made
+    except (OSError, ValueError, TypeError) as error:
+        text = re.sub(r"^\[\[retrieval\]\] of .*?, key '(\w+)'", r"--\1", str(error))
+        raise again(error, text) from error
     out.mkdir(parents=True, exist_ok=True)
     results = study.run(out / "results.db")
     failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
