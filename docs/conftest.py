@@ -9,5 +9,7 @@ collect_ignore = [] if all(map(find_spec, _ENCODERS)) else _WITH_ENCODERS
 collect_ignore += [] if all(map(find_spec, (*_ENCODERS, "mteb"))) else ["integrations/mteb.md"]
 # The benchmarks are files of gensim.
 collect_ignore += [] if find_spec("gensim") else ["guide/quality.md"]
+collect_ignore += [] if find_spec("mlflow") else ["integrations/mlflow.md"]
+collect_ignore += [] if find_spec("huggingface_hub") else ["integrations/exports.md"]
 # What makes the site is tested by tests/test_docs_tools.py, where Sphinx is installed.
 collect_ignore_glob = ["_ext/*", "conf.py"]

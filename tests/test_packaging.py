@@ -26,7 +26,7 @@ FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts")
 AT_THE_TOP = (
     *("README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("CODE_OF_CONDUCT.md", "SECURITY.md"),
-    *("CITATION.cff", "Makefile", "pyproject.toml", "conftest.py"),
+    *("CITATION.cff", "Makefile", "pyproject.toml", "conftest.py", "action.yml"),
 )
 LITTER = (
     "src/wefe/__pycache__/words.cpython-311.pyc",
@@ -195,6 +195,7 @@ def test_metadata(wheel, sdist, in_wheel, version):
     assert "License-Expression: BSD-3-Clause" in lines
     assert "Requires-Python: >=3.11" in lines
     assert "wefe = wefe.cli:main" in entry_points
+    assert "[pytest11]\nwefe = wefe.integrations._pytest_plugin" in entry_points
     # What everybody installs; all else is an extra.
     core = [line for line in lines if line.startswith("Requires-Dist") and "extra ==" not in line]
     heavy = ("torch", "transformers", "gensim", "distributed", "umap", "pyarrow", "faiss")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,18 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
         seen.add(label)
         labels.append(label)
     return labels
+
+
+def html_table(
+    title: str, rows: pd.DataFrame | Sequence[Mapping[str, Any]], notes: Iterable[str] = ()
+) -> str:
+    """Return a title, a table and notes for notebooks, as text in which nothing is markup."""
+    import pandas as pd
+
+    with pd.option_context("display.max_colwidth", None):
+        table = pd.DataFrame(rows).to_html(index=False, na_rep="", border=0) if len(rows) else ""
+    first, *others = [f"<p>{html.escape(text)}</p>" for text in (title, *notes)]
+    return visible("".join([first, table, *others]), "\n")
 
 
 def count(number: int, one: str, several: str = "") -> str:

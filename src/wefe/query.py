@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from wefe._checks import check_known, check_sequence, check_word_set, found
+from wefe._checks import check_known, check_sequence, check_word_set, found, listed
+from wefe._visible import html_table
 
 __all__ = ["Query"]
 
@@ -308,6 +309,14 @@ class Query:
             f"- Target sets: {self.target_sets}\n"
             f"- Attribute sets:{self.attribute_sets}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {"set": name, "role": role, "words": len(words), "first": listed(words, 10)}
+            for role, side in zip(("target", "attribute"), self._sides, strict=True)
+            for name, words in side
+        ]
+        return html_table(self.query_name, rows)
 
     @classmethod
     def _part(cls, sides: tuple[Side, ...]) -> Query:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wefe._checks import check_bool
+from wefe._checks import check_bool, listed
+from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
 
@@ -125,6 +126,20 @@ class MetricResult(dict[str, Any]):
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *(f"Warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        scores = ", ".join(f"{k}: {self[k]:.4g}" for k in ("result", "p_value") if k in self)
+        rows = [
+            {
+                "set": use.name,
+                "used": listed(use.used, 10),
+                "out of vocabulary": listed(use.lost, 10),
+            }
+            for use in self.targets + self.attributes
+        ]
+        why = [] if self.nan_reason is None else [f"NaN: {self.nan_reason}"]
+        title = f"{self.metric_name} of {self.model_name}, {self.query.query_name}: {scores}"
+        return html_table(title, rows, [*why, *self.warnings])
 
     @property
     def lost_words(self) -> dict[str, list[str]]:

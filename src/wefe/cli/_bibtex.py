@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wefe._files import atomic_file
 from wefe.metrics._registry import as_metric, metric_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # References beside those of metrics, in the same form: authors, title, venue and year.
 RANKING = (
@@ -33,10 +35,8 @@ _REFERENCE = re.compile(r'([^".]+(?:et al\.)?), "([^"]+)",(?: ([^"]*?),?)? ((?:1
 _SOURCE = re.compile(r"([\w-]+).*\b((?:19|20)\d\d)")
 
 
-def write_bibtex(
-    path: Path, metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]
-) -> None:
-    """Write the references of metrics, published query sets, and what else was used."""
+def bibtex(metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]) -> str:
+    """Return the references of metrics, published query sets, and what else was used."""
     from wefe.datasets import list_query_sets
 
     entries = _entries([*(as_metric(name).reference for name in metrics), *others])
@@ -46,8 +46,18 @@ def write_bibtex(
         source = _SOURCE.match(sources.get(name, ""))
         key = _key(*source.groups()) if source else ""
         entries |= {key: known[key]} if key in known else {}
-    with atomic_file(path) as file:
-        file.write("\n".join(entries.values()).encode())
+    return "\n".join(entries.values())
+
+
+def others_used(tidy: pd.DataFrame, *, audited: bool) -> list[str]:
+    """Return the references beside those of metrics and query sets for a table of scores."""
+    used = {
+        INTERVALS: tidy["score_lower"].notna().any(),
+        AUDIT: audited,
+        ADJUSTED: tidy["p_value"].notna().sum() > 1,
+        RANKING: tidy["model_name"].nunique() > 1,
+    }
+    return [reference for reference, is_used in used.items() if is_used]
 
 
 def _entries(references: Iterable[str]) -> dict[str, str]:

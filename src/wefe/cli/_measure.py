@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import typer
 
-from wefe._files import check_writable
+from wefe._files import atomic_file, check_writable
 from wefe.cli import _options as opt
-from wefe.cli._bibtex import ADJUSTED, AUDIT, INTERVALS, RANKING, write_bibtex
+from wefe.cli._bibtex import bibtex as entries_of
+from wefe.cli._bibtex import others_used
 from wefe.cli._inputs import declared_models, declared_queries, end, preprocessors
 from wefe.cli._options import check_metrics, parse_params
 from wefe.cli._output import Format, interval_text, say, say_undefined, tell, write
@@ -194,7 +195,7 @@ def measure(
     totals = totals[~totals["model_name"].isin(failures)]
     ranking = ranked(totals, "min")
     data = {"results": tidy}
-    shown = [*_tables_of_scores(tidy)]
+    shown = [*tables_of_scores(tidy)]
     if len(ranking) > 1:
         data["ranking"] = ranking.reset_index()
         shown += _tables_of_models(tidy, totals, ranking)
@@ -213,11 +214,9 @@ def measure(
 
         print(f"{len(write_figures(results, figures))} figures: {figures}", file=sys.stderr)
     if bibtex is not None:
-        done = [INTERVALS] if bootstrap else []
-        done += [AUDIT] if audit else []
-        done += [ADJUSTED] if tidy["p_value"].notna().sum() > 1 else []
-        done += [RANKING] if len(ranking) > 1 else []
-        write_bibtex(bibtex, names, tidy["queries"].unique(), done)
+        others = others_used(scored, audited=audit)
+        with atomic_file(bibtex) as file:
+            file.write(entries_of(names, tidy["queries"].unique(), others).encode())
     if scored["score"].isna().all():
         print(
             "no query could be answered. Where too many words are lost, take a larger part of the "
@@ -274,7 +273,7 @@ def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path
         )
 
 
-def _tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield one table per metric and query set, with the models of a query together."""
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
     shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])

@@ -56,7 +56,8 @@ figures : FOLDER
 export : FOLDER
     Also write every table into this folder.
 export_format
-    Format of these tables.
+    Format of these tables; or model-index, the metadata of a Hugging Face model card, or
+    every-eval-ever, a record in that shared schema: one file for each model.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "i
 _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
 
 
-Tables: TypeAlias = Literal["csv", "json", "parquet"]
+Tables: TypeAlias = Literal["csv", "json", "parquet", "model-index", "every-eval-ever"]
 
 
 @opt.command
@@ -239,6 +239,7 @@ def _check_outputs(
     report: Path | None, export: Path | None, format: Tables, figures: Path | None
 ) -> None:
     """Refuse outputs that cannot be written, before long work."""
+    from wefe._checks import import_library
     from wefe._files import check_writable
 
     if figures is not None:
@@ -252,6 +253,8 @@ def _check_outputs(
         check_writable(report)
     if export is not None and export.exists() and not export.is_dir():
         raise NotADirectoryError(f"{export}: is a file; tables go into a folder.")
+    if export is not None and format == "model-index":
+        import_library("yaml", "hub", "--export-format model-index")
     if export is not None and format == "parquet":
         from wefe.study._export import check_pyarrow
 
@@ -266,6 +269,7 @@ def write_outputs(
     figures: Path | None = None,
 ) -> None:
     """Write report, tables and figures, and name the files."""
+    from wefe.integrations.exports import write_cards
     from wefe.report import write_figures, write_html, write_markdown
 
     if report is not None:
@@ -273,8 +277,10 @@ def write_outputs(
         write_report(results, report)
         print(f"report: {report}")
     if export is not None:
-        names = results.export(export, format)
-        print(f"{len(names)} tables: {export}")
+        if format == "model-index" or format == "every-eval-ever":
+            print(f"{_count(len(write_cards(results, export, format)), 'model')}: {export}")
+        else:
+            print(f"{len(results.export(export, format))} tables: {export}")
     if figures is not None:
         print(f"{len(write_figures(results, figures))} figures: {figures}")
 

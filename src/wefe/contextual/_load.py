@@ -267,8 +267,7 @@ def _open_model(
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
     """Return the function of a source that turns texts into vectors; None for other sources."""
     # A class is a slip, and a text has an `encode` of another kind.
-    no_function = isinstance(source, type | str)
-    if no_function or any(_is_a(source, library, name) for library, name in _OPENED):
+    if isinstance(source, type | str) or is_encoder_object(source):
         return None
     call = None if _is_a(source, "torch.nn", "Module") else source
     function: Any = getattr(source, "encode", call)
@@ -294,6 +293,11 @@ def _check_libraries() -> None:
             "encoders need the libraries torch and transformers; install them: "
             'pip install "wefe[transformers]"'
         ) from error
+
+
+def is_encoder_object(source: object) -> bool:
+    """Tell whether a source is an object of a library of encoders."""
+    return any(_is_a(source, library, name) for library, name in _OPENED)
 
 
 def _is_a(value: object, library: str, name: str) -> bool:

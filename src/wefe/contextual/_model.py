@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_sequence, found
+from wefe._visible import html_table
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
@@ -391,6 +392,9 @@ class ContextualModel(EncodedModel):
             f"{self._source.encoder.describe(self.layer, self.pooling)}, "
             f"{len(self)} words encoded{through}{after}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), [])
 
 
 class _Words:

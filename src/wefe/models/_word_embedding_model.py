@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_positive_int, check_sequence, found
+from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
 from wefe.models._tables import (
     ArrayVectors,
@@ -619,6 +620,10 @@ class WordEmbeddingModel:
             f"<WordEmbeddingModel {named}{self.name!r} with {len(self)} word embeddings "
             f"of {self.dim} dims{prefix}{where}>"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {"word embeddings": len(self), "dimensions": self.dim, "storage": self.held}
+        return html_table(self.name, [facts])
 
 
 def check_model(model: object) -> None:

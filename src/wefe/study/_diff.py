@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, found
-from wefe._visible import visible
+from wefe._visible import html_table, visible
 from wefe.study._plan import OVERALL, Task, provenance
 from wefe.study._results import StudyResults
 
@@ -223,6 +223,10 @@ class StudyDiff:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
 
+    def _repr_html_(self) -> str:
+        parts = [html_table(title, table) for title, table, _ in self.tables()]
+        return html_table(self.summary(), [], self.notes) + "".join(parts)
+
 
 def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> StudyDiff:
     """Compare two results: of a study before and after a change, or of two studies.
@@ -289,11 +293,15 @@ def is_number(value: object) -> bool:
 
 def scores_of(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with 'bias', the distance from no bias, and 'identity' of the tasks."""
-    tidy = results.to_frame()
-    tidy["bias"] = (tidy["score"] - tidy["no_bias_value"]).abs()
+    tidy = with_bias(results.to_frame())
     asked = [task.identity for pairs in results._scores.values() for task, _ in pairs]
     tidy["identity"] = pd.Series(asked, dtype=object)
     return tidy
+
+
+def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
+    """Return a tidy table of scores with 'bias', the distance from no bias."""
+    return tidy.assign(bias=(tidy["score"] - tidy["no_bias_value"]).abs())
 
 
 def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:

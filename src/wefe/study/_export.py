@@ -79,7 +79,7 @@ def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002
     """Return a name that no other file has, whatever names of query sets hold."""
-    stem = "-".join([about["table"], *(_slug(about[key]) for key in list(about)[1:])])
+    stem = "-".join([about["table"], *(slug(about[key]) for key in list(about)[1:])])
     number, name = 1, f"{stem}.{format}"
     while name in taken:
         number += 1
@@ -87,7 +87,7 @@ def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object
     return name
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
     """Return letters and digits of any script, in lower case, as some disks know no other."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     parts = "".join(letter if letter.isalnum() else " " for letter in plain).split()

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from wefe._checks import check_bool, check_choice, check_number, check_share, found, nearest
+from wefe._visible import html_table
 from wefe.study._diff import (
     GAP,
     IMPACT,
@@ -167,6 +168,9 @@ class GateReport:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Bias gate {self.summary()}", self.short(), self.notes)
 
 
 def check(
@@ -345,6 +349,13 @@ def limits_of_rankings(
             "[[retrieval]]."
         )
     return limits
+
+
+def check_each(scores: pd.DataFrame, most: float) -> list[str | None]:
+    """Return why each score of a table with 'bias' is not within a limit; None if it is."""
+    rows = scores.assign(status="done").to_dict("records")
+    judged = [next(_judged([row], len(_NAMES), most, None, allow_new=False)) for row in rows]
+    return [row["reason"] for row in judged]
 
 
 # What is checked

@@ -17,7 +17,7 @@ import pandas as pd
 
 from wefe._answers import Answer
 from wefe._checks import check_known
-from wefe._visible import unique_labels
+from wefe._visible import html_table, unique_labels
 from wefe.aggregation import aggregated, heading_of
 from wefe.comparison import paired_test
 from wefe.metrics._base import Scale
@@ -585,6 +585,10 @@ class StudyResults:
         others = [f"{n} {status}" for status, n in counts.items() if n]
         parts.append(" and ".join(others) if others else "all done")
         return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        ranks = _with_index(self.rankings(), "model_name")
+        return html_table(f"{self!r}; ranks (1: least bias measured)", ranks)
 
     # How the tables are made
 

@@ -1,0 +1,164 @@
+"""Tests that fail if the bias measured in a model is not within limits."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from wefe._checks import check_between, check_number
+from wefe._visible import visible
+from wefe.cli._output import as_text
+from wefe.contextual import load_encoder
+from wefe.contextual._load import is_encoder_object
+from wefe.datasets._opened import OpenedQueries, open_query_set
+from wefe.metrics import BaseMetric
+from wefe.metrics._registry import as_metric
+from wefe.models import WordEmbeddingModel, load
+from wefe.query import Query
+from wefe.running import measure
+from wefe.study._diff import with_bias
+from wefe.study._gate import check_each
+
+__all__ = ["assert_bias"]
+
+
+def assert_bias(
+    model: Any,
+    queries: str | os.PathLike[str] | Query | Sequence[Query],
+    *,
+    metric: type[BaseMetric] | BaseMetric | str = "weat-es",
+    max: float | None = None,  # noqa: A002 - as in `wefe check --max`
+    p_value: float | None = None,
+    offline: bool = False,
+    **params: Any,
+) -> pd.DataFrame:
+    """Fail if the bias of a model, measured by one metric, is not within limits.
+
+    Every score is checked by itself. What could not be measured fails, with its reason. A test that
+    passes says that less association than the limits was measured, not that a model has no bias.
+
+    Parameters
+    ----------
+    model : path, str, WordEmbeddingModel, SentenceTransformer or other object
+        A model, an encoder as an object, or whatever :func:`wefe.load` opens: a file, a name, or
+        'demo' for the packaged vectors. Open an encoder that is a folder with
+        :func:`wefe.contextual.load_encoder`.
+    queries : str, path, Query or sequence of Query
+        The name of a published query set, a JSON file of queries, or the queries.
+    metric : metric class, instance or name, default='weat-es'
+        What measures the bias.
+    max : float, optional
+        The largest distance from the score that means no bias, as in ``wefe check --max``.
+    p_value : float, optional
+        The smallest p-value that passes, adjusted for the number of queries (Holm).
+    offline : bool, default=False
+        Ask only those queries of a published set that need no download. Otherwise, a query whose
+        words cannot be downloaded fails.
+    **params
+        Parameters of the metric's `run_query`. As in `wefe measure`, the lower-case forms of words
+        are looked up as well, and p-values are exact and two-sided where that is possible.
+
+    Returns
+    -------
+    DataFrame
+        The table of :func:`wefe.measure`, with 'bias': the distance from no bias.
+
+    Raises
+    ------
+    AssertionError
+        If a score is not within a limit, with a table of those that are not.
+    ValueError
+        If there is no limit, a limit cannot be, or the metric has no p-value to be limited.
+
+    Examples
+    --------
+    >>> from wefe.integrations.pytest import assert_bias
+    >>> scores = assert_bias("demo", "gender", max=1.9, offline=True)
+    >>> len(scores), float(scores["bias"].max())
+    (6, 1.81)
+    >>> assert_bias("demo", "gender", max=1.5, offline=True)
+    Traceback (most recent call last):
+        ...
+    AssertionError: minilm-words: 1 of 6 scores are not within the limits
+    ...
+    """
+    # Tracebacks of pytest end at the test.
+    __tracebackhide__ = True
+    most, least_p = _limits(max, p_value)
+    asked = _queries(queries, offline)
+    opened = _open(model, asked.queries)
+    instance = as_metric(metric)
+    lookup = {"preprocessors": [{}, {"lowercase": True}]}
+    params = lookup | instance.report_params(params, 0, "two-sided") | params
+    if least_p and not params.get("calculate_p_value"):
+        name = instance.metric_short_name
+        raise ValueError(f"{name} has no p-value unless you ask for it: calculate_p_value=True.")
+    scores = measure(
+        instance,
+        asked.queries,
+        [opened],
+        asked.name,
+        metric_params=params,
+        generate_subqueries=True,
+        progress=False,
+    )
+    scores = with_bias(scores)
+    reasons = pd.Series(check_each(scores, most), dtype=object)
+    if least_p:
+        is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)
+        reasons[is_improbable] = f"its p-value is not at least {least_p:g}"
+    failed = scores.assign(max=most, reason=reasons)[reasons.notna()]
+    left_out = [] if offline else asked.left_out
+    n_failed = len(failed) + len(left_out)
+    if n_failed:
+        n = len(scores) + len(left_out)
+        head = f"{opened.name}: {n_failed} of {n} scores are not within the limits"
+        why = [f"{name}: its words are a download ({asked.why})" for name in left_out]
+        raise AssertionError("\n".join([head, *_table(failed), *map(_as_item, why)]))
+    return scores
+
+
+def _limits(most: float | None, p_value: float | None) -> tuple[float, float]:
+    """Return limits, infinity and 0 where there is none."""
+    if most is None and p_value is None:
+        raise ValueError("give a limit: max=0.5 (distance from no bias), p_value=0.05, or both.")
+    return (
+        math.inf if most is None else check_number("max", most, 0),
+        0.0 if p_value is None else check_between("p_value", p_value, 0.05),
+    )
+
+
+def _open(model: Any, queries: Sequence[Query]) -> WordEmbeddingModel:
+    if isinstance(model, WordEmbeddingModel):
+        return model
+    if is_encoder_object(model):
+        return load_encoder(model, progress=False)
+    return load(model, words=queries, progress=False)
+
+
+def _queries(
+    queries: str | os.PathLike[str] | Query | Sequence[Query], offline: bool
+) -> OpenedQueries:
+    if isinstance(queries, str | os.PathLike):
+        return open_query_set(os.fspath(queries), offline, "queries")
+    return OpenedQueries("queries", [queries] if isinstance(queries, Query) else list(queries))
+
+
+def _table(failed: pd.DataFrame) -> list[str]:
+    """Return the scores that failed as a table, and below it the reasons."""
+    if failed.empty:
+        return []
+    shown = failed[["query_name", "score", "bias", "max", "p_value_holm", "words_lost"]]
+    shown = shown.replace(math.inf, math.nan).dropna(axis="columns", how="all")
+    shown = shown.rename(columns={"query_name": "query", "bias": "distance"})
+    items = [f"{row['query_name']}: {row['reason']}" for row in failed.to_dict("records")]
+    notes = ["distance: from the score that means no bias", *map(_as_item, items)]
+    return ["", as_text(shown), "", *notes]
+
+
+def _as_item(text: str) -> str:
+    return f"- {visible(' '.join(text.split()))}"

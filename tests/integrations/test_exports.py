@@ -1,0 +1,198 @@
+"""What is written is read back by the libraries that own the formats."""
+
+import json
+from importlib import resources
+
+import pytest
+from command_line import wefe
+
+from wefe import Query, measure
+from wefe.datasets import load_query_set
+from wefe.integrations.exports import (
+    to_bibtex,
+    to_eval_results,
+    to_every_eval_ever,
+    to_latex,
+    to_model_index,
+    write_cards,
+)
+from wefe.study import Study
+
+STUDY = """
+name = "Small"
+offline = true
+[[models]]
+source = "demo"
+[[queries]]
+set = "gender"
+[[metrics]]
+metric = "weat-es"
+"""
+SCALES = {
+    "WEAT-ES": (0.0, -2.0, 2.0),
+    "ECT": (1.0, -1.0, 1.0),
+    "RND": (0.0, "-Infinity", "Infinity"),
+}
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return load_query_set("gender", offline=True)[:2]
+
+
+@pytest.fixture(scope="module")
+def scores(packaged_model, queries):
+    """Three metrics; one has no range, and one does not have 0 for no bias."""
+    return measure(
+        ["weat-es", "ect", "rnd"],
+        {"gender": queries},
+        [packaged_model],
+        generate_subqueries=True,
+        progress=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def results():
+    return Study.example().run(":memory:", progress=False)
+
+
+def test_model_index_is_what_huggingface_hub_makes_of_the_same_scores(scores, packaged_model):
+    hub = pytest.importorskip("huggingface_hub")
+    card_data = pytest.importorskip("huggingface_hub.repocard_data")
+    index = to_model_index(scores)
+    name, found = card_data.model_index_to_eval_results(index)
+    assert (name, len(found)) == (packaged_model.name, len(scores))
+    # Entries with metrics of one query in common, and none besides.
+    assert len(index[0]["results"]) == scores["query_name"].nunique()
+    card = hub.ModelCardData(model_name=name, eval_results=found)
+    assert card.to_dict()["model-index"] == index
+    by_place = {(each.dataset_config, each.metric_name): each for each in found}
+    for row in scores.to_dict("records"):
+        each = by_place[row["query_name"], row["metric"]]
+        assert each.metric_value == row["score"]
+        bounds = tuple(each.metric_args[key] for key in ("no_bias_value", "scale_min", "scale_max"))
+        assert bounds == SCALES[row["metric"]]
+        assert each.metric_args["bias"] == abs(row["score"] - bounds[0])
+
+
+def test_a_card_with_scores_is_read_by_huggingface_hub(results, tmp_path):
+    hub, yaml = pytest.importorskip("huggingface_hub"), pytest.importorskip("yaml")
+    names = write_cards(results, tmp_path)
+    assert names == ["minilm-words.yaml", "minilm-words-hard-debias-gender.yaml"]
+    for name, model in zip(
+        names, ("minilm-words", "minilm-words (hard-debias, gender)"), strict=True
+    ):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "&id" not in text  # of YAML's references, which few people can read
+        card = hub.ModelCard(f"---\nlicense: mit\n{text}---\n# A model\n")
+        assert card.data.model_name == model
+        assert [each.metric_name for each in card.data.eval_results] == ["WEAT-ES", "ECT", "ECT"]
+        assert yaml.safe_load(text)["model-index"] == to_model_index(results, model)
+
+
+def test_eval_results_are_read_by_huggingface_hub(scores):
+    hub = pytest.importorskip("huggingface_hub", minversion="1.3")
+    entries = to_eval_results(scores, "you/bias")
+    parsed = hub.parse_eval_result_entries(entries)
+    assert hub.eval_result_entries_to_yaml(parsed) == entries
+    assert [each.task_id for each in parsed] == ["gender-weat-es", "gender-ect", "gender-rnd"]
+    ect = scores.loc[scores["metric"] == "ECT", "score"]
+    assert parsed[1].value == pytest.approx((1 - ect).mean())
+    assert "ECT: no bias is 1, the range is -1 to 1" in parsed[1].notes
+    assert "RND: no bias is 0, the range is -inf to inf" in parsed[2].notes
+
+
+@pytest.mark.parametrize("of", ["measure", "study"])
+def test_records_follow_the_schema_of_every_eval_ever(of, scores, results):
+    jsonschema = pytest.importorskip("jsonschema")
+    pytest.importorskip("every_eval_ever")
+    schema = json.loads(
+        (resources.files("every_eval_ever") / "schemas/eval.schema.json").read_text()
+    )
+    table, model = (scores, None) if of == "measure" else (results, "minilm-words")
+    record = to_every_eval_ever(table, model, organization="Lab", relationship="third_party")
+    assert record["schema_version"] == schema["version"]
+    jsonschema.validate(json.loads(json.dumps(record, allow_nan=False)), schema)
+    del record["evaluation_results"][0]["metric_config"]["max_score"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(record, schema)
+
+
+def test_records_have_distances_and_the_scale_they_come_from(scores):
+    record = to_every_eval_ever(scores, organization="Lab")
+    assert len(record["evaluation_results"]) == len(scores)
+    for each, row in zip(record["evaluation_results"], scores.to_dict("records"), strict=True):
+        config, details = each["metric_config"], each["score_details"]
+        no_bias, low, high = SCALES[row["metric"]]
+        assert details["score"] == pytest.approx(abs(row["score"] - no_bias))
+        assert float(details["details"]["score"]) == row["score"]
+        assert config["lower_is_better"] is True
+        if high != "Infinity":
+            high = max(abs(low - no_bias), abs(high - no_bias))
+        assert config["max_score"] == high
+        assert float(config["additional_details"]["no_bias_value"]) == no_bias
+
+
+def test_scores_that_are_nan_are_left_out_and_named(toy_model, toy_query, caplog):
+    lost = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
+    table = measure("weat-es", [toy_query, lost], [toy_model], progress=False)
+    caplog.clear()
+    (entry,) = to_model_index(table)[0]["results"]
+    assert entry["dataset"]["config"] == toy_query.query_name
+    assert "toy: 1 score left out: 'Attribute set 0' lost 50% of its words" in caplog.text
+    assert len(to_every_eval_ever(table)["evaluation_results"]) == 1
+    json.dumps(to_model_index(table), allow_nan=False)
+
+
+def test_latex_and_bibtex_are_those_of_the_command(tmp_path, scores):
+    options = [
+        "--model",
+        "minilm-words=demo",
+        "--queries",
+        "gender",
+        "--metric",
+        "weat-es",
+        "--offline",
+    ]
+    done = wefe(
+        *("measure", *options, "--format", "latex", "--bootstrap", "40", "--bibtex", "a.bib"),
+        folder=tmp_path,
+    )
+    study = Study(
+        {
+            "name": "Same",
+            "offline": True,
+            "models": [{"source": "demo", "name": "minilm-words"}],
+            "queries": [{"set": "gender"}],
+            "metrics": [{"metric": "weat-es"}],
+            "intervals": {"n_bootstrap": 40},
+        }
+    )
+    results = study.run(":memory:", progress=False)
+    assert to_latex(results).strip() == done.stdout.strip()
+    assert to_bibtex(results) == (tmp_path / "a.bib").read_text(encoding="utf-8")
+    assert to_latex(scores).count(r"\begin{table}") == 3
+
+
+def test_the_command_writes_a_file_for_each_model(tmp_path):
+    pytest.importorskip("yaml")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    run = ["run", "study.toml", "--export", "cards", "--export-format"]
+    assert "1 model: cards" in wefe(*run, "model-index", folder=tmp_path).stdout
+    wefe("report", "study.toml", *run[2:], "every-eval-ever", folder=tmp_path)
+    assert {path.name for path in (tmp_path / "cards").iterdir()} == {"demo.yaml", "demo.json"}
+    record = json.loads((tmp_path / "cards/demo.json").read_text(encoding="utf-8"))
+    assert record["model_info"]["id"] == "demo"
+    assert len(record["evaluation_results"]) == 6
+
+
+def test_wrong_input_is_refused(scores, results):
+    with pytest.raises(TypeError, match=r"the table that wefe\.measure returns"):
+        to_model_index(scores[["score"]])
+    with pytest.raises(ValueError, match="say which model: 'minilm-words', 'minilm-words"):
+        to_model_index(results)
+    with pytest.raises(ValueError, match="Did you mean 'minilm-words'"):
+        to_eval_results(results, "you/bias", "minilm-word")
+    with pytest.raises(ValueError, match="relationship must be one of"):
+        to_every_eval_ever(scores, relationship="friend")

