@@ -2,6 +2,6 @@
 
 from importlib.util import find_spec
 
-_TOOLS = ("mteb", "sentence_transformers")
+_TOOLS = ("mlflow", "mteb", "sentence_transformers")
 
 collect_ignore = [f"src/wefe/integrations/{tool}.py" for tool in _TOOLS if not find_spec(tool)]
