@@ -20,8 +20,7 @@ from _table import lacking, parser, report
 from _timing import best_time
 
 from wefe.models import WordEmbeddingModel
-from wefe.models.formats import _write
-from wefe.models.formats._write import save
+from wefe.models.formats import _numbers
 
 DIM = 300
 SCALE = 0.3
@@ -47,8 +46,8 @@ def formatting(vectors: np.ndarray) -> None:
     few = vectors[:2000]
     words = [""] * len(few)
     ways = {
-        "wefe": lambda: list(_write._text_lines(words, few)),
-        "numpy, astype('S')": lambda: _write._any_rows(few),
+        "wefe": lambda: list(_numbers.text_lines(words, few)),
+        "numpy, astype('S')": lambda: _numbers._any_rows(few),
         "'%.9g', not the fewest digits": lambda: [
             " ".join(["%.9g"] * DIM) % tuple(row) for row in few.tolist()
         ],
@@ -82,7 +81,9 @@ def main() -> None:
         for task, (suffix, how) in TASKS.items():
             title = f"{n_words:,} x {DIM} saved as {task}"
             ours, other = Path(name, f"ours{suffix}"), Path(name, f"theirs{suffix}")
-            our_s, _ = best_time(lambda path=ours: save(model, path), options.repeats)
+            our_s, _ = best_time(
+                lambda path=ours: model.save(path, progress=False), options.repeats
+            )
             line = f"{task:<18}{ours.stat().st_size / 1e6:5.0f} MB{our_s:8.2f} s"
             if gensim is None:
                 report(title, our_s, against="gensim", missing=why)

@@ -1,7 +1,6 @@
 """Criteria: the published ones have the published words, and those of a user are checked."""
 
 import json
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -188,23 +187,6 @@ def test_classes_without_stereotypes_are_in_no_query():
     assert one.queries() == []
 
 
-def test_a_word_that_is_stereotyped_twice_is_one_concept_word():
-    criterion = Criterion(
-        "c", [["a", "b"]], stereotyped_words={"class 0": ["x", "y"], "class 1": ["y"]}
-    )
-    assert criterion.concept_words == ("x", "y")
-
-
-def test_criteria_do_not_change():
-    words = [["young", "old"]]
-    criterion = Criterion("age", words)
-    words[0][0] = "new"
-    assert criterion.definitional_sets == (("young", "old"),)
-    with pytest.raises(FrozenInstanceError):
-        criterion.name = "other"
-    assert Criterion(**AGE) == Criterion(**AGE)
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -220,7 +202,7 @@ def test_criteria_do_not_change():
         ({"definitional_sets": "young"}, TypeError, "definitional_sets must be a list"),
         ({"definitional_sets": ["young", "old"]}, TypeError, r"definitional_sets\[0\] must be"),
         ({"definitional_sets": [["a", 2]]}, TypeError, "element 1 must be a string; got int 2"),
-        ({"class_names": ["young"]}, ValueError, "class_names must be 2 different names"),
+        ({"class_names": ["young"]}, ValueError, "class_names must be 2 words"),
         ({"class_names": ["x", "x"]}, ValueError, "class_names must be 2 different names"),
         ({"class_names": ["x", 3]}, TypeError, "class_names: element 1"),
         ({"equalize_sets": [["a"], []]}, ValueError, r"equalize_sets\[1\] is empty"),
@@ -326,14 +308,3 @@ def test_criteria_can_be_keys():
     assert one == other
     assert {one: 1}[other] == 1
     assert hash(one) != hash(load_criterion("religion"))
-
-
-@pytest.mark.parametrize(
-    ("name", "pair"), [("gender_es", "reina rey"), ("gender_de", "Witwe Witwer")]
-)
-def test_criteria_of_other_languages_hold_more_than_pairs_and_occupations(name, pair):
-    criterion = load_criterion(name)
-    female, male = pair.split()
-    assert {female, male} <= {*criterion.specific_words}
-    # Left alone, but neither a direction nor equalized.
-    assert (female, male) not in (*criterion.definitional_sets, *criterion.equalize_sets)

@@ -132,25 +132,6 @@ def test_a_changed_file_in_the_mirror_is_refused_and_left_alone(folder, server):
     assert (folder / NAME).read_bytes() == b"changed\n"
 
 
-def test_a_file_that_the_mirror_lacks_is_downloaded_to_the_cache(folder, server, cache):
-    (folder / NAME).unlink()
-    assert fetch_file(NAME) == cache / NAME
-    assert files_below(folder) == []
-
-
-def test_a_copy_of_the_cache_is_a_mirror(server, cache, monkeypatch):
-    fetch_file(NAME)
-    moved = cache.rename(cache.with_name("copy"))
-    monkeypatch.setenv("WEFE_DATA_DIR", str(moved))
-    assert fetch_file(NAME) == moved / NAME
-    assert server.requests == 1
-
-
-def test_an_empty_data_dir_variable_counts_as_unset(server, cache, monkeypatch):
-    monkeypatch.setenv("WEFE_DATA_DIR", "")
-    assert fetch_file(NAME) == cache / NAME
-
-
 def test_without_network_the_error_says_what_from_where_and_what_to_do(cache):
     with pytest.raises(ConnectionError) as error:
         datasets.load_bingliu()
@@ -204,14 +185,6 @@ def test_a_host_that_could_not_be_reached_is_not_asked_again_for_a_minute(attemp
     assert len(attempts) == 3
 
 
-def test_other_hosts_are_asked(attempts, monkeypatch):
-    failed()
-    file = replace(_download.FILES[NAME], url="http://localhost:9/words.txt")
-    monkeypatch.setitem(_download.FILES, NAME, file)
-    assert failed().short == "localhost:9 could not be reached"
-    assert len(attempts) == 2
-
-
 def test_a_host_that_answers_is_asked_for_the_next_file(attempts, monkeypatch):
     def not_there(url, output_file, pooch):
         attempts.append(url)
@@ -253,12 +226,6 @@ def test_a_file_called_like_a_published_set_does_not_stand_for_it(tmp_path, monk
     assert len(open_query_set("gender", offline=True).queries) == 6
 
 
-def test_without_network_the_error_names_a_mirror_that_lacks_the_file(folder):
-    with pytest.raises(ConnectionError, match="WEFE_DATA_DIR") as error:
-        datasets.fetch_gn_glove()
-    assert str(folder) in str(error.value)
-
-
 @pytest.mark.parametrize(
     "fetch",
     [
@@ -282,16 +249,3 @@ def test_offline_never_asks_the_network(server, cache):
     datasets.list_datasets()
     assert server.requests == 0
     assert not cache.exists()
-
-
-def test_a_corrupted_bulk_file_is_refused_by_its_loader(mirror, tmp_path, monkeypatch):
-    for name in ("positive-words.txt", "negative-words.txt"):
-        copy = tmp_path / "copy" / "bingliu" / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes((mirror / "bingliu" / name).read_bytes())
-    monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "copy"))
-    datasets.load_bingliu()
-    with copy.open("ab") as file:
-        file.write(b"she\n")
-    with pytest.raises(ValueError, match=r"negative-words\.txt is not the published"):
-        datasets.load_bingliu()

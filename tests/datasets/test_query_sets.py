@@ -121,12 +121,6 @@ def test_religion_queries_are_those_of_the_case_study(mirror):
     assert [word_lists(query) for query in queries] == expected
 
 
-def test_case_study_has_25_queries_in_the_order_of_its_criteria(mirror):
-    together = [query for name in CRITERIA for query in datasets.load_case_study_queries(name)]
-    assert names(datasets.load_query_set("case_study")) == names(together)
-    assert len(together) == 25
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
     complete = names(datasets.load_case_study_queries(criterion))

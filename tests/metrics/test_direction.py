@@ -32,11 +32,6 @@ def test_toy_second_component(vectors):
     assert np.abs(subspace.directions[1]) == pytest.approx([0.007200, 0.129952, 0.991494], abs=1e-6)
 
 
-def test_toy_direction_of_one_pair(vectors):
-    direction = bias_subspace([vectors("she"), vectors("he")]).directions
-    assert direction == pytest.approx(np.array([[0.996588, -0.059793, -0.056887]]), abs=1e-6)
-
-
 def test_ten_pairs_of_bolukbasi_on_word2vec(word2vec, debiaswe_sets):
     def unit(words):
         rows = word2vec.get_vectors(words).astype(float)
@@ -97,24 +92,6 @@ def test_directions_are_orthonormal_and_point_to_the_first_set(seed, n_sets, n_t
 
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.integers(1, 6))
-def test_swapping_the_sets_turns_the_directions_around(seed, n_pairs):
-    first, second = random_sets(seed, 2, n_pairs)
-    there, back = bias_subspace([first, second]), bias_subspace([second, first])
-    assert back.directions == pytest.approx(-there.directions, abs=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, st.integers(2, 6))
-def test_order_of_the_tuples_and_lengths_do_not_matter(seed, n_pairs):
-    first, second = random_sets(seed, 2, n_pairs)
-    g = bias_subspace([first, second]).directions
-    assert bias_subspace([first[::-1], second[::-1]]).directions == pytest.approx(g, abs=1e-9)
-    longer = np.linspace(0.5, 7, n_pairs)[:, None]
-    assert bias_subspace([longer * first, second / 3]).directions == pytest.approx(g, abs=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, st.integers(1, 6))
 def test_centring_pairs_equals_leaving_differences_uncentred(seed, n_pairs):
     first, second = random_sets(seed, 2, n_pairs)
     _, singular, components = np.linalg.svd(first - second, full_matrices=False)
@@ -159,12 +136,6 @@ def test_equal_members_have_no_direction_although_rounding_tells_them_apart(fact
 @pytest.mark.parametrize("n_components", [0, -1])
 def test_number_of_components_is_positive(n_components, vectors):
     with pytest.raises(ValueError, match="n_components must be an integer of at least 1"):
-        bias_subspace([vectors(T1), vectors(T2)], n_components)
-
-
-@pytest.mark.parametrize("n_components", [1.0, True, "1"])
-def test_number_of_components_is_an_integer(n_components, vectors):
-    with pytest.raises(TypeError, match="n_components must be an integer of at least 1"):
         bias_subspace([vectors(T1), vectors(T2)], n_components)
 
 

@@ -95,19 +95,6 @@ def test_toy_query_has_the_published_p_values():
     assert permutation_test(TOY_X, TOY_Y, method="exact", alternative="two-sided").p_value == 1 / 3
 
 
-def test_toy_query_of_three_words_has_the_published_p_values():
-    x, y = toy_associations([*SHE_WOMAN, NURSE]), toy_associations([*HE_MAN, PILOT])
-    test = permutation_test(x, y, method="exact")
-    assert test.statistic == pytest.approx(4.282291, abs=1e-6)
-    assert (test.p_value, test.n_splits) == (0.05, 20)
-    assert permutation_test(x, y, method="exact", alternative="two-sided").p_value == 0.1
-
-
-def test_swapped_toy_query_has_p_one_on_the_same_side():
-    assert permutation_test(TOY_Y, TOY_X, method="exact").p_value == 1.0
-    assert permutation_test(TOY_Y, TOY_X, method="exact", alternative="less").p_value == 1 / 6
-
-
 def test_two_sided_compares_with_the_size_of_a_negative_statistic():
     # Comparing with the signed S, as WEFE 1.0.1 did, gives 1.
     assert permutation_test(TOY_Y, TOY_X, method="exact", alternative="two-sided").p_value == 1 / 3
@@ -274,65 +261,6 @@ def test_swapping_the_sets_exchanges_greater_and_less(n_x, n_y):
     assert p(x, y, "two-sided") == p(y, x, "two-sided")
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_reversing_signs_and_sides_changes_nothing(alternative):
-    x, y = words(np.random.default_rng(8), 7, 9)
-    mirrored = {"greater": "less", "less": "greater"}.get(alternative, alternative)
-    assert (
-        permutation_test(x, y, alternative=alternative, method="exact").p_value
-        == permutation_test(-x, -y, alternative=mirrored, method="exact").p_value
-    )
-
-
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize("method", ["exact", "approximate"])
-@given(x=small_sets, y=small_sets, level=st.floats(-2, 2))
-@settings(max_examples=50)
-def test_a_constant_added_to_all_associations_changes_no_p_value(alternative, method, x, y, level):
-    # |S| was compared, which is not centred at 0 where the sets differ in size.
-    x, y = np.round(x, 6), np.round(y, 6)
-
-    def p(shift):
-        options = {"n_iterations": 100, "random_state": 0}
-        test = permutation_test(
-            x + shift, y + shift, alternative=alternative, method=method, **options
-        )
-        return test.p_value
-
-    assert p(round(level, 6)) == p(0.0)
-
-
-@pytest.mark.parametrize("factor", [1e-3, 1e3, 1e150, 2.0**-20])
-def test_exact_p_does_not_depend_on_the_scale(factor):
-    x, y = words(np.random.default_rng(4), 6, 7)
-    assert (
-        permutation_test(x, y, method="exact").p_value
-        == permutation_test(factor * x, factor * y, method="exact").p_value
-    )
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_exact_p_times_the_number_of_splits_is_an_integer(seed):
-    rng = np.random.default_rng(seed)
-    n_x, n_y = rng.integers(2, 17, 2)
-    for alternative in ALTERNATIVES:
-        test = permutation_test(*words(rng, n_x, n_y), alternative=alternative, method="exact")
-        hits = test.p_value * test.n_splits
-        assert hits >= 1
-        assert hits == pytest.approx(round(hits), abs=1e-6)
-        assert test.p_value_bounds == (test.p_value, test.p_value)
-        assert test.n_splits == math.comb(n_x + n_y, n_x)
-
-
-@pytest.mark.parametrize(("n_x", "n_y"), [(9, 9), (5, 11), (30, 30)])
-def test_two_sided_p_is_at_least_that_of_the_observed_side(n_x, n_y):
-    x, y = words(np.random.default_rng(0), n_x, n_y)
-    side = "greater" if x.sum() > y.sum() else "less"
-    one_sided = permutation_test(x, y, alternative=side, method="exact")
-    two_sided = permutation_test(x, y, alternative="two-sided", method="exact")
-    assert two_sided.p_value_bounds[1] >= one_sided.p_value_bounds[0]
-
-
 @pytest.mark.parametrize("n", [25, 32])
 def test_bounds_are_within_one_per_cent_from_half_to_1e_12(n):
     rng = np.random.default_rng(n)
@@ -356,15 +284,6 @@ def test_bounds_are_within_one_per_cent_for_other_sizes(n_x, n_y, alternative):
     x, y = words(np.random.default_rng(n_x), n_x, n_y, shift=0.15)
     lower, upper = permutation_test(x, y, alternative=alternative, method="exact").p_value_bounds
     assert upper - lower <= 0.01 * upper
-
-
-def test_smaller_gap_gives_narrower_bounds():
-    x, y = words(np.random.default_rng(1), 32, 32)
-    wide = permutation_test(x, y, method="exact", relative_gap=0.1).p_value_bounds
-    narrow = permutation_test(x, y, method="exact", relative_gap=0.0005).p_value_bounds
-    assert narrow[1] - narrow[0] <= 0.0005 * narrow[1]
-    # Both contain the exact value, so that they overlap; they need not be nested.
-    assert max(wide[0], narrow[0]) <= min(wide[1], narrow[1])
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -425,16 +344,6 @@ def test_same_seed_gives_the_same_p():
     assert len({p(generator) for _ in range(5)}) > 1
 
 
-@pytest.mark.parametrize("random_state", [None, 3])
-def test_global_generator_is_left_alone(random_state):
-    before = np.random.get_state()  # noqa: NPY002
-    permutation_test(TOY_X, TOY_Y, random_state=random_state)
-    after = np.random.get_state()  # noqa: NPY002
-    assert before[0] == after[0]
-    assert np.array_equal(before[1], after[1])
-    assert before[2:] == after[2:]
-
-
 def test_many_random_splits_need_little_memory():
     x, y = words(np.random.default_rng(0), 32, 32)
     tracemalloc.start()
@@ -445,15 +354,6 @@ def test_many_random_splits_need_little_memory():
         tracemalloc.stop()
     # All splits at once would take 51 MB.
     assert peak < 25e6
-
-
-def test_inputs_are_not_changed():
-    x, y = words(np.random.default_rng(0), 8, 8)
-    x_before, y_before = x.copy(), y.copy()
-    for method in ("exact", "approximate"):
-        permutation_test(x, y, method=method, alternative="less", random_state=0)
-    assert np.array_equal(x, x_before)
-    assert np.array_equal(y, y_before)
 
 
 # Wrong arguments

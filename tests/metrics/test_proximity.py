@@ -1,8 +1,6 @@
 """Neighbourhoods: proximity bias, GIPE, neighbours per group, and the traps of released code."""
 
-import json
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -13,11 +11,9 @@ from wefe._wordset import Ones, Weights
 from wefe.embeddings import UnanswerableError
 from wefe.metrics import (
     GIPE,
-    DirectBias,
     NeighborPercentage,
     ProximityBias,
     bias_subspace,
-    get_metric,
     gipe,
     group_directions,
     indirect_bias,
@@ -229,27 +225,6 @@ def test_percentages_of_more_than_two_groups_are_those_of_each_two(query_of, toy
 
 
 # Theorems
-
-
-@each_metric
-def test_lengths_and_rotations_do_not_matter(metric):
-    model, rng = random_model(5), np.random.default_rng(6)
-    query = Query([["w0", "w1"], ["w2", "w3"]], [[f"w{i}" for i in range(4, 20)]])
-    rotation = np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    turned = model.vectors @ rotation * rng.uniform(0.1, 10, (60, 1))
-    other = WordEmbeddingModel((list(model.vocab), turned))
-    assert metric().run_query(query, other, k=9)["result"] == pytest.approx(
-        metric().run_query(query, model, k=9)["result"]
-    )
-
-
-def test_swapped_targets_leave_the_bias_and_swap_the_groups(six, query_of, toy_model):
-    swapped = query_of([T2, T1], [SIX], ["Male", "Female"], ["Six"])
-    for metric in (ProximityBias, GIPE):
-        there, back = (metric().run_query(q, toy_model, **OF_TOY) for q in (six, swapped))
-        assert there["result"] == pytest.approx(back["result"])
-    there, back = (NeighborPercentage().run_query(q, toy_model, **OF_TOY) for q in (six, swapped))
-    assert there["result"] + back["result"] == pytest.approx(100)
 
 
 def test_percentage_is_of_the_side_of_the_first_targets_whatever_the_sign_of_a_component():
@@ -477,13 +452,6 @@ def test_words_that_nobody_could_be_near_to_are_refused(query_of, toy_model):
         ProximityBias().run_query(query, toy_model, exclude=list(toy_model.vocab))
 
 
-def test_prefix_of_the_vocabulary_is_put_before_excluded_words(six, toy_model):
-    words = [f"/c/en/{word}" for word in toy_model.vocab]
-    prefixed = WordEmbeddingModel((words, toy_model.vectors), "prefixed", "/c/en/")
-    plain = GIPE().run_query(six, toy_model, **OF_TOY)
-    assert GIPE().run_query(six, prefixed, **OF_TOY)["result"] == plain["result"]
-
-
 def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     kept = [word for word in toy_model.vocab if word not in ("pilot", "folk")]
     original = WordEmbeddingModel((kept, toy_model.get_vectors(kept)), "smaller")
@@ -526,15 +494,6 @@ def test_a_model_most_of_which_has_no_direction_gives_the_neighbours_that_it_has
     assert result.details["neighborhoods"].k == 11
 
 
-def test_words_of_results_are_written_as_by_other_metrics(six, toy_model):
-    forms = [f"/c/en/{word}" for word in toy_model.vocab]
-    prefixed = WordEmbeddingModel((forms, toy_model.vectors), "prefixed", "/c/en/")
-    expected = list(DirectBias().run_query(six, prefixed)["word_values"])
-    assert expected[0] == "/c/en/home"
-    for metric in METRICS:
-        assert list(metric().run_query(six, prefixed)["word_values"]) == expected
-
-
 @each_metric
 def test_model_of_some_words_only_is_refused(metric, six, toy_model, tmp_path):
     from wefe import load
@@ -549,25 +508,6 @@ def test_model_of_some_words_only_is_refused(metric, six, toy_model, tmp_path):
 
 
 # In the framework
-
-
-@each_metric
-def test_result_is_plain_and_can_be_pickled(metric, six, toy_model):
-    result = metric().run_query(six, toy_model)
-    assert json.loads(json.dumps(result))["result"] == result["result"]
-    twin = pickle.loads(pickle.dumps(result))
-    np.testing.assert_array_equal(
-        twin.details["neighborhoods"].names, result.details["neighborhoods"].names
-    )
-
-
-@each_metric
-@pytest.mark.parametrize("direction", ["pca", "means"])
-def test_targets_that_are_equal_have_no_direction(metric, direction, query_of, toy_model):
-    result = metric().run_query(query_of([T1, T1], [SIX]), toy_model, direction=direction)
-    assert math.isnan(result["result"])
-    assert result.nan_reason.startswith("the ")
-    assert set(result) == set(metric().run_query(query_of([T1, T2], [SIX]), toy_model))
 
 
 def test_group_at_the_mean_of_all_groups_has_no_direction():
@@ -589,25 +529,6 @@ def test_variants_of_a_query_score_as_queries_of_their_own(metric, six, toy_mode
     for score, words in zip(scores, ("home kids boss pilot", "home job pilot"), strict=True):
         query = Query(six.target_sets, [words.split()])
         assert score == pytest.approx(metric().run_query(query, toy_model, k=4)["result"])
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"k": 0}, ValueError, "k must be an integer of at least 1"),
-        ({"k": 2.5}, TypeError, "k must be an integer of at least 1"),
-        ({"theta": math.nan}, ValueError, "theta must be a finite number; got float nan"),
-        ({"theta": "0.05"}, TypeError, "theta must be a finite number; got str '0.05'"),
-        ({"direction": "mean"}, ValueError, "direction must be one of 'pca', 'means'"),
-        ({"n_components": 9}, ValueError, "n_components must be between 1 and 2"),
-        ({"original": "toy"}, TypeError, "model must be a WordEmbeddingModel"),
-        ({"exclude": "she"}, TypeError, "exclude must be a list"),
-        ({"neighbours": 3}, TypeError, "has no parameter 'neighbours'"),
-    ],
-)
-def test_wrong_options_are_refused(options, error, message, six, toy_model):
-    with pytest.raises(error, match=message):
-        ProximityBias().run_query(six, toy_model, **options)
 
 
 def test_what_does_not_fit_is_refused(toy_model, g):
@@ -632,8 +553,3 @@ def test_frame_has_one_line_per_neighbour(toy_model, g):
     assert frame["neighbor"].tolist() == ["tree", "home", "job", "folk"]
     assert frame.loc[1, "indirect_bias"] == pytest.approx(0.226520, abs=1e-6)
     assert list(near.to_frame())[-1] == "towards group 1"
-
-
-@pytest.mark.parametrize("name", ["pmn", "gipe", "proximity-bias", "Neighbor Percentage"])
-def test_metrics_are_known_by_name(name):
-    assert get_metric(name) in METRICS

@@ -102,12 +102,6 @@ def test_published_figures_are_those_of_seven_pairs_of_eight(
         assert result["word_values"][word] == pytest.approx({"mean": mean, "std": std}, abs=1e-6)
 
 
-def test_last_pair_is_not_dropped(toy):
-    t1, t2, a = toy
-    assert ripa(t1[:1], t2[:1], a) == pytest.approx(0.454007, abs=1e-6)
-    assert ripa(t1, t2, a) == pytest.approx(0.451010, abs=1e-6)
-
-
 # A second implementation, and theorems
 
 
@@ -130,34 +124,10 @@ def test_principal_component_agrees_with_the_eigenvector(literal, seed, n_pairs,
 
 
 @settings(max_examples=40, deadline=None)
-@given(seeds, sizes, sizes, st.sampled_from(["pairs", "pca"]))
-def test_swapping_the_sides_changes_the_sign(seed, n_pairs, n_words, relation):
-    t1, t2, a = random_sets(seed, n_pairs, n_words)
-    assert ripa(t2, t1, a, relation) == pytest.approx(-ripa(t1, t2, a, relation), abs=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
 @given(seeds, sizes)
 def test_both_relations_are_one_for_a_single_pair(seed, n_words):
     sets = random_sets(seed, 1, n_words)
     assert ripa(*sets, relation="pca") == pytest.approx(ripa(*sets), abs=1e-12)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, sizes, sizes)
-def test_score_is_linear_in_the_attributes_and_blind_to_the_size_of_differences(
-    seed, n_pairs, n_words
-):
-    t1, t2, a = random_sets(seed, n_pairs, n_words)
-    score = ripa(t1, t2, a)
-    assert ripa(t1, t2, 3 * a) == pytest.approx(3 * score, abs=1e-12)
-    middle = (t1 + t2) / 2
-    assert ripa(middle + 5 * (t1 - t2), middle - 5 * (t1 - t2), a) == pytest.approx(score, abs=1e-9)
-
-
-def test_unit_vectors_give_scores_within_one(word2vec, gender_family):
-    result = RIPA().run_query(gender_family, word2vec, normalize=True)
-    assert all(abs(values["mean"]) <= 1 for values in result["word_values"].values())
 
 
 def test_principal_component_points_to_the_first_set(toy, literal):
@@ -186,15 +156,6 @@ def test_pairs_stay_aligned_when_a_word_is_missing(lost_from, relation, query_of
     assert result.details["pairs"] == [("she", "he"), ("woman", "man")]
     assert result["ripa"] == pytest.approx(complete["ripa"], abs=1e-12)
     assert result["word_values"] == complete["word_values"]
-
-
-def test_first_word_that_is_missing_does_not_shift_the_others(query_of, toy_model):
-    result = RIPA().run_query(
-        query_of(["xyzzy she woman", "folk he man"], [ATTRIBUTES]),
-        toy_model,
-        lost_vocabulary_threshold=0.5,
-    )
-    assert result["ripa"] == pytest.approx(0.451010, abs=1e-6)
 
 
 def test_different_words_lost_from_each_set_leave_only_complete_pairs(query_of, toy_model):
@@ -279,11 +240,3 @@ def test_repeated_word_takes_part_in_each_of_its_pairs(query_of, toy_model, vect
     assert result.details["pairs"] == [("she", "he"), ("she", "man")]
     expected = ripa(vectors("she she"), vectors("he man"), vectors(ATTRIBUTES))
     assert result["ripa"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_unknown_relation_is_refused(toy, query_of, toy_model):
-    message = "relation must be one of 'pairs', 'pca'; got str 'pair'. Did you mean 'pairs'"
-    with pytest.raises(ValueError, match=message):
-        ripa(*toy, relation="pair")
-    with pytest.raises(ValueError, match=message):
-        RIPA().run_query(query_of([T1, T2], [ATTRIBUTES]), toy_model, relation="pair")

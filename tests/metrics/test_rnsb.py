@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -72,12 +71,6 @@ def global_state():
 def test_divergence_of_given_probabilities(p, expected, literal):
     assert rnsb(p) == pytest.approx(expected, abs=1e-6)
     assert literal.kl_from_uniform(p) == pytest.approx(expected, abs=1e-6)
-
-
-def test_mean_of_divergences_is_not_the_divergence_of_the_mean():
-    first, second = np.array([0.2, 0.3, 0.4, 0.1]), np.array([0.3, 0.3, 0.2, 0.2])
-    assert (rnsb(first) + rnsb(second)) / 2 == pytest.approx(0.063288, abs=1e-6)
-    assert rnsb((first + second) / 2) == pytest.approx(0.032769, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -226,18 +219,6 @@ def test_probability_close_to_zero_is_not_mistaken_for_no_bias(tiny):
     assert rnsb([1.0, 1.0, tiny]) == pytest.approx(math.log(3 / 2))
 
 
-def test_divergence_is_largest_when_one_word_takes_all():
-    assert rnsb([0.0, 0.7, 0.0, 0.0]) == pytest.approx(math.log(4))
-    assert math.isnan(rnsb([0.0, 0.0]))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_mean_score_is_at_least_the_score_of_the_mean_probabilities(seed):
-    p = np.random.default_rng(seed).dirichlet(np.ones(5), size=4)
-    assert np.mean([rnsb(row) for row in p]) >= rnsb(p.mean(axis=0)) - 1e-12
-
-
 @pytest.mark.parametrize("p", [[], [[0.1, 0.2]], [0.1, 1.2], [-0.1, 0.5], [0.5, math.nan], 0.5])
 def test_what_is_no_list_of_probabilities_is_refused(p):
     with pytest.raises(ValueError, match="^negative_probabilities"):
@@ -245,47 +226,6 @@ def test_what_is_no_list_of_probabilities_is_refused(p):
 
 
 # The result and its details
-
-
-def test_result_is_the_divergence_of_its_probabilities(query, toy_model):
-    result = RNSB().run_query(query, toy_model, holdout=False)
-    p = result["negative_sentiment_probabilities"]
-    assert result["rnsb"] == pytest.approx(rnsb(list(p.values())), abs=1e-12)
-    distribution = result["negative_sentiment_distribution"]
-    assert sum(distribution.values()) == pytest.approx(1.0)
-    assert distribution["he"] == pytest.approx(p["he"] / sum(p.values()))
-
-
-def test_second_attribute_set_is_the_negative_one(query_of, toy_model):
-    result = RNSB().run_query(
-        query_of(["home", "boss"], [POSITIVE, NEGATIVE]), toy_model, holdout=False
-    )
-    p = result["negative_sentiment_probabilities"]
-    assert p["boss"] > 0.5 > p["home"]
-
-
-def test_swapping_the_attributes_turns_probabilities_around_and_changes_the_score(
-    query_of, toy_model
-):
-    one = RNSB().run_query(query_of([T1, T2], [POSITIVE, NEGATIVE]), toy_model, holdout=False)
-    other = RNSB().run_query(query_of([T1, T2], [NEGATIVE, POSITIVE]), toy_model, holdout=False)
-    for word, p in one["negative_sentiment_probabilities"].items():
-        assert other["negative_sentiment_probabilities"][word] == pytest.approx(1 - p, abs=1e-4)
-    assert abs(one["rnsb"] - other["rnsb"]) > 1e-3
-
-
-def test_identical_attribute_sets_leave_every_word_at_one_half(query_of, toy_model):
-    result = RNSB().run_query(query_of([T1, T2], [POSITIVE, POSITIVE]), toy_model, holdout=False)
-    assert list(result["negative_sentiment_probabilities"].values()) == pytest.approx([0.5] * 4)
-    assert result["rnsb"] == pytest.approx(0.0, abs=1e-9)
-
-
-def test_singletons_of_many_groups_are_compared(query_of, toy_model):
-    query = query_of(["she", "he", "they", "folk", "man"], [POSITIVE, NEGATIVE])
-    result = RNSB().run_query(query, toy_model, holdout=False)
-    assert list(result["negative_sentiment_probabilities"]) == ["she", "he", "they", "folk", "man"]
-    assert RNSB().scale(query).value_range == (0.0, pytest.approx(math.log(5)))
-    assert 0 < result["rnsb"] < math.log(5)
 
 
 def test_details_tell_every_iteration(sentiment):
@@ -337,17 +277,6 @@ def test_several_iterations_with_a_seed_use_different_splits(sentiment):
     assert len(np.unique(result.details["probabilities"].round(9), axis=0)) == 6
 
 
-def test_seed_makes_results_reproducible(sentiment):
-    query, model = sentiment
-    for n_iterations in (1, 3):
-
-        def run(seed, n_iterations=n_iterations):
-            return RNSB().run_query(query, model, n_iterations=n_iterations, random_state=seed)
-
-        assert run(7) == run(7)
-        assert run(7) != run(8)
-
-
 def test_exceptions_of_the_classifier_are_not_swallowed(sentiment):
     query, model = sentiment
 
@@ -372,30 +301,6 @@ def test_word_in_two_target_sets_counts_twice(query_of, toy_model, literal):
     distribution = result["negative_sentiment_distribution"]
     assert list(distribution) == ["she", "tree", "he"]
     assert sum(distribution.values()) + distribution["tree"] == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"random_state": 3},
-        {"holdout": False},
-        {"n_iterations": 3},
-        {"estimator": RandomForestClassifier, "estimator_params": {"n_estimators": 3}},
-        {"estimator": make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3))},
-    ],
-)
-def test_global_generator_is_neither_used_nor_changed(options, sentiment):
-    query, model = sentiment
-    before = global_state()
-    RNSB().run_query(query, model, **options)
-    assert global_state() == before
-    if not options:
-        scores = set()
-        for _ in range(5):
-            np.random.seed(0)  # noqa: NPY002
-            scores.add(RNSB().run_query(query, model)["rnsb"])
-        assert len(scores) > 1
 
 
 def test_pure_function_leaves_the_global_generator_alone(sentiment):
@@ -560,11 +465,6 @@ def test_classifier_without_probabilities_is_refused(estimator, query, toy_model
         RNSB().run_query(query, toy_model, estimator=estimator, holdout=False)
 
 
-def test_name_of_a_classifier_is_refused(query, toy_model):
-    with pytest.raises(TypeError, match="LogisticRegression"):
-        RNSB().run_query(query, toy_model, estimator="LogisticRegression", holdout=False)
-
-
 # Hold-out
 
 
@@ -596,12 +496,6 @@ def test_a_single_random_holdout_is_warned_about(sentiment):
     assert measure(RNSB, [query], [model]).loc[0, "warnings"] == warning
     audited = measure(RNSB, [query], [model], audit=True).loc[0, "warnings"]
     assert audited.startswith(warning)
-
-
-def test_six_words_are_enough_for_a_holdout(query, toy_model):
-    for seed in range(5):
-        result = RNSB().run_query(query, toy_model, random_state=seed)
-        assert 0 <= result["rnsb"] <= math.log(4)
 
 
 @pytest.mark.parametrize(
@@ -648,20 +542,6 @@ def test_model_evaluation_is_printed_on_request_only(sentiment, capsys):
     assert capsys.readouterr().out == (
         "No words were held out (holdout=False), so the classifier was not evaluated.\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"n_iterations": 0}, ValueError, "n_iterations must be an integer of at least 1"),
-        ({"n_iterations": 2.0}, TypeError, "n_iterations must be an integer of at least 1"),
-        ({"holdout": "no"}, TypeError, "holdout must be True or False; got str 'no'"),
-        ({"print_model_evaluation": 1}, TypeError, "print_model_evaluation must be True or False"),
-    ],
-)
-def test_wrong_options_are_refused(options, error, message, query, toy_model):
-    with pytest.raises(error, match=message):
-        RNSB().run_query(query, toy_model, **options)
 
 
 # Correlation of negative sentiment, and its namesake
@@ -735,14 +615,6 @@ def test_correlations_take_results_of_rnsb_only(function, query_of, query, toy_m
             function(wrong)
 
 
-def test_result_can_be_sent_to_another_process(sentiment):
-    query, model = sentiment
-    result = RNSB().run_query(query, model, n_iterations=2, random_state=0)
-    copy = pickle.loads(pickle.dumps(result))
-    assert copy == result
-    assert negative_sentiment_correlation(copy).equals(negative_sentiment_correlation(result))
-
-
 # Nothing is negative
 
 
@@ -756,11 +628,6 @@ def test_no_negative_word_at_all_is_nan_with_a_reason(query, toy_model):
     assert math.isnan(result["result"])
     assert result.nan_reason == "the classifier gives every target word a probability of 0"
     assert list(result["negative_sentiment_probabilities"].values()) == [0.0] * 4
-
-
-def test_scale_is_bounded_by_the_number_of_target_words(query):
-    assert RNSB().scale(query).value_range == (0.0, pytest.approx(math.log(4)))
-    assert RNSB().scale().value_range == (0.0, math.inf)
 
 
 @pytest.mark.parametrize("holdout", [False, True])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from wefe._wordset import Nested, Ones, Weights, WordSet
-from wefe.metrics import RNSB, _logistic
+from wefe.metrics import RNSB
 from wefe.metrics._base import BaseMetric
 
 EXACT = {
@@ -90,14 +90,6 @@ def test_cases_are_those_of_one_fit_after_the_other(name):
     assert len(scores) == 1 or np.ptp(scores) > 1e-3
 
 
-def test_more_dimensions_than_words():
-    targets, attributes = sets(dim=50)
-    counts = VARIED["nested attributes, from one word each"]
-    scores = scores_of(targets, attributes, counts)
-    slow = scores_of(targets, attributes, counts, BaseMetric._scores, **EXACT)
-    np.testing.assert_allclose(scores, slow, atol=1e-6)
-
-
 def test_the_full_list_has_the_score_of_the_query(packaged_model):
     from wefe import Query
     from wefe.datasets import load_weat
@@ -122,23 +114,6 @@ def test_the_full_list_has_the_score_of_the_query(packaged_model):
     np.testing.assert_allclose(scores[2::3], documented["result"], atol=1e-3)
 
 
-@pytest.mark.parametrize("dim", [3, 40])
-def test_all_words_once_have_the_score_of_the_optimum(dim):
-    targets, attributes = sets(seed=1, dim=dim)
-    scores = scores_of(targets, attributes, once())
-    assert scores.shape == (1,)
-    # The definition, without any code of the package.
-    x = np.concatenate([part.vectors for part in attributes])
-    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000)
-    model.fit(x, [0] * SIZES[3] + [1] * SIZES[4])
-    p = model.predict_proba(np.concatenate([part.vectors for part in targets]))[:, 1]
-    p /= p.sum()
-    assert scores[0] == pytest.approx(np.sum(p * np.log(p * len(p))), abs=1e-6)
-    steps = varied(_3=nested(8, [4, 8]), _4=nested(8, [4, 8]))
-    last = scores_of(targets, attributes, steps)[1::2]
-    np.testing.assert_allclose(last, scores[0], atol=1e-7)
-
-
 def test_a_lacking_class_is_nan():
     targets, attributes = sets()
     counts = varied(_3=Weights([[1] * 8, [0] * 8, [2] * 8]))
@@ -157,17 +132,6 @@ def test_probabilities_that_are_all_zero_are_nan():
     ]
     (score,) = scores_of(far, attributes, once())
     assert math.isnan(score)
-
-
-def test_batches_do_not_matter(monkeypatch):
-    targets, attributes = sets()
-    for name in ("nested attributes, from one word each", "attributes, drawn"):
-        counts = VARIED[name]
-        with monkeypatch.context() as patch:
-            together = scores_of(targets, attributes, counts)
-            patch.setattr(_logistic, "_BATCH_NUMBERS", 1)
-            apart = scores_of(targets, attributes, counts)
-        np.testing.assert_allclose(apart, together, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from wefe import Query, WordEmbeddingModel, run_queries
 from wefe.datasets import load_weat, load_weat_queries
-from wefe.metrics import SCWEAT, WEAT, get_metric, sc_weat, sc_weat_by_word
-from wefe.silhouette import bootstrap_interval, word_influence
+from wefe.metrics import SCWEAT, WEAT, sc_weat, sc_weat_by_word
 
 GROUPS = ["she woman", "he man"]
 WORDS = "nurse pilot tree"
@@ -145,12 +144,6 @@ def test_bound_of_the_scale_is_reached(n_a, n_b, ddof, named):
     assert result["result"] == pytest.approx(SCWEAT().scale(query, ddof=ddof).value_range[1])
 
 
-def test_scale_of_magnitudes_starts_at_zero(query):
-    assert SCWEAT().scale(query).value_range == (-2.0, 2.0)
-    assert SCWEAT().scale(query, reduce="mean_abs").value_range == (0.0, 2.0)
-    assert SCWEAT().scale().value_range == (-math.inf, math.inf)
-
-
 def test_the_effect_size_is_that_of_weat_with_the_sets_exchanged(named):
     words, a, b = drawn(5, 1, 3, 4)
     # s(a, {w}, {-w}) is twice the cosine, and an effect size has no unit.
@@ -197,40 +190,7 @@ def test_options_of_a_p_value_that_nobody_asks_for_are_warned_about(query, toy_m
     assert "no p-value is calculated" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reduce": "sum"}, "reduce must be one of 'mean', 'mean_abs'"),
-        ({"ddof": 2}, "ddof must be 0 or 1; got 2"),
-        ({"p_value_method": "Exact"}, "p_value_method must be one of"),
-        ({"p_value_test_type": "both"}, "p_value_test_type must be one of"),
-    ],
-)
-def test_wrong_options_are_refused(options, message, query, toy_model):
-    with pytest.raises(ValueError, match=message):
-        SCWEAT().run_query(query, toy_model, **options)
-
-
 # In the house
-
-
-def test_influence_and_bootstrap_score_what_run_query_does(query_of, toy_model):
-    query = query_of(["nurse pilot tree home"], ["she woman they", "he man"])
-    table = word_influence(SCWEAT, query, toy_model)
-    assert len(table) == 9
-    for row in table.to_dict("records"):
-        sets = [
-            [[word for word in words if word != row["word"]] for words in part]
-            for part in (query.target_sets, query.attribute_sets)
-        ]
-        assert row["score"] == pytest.approx(SCWEAT().run_query(Query(*sets), toy_model)["result"])
-    interval = bootstrap_interval(SCWEAT, query, toy_model, 50, random_state=0)
-    assert interval.score == pytest.approx(SCWEAT().run_query(query, toy_model)["result"])
-    assert interval.lower < interval.score < interval.upper
-
-
-def test_it_is_found_by_its_names():
-    assert get_metric("sc-weat") is get_metric("SCWEAT") is SCWEAT
 
 
 @pytest.mark.slow

@@ -102,14 +102,6 @@ def test_shares_agree_with_their_definition(seed):
     assert shares_of(sembias(longer, questions)) == shares_of(result)
 
 
-def test_unit_vectors_do_not_depend_on_lengths(toy_model):
-    lengths = np.random.default_rng(0).uniform(0.1, 10, (len(toy_model), 1))
-    longer = WordEmbeddingModel((list(toy_model), lengths * toy_model.vectors))
-    for model in (toy_model, longer):
-        result = sembias(model, [QUESTION, OTHER], normalize=True)
-        assert result.cosines[0, 3] == pytest.approx(0.995654, abs=1e-6)
-
-
 def test_intervals_are_those_of_wilson(toy_model):
     result = sembias(toy_model, [QUESTION] * 8 + [OTHER] * 2)
     # 8 of 10: as printed in tables of the score interval.
@@ -168,12 +160,6 @@ def test_no_direction_is_nan_with_a_reason(direction, reason, toy_model):
     assert result.n_used == 0
     assert reason in repr(result)
     assert not result.by_question()["picked"].any()
-
-
-def test_model_without_any_of_the_words_is_nan(toy_model):
-    result = sembias(toy_model, [[["x", "y"]] * 4], direction=("u", "v"))
-    assert result.nan_reason == "toy lacks u, v, of the direction"
-    assert result.lost_words == ("x", "y")
 
 
 def test_words_fall_back_on_lower_case_where_that_is_asked_for(toy_model):

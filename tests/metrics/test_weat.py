@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wefe import Query
 from wefe.datasets import fetch_debias_multiclass, load_query_set, load_weat_queries
-from wefe.metrics import WEAT, association, generalized_weat, weat, weat_effect_size
+from wefe.metrics import WEAT, weat, weat_effect_size
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
 
@@ -85,11 +85,6 @@ def test_effect_size_takes_the_place_of_the_result_on_request(gender_family_care
     assert result["result"] == result["effect_size"] == pytest.approx(0.43645168, abs=1e-7)
     assert result["weat"] == pytest.approx(0.46343882, abs=1e-7)
     assert result.metric_name == "WEAT-ES"
-
-
-def test_normalized_vectors_change_nothing(gender_family_career, word2vec):
-    result = WEAT().run_query(gender_family_career, word2vec, normalize=True)
-    assert result["weat"] == pytest.approx(0.4634388248814503, abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -206,42 +201,7 @@ def test_weat_agrees_with_its_definition(literal, seed, set_sizes):
         )
 
 
-@pytest.mark.parametrize("test_type", ["left-sided", "right-sided", "two-sided"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 3), (4, 4)])
-def test_exact_p_value_agrees_with_listing_all_splits(test_type, shape, literal, named):
-    sets = random_sets(sum(shape), *shape, 3, 2)
-    query, model = named(sets[:2], sets[2:])
-    result = WEAT().run_query(
-        query,
-        model,
-        calculate_p_value=True,
-        p_value_test_type=test_type,
-        p_value_method="exact",
-    )
-    assert result["p_value"] == pytest.approx(literal.weat_p_value(*sets, test_type), abs=1e-12)
-
-
 # Theorems
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, set_sizes)
-def test_swapping_targets_or_attributes_changes_the_sign(seed, set_sizes):
-    x, y, a, b = random_sets(seed, *set_sizes)
-    for measure in (weat, weat_effect_size):
-        value = measure(x, y, a, b)
-        assert measure(y, x, a, b) == pytest.approx(-value, abs=1e-12)
-        assert measure(x, y, b, a) == pytest.approx(-value, abs=1e-12)
-        assert measure(y, x, b, a) == pytest.approx(value, abs=1e-12)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, sizes, sizes, sizes)
-def test_sum_is_n_times_the_difference_of_mean_associations(seed, n, n_a, n_b):
-    x, y, a, b = random_sets(seed, n, n, n_a, n_b)
-    difference = association(x, a, b).mean() - association(y, a, b).mean()
-    assert weat(x, y, a, b) == pytest.approx(n * difference, abs=1e-12)
-    assert generalized_weat([x, y], [a, b]) == pytest.approx(weat(x, y, a, b) / (2 * n), abs=1e-12)
 
 
 @settings(max_examples=40, deadline=None)
@@ -252,20 +212,6 @@ def test_effect_sizes_of_both_deviations_differ_by_a_known_factor(seed, n_x, n_y
     assert weat_effect_size(*sets, ddof=1) == pytest.approx(
         weat_effect_size(*sets) * math.sqrt((n - 1) / n), rel=1e-12
     )
-
-
-@settings(max_examples=40, deadline=None)
-@given(seeds, set_sizes)
-def test_scores_stay_within_the_scale_of_their_set_sizes(named, seed, set_sizes):
-    sets = random_sets(seed, *set_sizes)
-    query, _ = named(sets[:2], sets[2:])
-    for params, score in [
-        ({}, weat(*sets)),
-        ({"return_effect_size": True}, weat_effect_size(*sets)),
-        ({"return_effect_size": True, "ddof": 1}, weat_effect_size(*sets, ddof=1)),
-    ]:
-        lowest, highest = WEAT().scale(query, **params).value_range
-        assert lowest - 1e-9 <= score <= highest + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -304,12 +250,6 @@ def test_statistic_reaches_the_bound_of_its_scale():
     scale = WEAT().scale(Query([["he"], ["she"]], [["he"], ["she"]]))
     assert scale.value_range == (-4.0, 4.0)
     assert weat([he], [she], [he], [she]) == 4.0
-
-
-def test_same_words_in_both_target_sets_score_zero(vectors):
-    same = vectors("she he")
-    assert weat(same, same, vectors(A1), vectors(A2)) == 0.0
-    assert weat_effect_size(same, same, vectors(A1), vectors(A2)) == 0.0
 
 
 def test_identical_attribute_sets_score_zero_and_leave_the_effect_size_undefined(
@@ -364,57 +304,6 @@ def test_two_sided_p_compares_means_where_the_sets_differ_in_size(word2vec, weat
         p_values[side] = result["p_value"]
     assert p_values["right-sided"] == pytest.approx(0.00118, abs=5e-6)
     assert p_values["two-sided"] == pytest.approx(0.00341, abs=5e-6)
-
-
-def test_two_sided_p_does_not_depend_on_the_order_of_the_targets(word2vec, weat_sets):
-    terms = [weat_sets["female_terms"], weat_sets["male_terms"]]
-    attributes = [weat_sets["family"], weat_sets["career"]]
-    for targets in (terms, terms[::-1]):
-        result = WEAT().run_query(
-            Query(targets, attributes),
-            word2vec,
-            calculate_p_value=True,
-            p_value_test_type="two-sided",
-            p_value_method="exact",
-        )
-        assert result["p_value"] == pytest.approx(0.3942502, abs=1e-7)
-
-
-def test_random_splits_are_drawn_without_replacement(gender_family_career, word2vec):
-    # A bootstrap, as in WEFE 1.0, gives 0.185 +- 0.004.
-    result = WEAT().run_query(
-        gender_family_career,
-        word2vec,
-        calculate_p_value=True,
-        p_value_iterations=40_000,
-        random_state=0,
-    )
-    assert result["p_value"] == pytest.approx(0.1971251, abs=4 * math.sqrt(0.16 / 40_000))
-    assert result.details["permutation_test"].n_splits == 40_000
-    assert result.details["permutation_test"].method == "approximate"
-
-
-def test_p_value_of_the_random_test_is_never_zero(toy_query, toy_model):
-    result = WEAT().run_query(
-        toy_query, toy_model, calculate_p_value=True, p_value_iterations=3, random_state=0
-    )
-    assert result["p_value"] >= 1 / 4
-
-
-def test_seed_makes_the_p_value_reproducible(toy_query, toy_model):
-    def p(random_state):
-        result = WEAT().run_query(
-            toy_query,
-            toy_model,
-            calculate_p_value=True,
-            p_value_iterations=500,
-            random_state=random_state,
-        )
-        return result["p_value"]
-
-    assert p(3) == p(3)
-    assert p(np.random.default_rng(3)) == p(np.random.default_rng(3))
-    assert len({p(seed) for seed in range(10)}) > 1
 
 
 def test_one_sided_tests_share_the_ties(gender_family_career, word2vec):
@@ -508,34 +397,6 @@ def test_verbose_logs_the_outcome_of_the_permutation_test(toy_query, toy_model, 
             p_value_verbose=True,
         )
     assert "p_value=0.1666" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"ddof": 2}, ValueError, "ddof must be 0 or 1; got 2"),
-        ({"return_effect_size": "yes"}, TypeError, "return_effect_size must be True or False"),
-        ({"calculate_p_value": 1}, TypeError, "calculate_p_value must be True or False; got int 1"),
-        ({"p_value_verbose": "no"}, TypeError, "p_value_verbose must be True or False"),
-        (
-            {"p_value_test_type": "two sided"},
-            ValueError,
-            "p_value_test_type must be one of 'left-sided', 'right-sided', 'two-sided'; got str "
-            "'two sided'. Did you mean 'two-sided'",
-        ),
-        ({"p_value_method": "bootstrap"}, ValueError, "one of 'approximate', 'exact'"),
-        ({"p_value_iterations": 0}, ValueError, "integer of at least 1; got int 0"),
-        ({"p_value_iterations": 1e4}, TypeError, "integer of at least 1; got float 10000.0"),
-        (
-            {"calculate_p_value": True, "random_state": "seed"},
-            TypeError,
-            "random_state must be an integer",
-        ),
-    ],
-)
-def test_wrong_options_are_refused(options, error, message, toy_query, toy_model):
-    with pytest.raises(error, match=message):
-        WEAT().run_query(toy_query, toy_model, **options)
 
 
 def test_scale_names_the_score_that_is_returned(toy_query):

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import logging
 import os
 import random
 import signal
@@ -94,14 +93,6 @@ def test_the_vocabulary_is_cut_as_load_cuts_it(text, tmp_path, options, expected
     np.testing.assert_array_equal(model.vectors, whole.vectors)
 
 
-def test_repeated_words_are_dropped_and_counted(tmp_path, caplog):
-    path = write_text(tmp_path / "v.txt", ["a", "b", "a", "b", "c"], VECTORS[:5])
-    model = convert(path, tmp_path / "v.safetensors")
-    assert list(model.vocab) == ["a", "b", "c"]
-    np.testing.assert_array_equal(model.vectors, VECTORS[[0, 1, 4]])
-    assert "2 words came twice; the first vector of each is kept" in caplog.text
-
-
 def test_damaged_lines_are_left_out_and_counted_if_so_wished(text, tmp_path, caplog):
     text.write_bytes(text.read_bytes() + b"damaged 1 2\n")
     target = tmp_path / "v.safetensors"
@@ -147,15 +138,6 @@ def test_numbers_that_do_not_fit_are_refused_and_the_old_file_stays(tmp_path):
     assert leftovers(tmp_path, target) == []
     model = convert((WORDS, nan), target, on_error="skip")
     assert list(model.vocab) == [word for word in WORDS if word != "naïve"]
-
-
-def test_a_source_that_breaks_off_leaves_nothing(text, tmp_path):
-    content = text.read_bytes() * 2000
-    packed = tmp_path / "v.txt.gz"
-    packed.write_bytes(gzip.compress(content)[:-100])
-    with pytest.raises(ValueError, match=r"v.txt.gz is damaged or cut short \(gzip\)"):
-        convert(packed, tmp_path / "v.safetensors")
-    assert leftovers(tmp_path, text, packed) == []
 
 
 def test_file_names_that_are_no_text_are_no_hindrance(text, tmp_path):
@@ -361,19 +343,3 @@ def test_wefe_measure_gives_the_same_of_every_format(tmp_path):
         scores.setdefault(row["metric"], set()).add(row["score"])
     assert len(scores) == 2
     assert all(len(values) == 1 and None not in values for values in scores.values())
-
-
-def test_wefe_measure_names_a_missing_file(tmp_path):
-    done = wefe(
-        *["measure", "--model", tmp_path / "nowhere.txt", "--queries", "weat", "--offline"],
-        expect=2,
-    )
-    assert "there is no file" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_conversion_logs_nothing_if_all_is_well(text, tmp_path, caplog, capfd):
-    with caplog.at_level(logging.WARNING):
-        convert(text, tmp_path / "v.safetensors")
-    assert not caplog.records
-    assert capfd.readouterr() == ("", "")

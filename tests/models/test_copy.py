@@ -56,23 +56,6 @@ def test_changes_stay_on_their_side(model):
     assert model.name == "toy"
 
 
-def test_a_copy_of_a_copy_has_its_changes(model):
-    first = model.copy()
-    first.update("home", NEW)
-    second = first.copy()
-    np.testing.assert_array_equal(second["home"], NEW)
-    second.update("home", -NEW)
-    np.testing.assert_array_equal(first["home"], NEW)
-    np.testing.assert_array_equal(model["home"], VECTORS[2])
-
-
-def test_names(model):
-    assert model.copy().name == "toy"
-    assert model.copy("other").name == "other"
-    assert model.copy(name="").name == ""
-    assert model.name == "toy"
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_dtype_prefix_and_bits_stay(dtype):
     model = in_memory(dtype)
@@ -92,21 +75,7 @@ def test_a_copy_of_what_cannot_be_written_can_be():
     np.testing.assert_array_equal(twin["she"], NEW)
 
 
-def test_a_copy_of_a_fortran_array_or_a_part_is_whole():
-    for array in (np.asfortranarray(VECTORS), np.repeat(VECTORS, 2, axis=0)[::2]):
-        twin = WordEmbeddingModel((WORDS, array), "toy").copy()
-        np.testing.assert_array_equal(twin.vectors, VECTORS)
-
-
 # Mapped models
-
-
-def test_a_copy_of_a_mapped_model_reads_the_same_file(mapped):
-    twin = mapped.copy()
-    assert twin.held == "mapped"
-    twin.update("she", NEW)
-    assert (mapped.held, twin.held) == ("mapped", "memory")
-    np.testing.assert_array_equal(mapped["she"], VECTORS[0])
 
 
 def test_neither_copy_changes_the_file(mapped, tmp_path):
@@ -114,13 +83,6 @@ def test_neither_copy_changes_the_file(mapped, tmp_path):
     mapped.update("he", NEW)
     mapped.copy().update("she", NEW)
     assert (tmp_path / "toy.safetensors").read_bytes() == bits
-
-
-def test_what_was_changed_since_it_was_mapped_is_copied(mapped):
-    mapped.update("work", NEW)
-    mapped.update("she", np.array([np.nan, -0.0, 0], np.float32))
-    twin = mapped.copy()
-    assert twin.vectors.tobytes() == mapped.vectors.tobytes()
 
 
 @pytest.mark.parametrize("fate", ["gone", "shorter", "replaced"])

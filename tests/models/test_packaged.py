@@ -24,12 +24,16 @@ def model():
     return load_test_model()
 
 
-@pytest.fixture(scope="module")
-def script():
-    specification = importlib.util.spec_from_file_location("build_packaged_vectors", SCRIPT)
+def module_at(path):
+    specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script():
+    return module_at(SCRIPT)
 
 
 def packaged_word_sets():
@@ -66,13 +70,6 @@ def test_file_is_plain_numbers_behind_a_json_header():
     assert float(metadata["explained_variance"]) == pytest.approx(0.9487, abs=1e-3)
 
 
-def test_metadata_name_no_path_of_the_machine_that_made_the_file():
-    contents = SHIPPED.read_bytes()
-    (length,) = struct.unpack("<Q", contents[:8])
-    metadata = json.loads(contents[8 : 8 + length])["__metadata__"]
-    assert not [text for text in metadata.values() if "/tmp" in text or "/home" in text]
-
-
 # The model
 
 
@@ -95,19 +92,10 @@ def test_words_are_unique_and_without_white_space(model):
     assert all(word and not any(c.isspace() for c in word) for word in words)
 
 
-def test_most_frequent_words_come_first(model):
-    assert list(model.vocab)[:5] == ["the", "to", "and", "of", "a"]
-
-
 @pytest.mark.parametrize("name", sorted(packaged_word_sets()))
 def test_every_word_of_every_packaged_data_set_is_in_the_model(model, name):
     missing = {word for word in strings_in(packaged_word_sets()[name]) if word not in model}
     assert not missing, "run scripts/build_packaged_vectors.py again"
-
-
-@pytest.mark.parametrize("word", ["Catholic_priest", "Einstein", "NASA", "Adam", "adam", "He"])
-def test_set_words_are_kept_as_published(model, word):
-    assert word in model
 
 
 def test_case_does_not_change_a_vector(model):
@@ -115,13 +103,6 @@ def test_case_does_not_change_a_vector(model):
     assert "Adam" in cased
     for word in cased:
         np.testing.assert_array_equal(model[word], model[word.lower()])
-
-
-def test_words_near_a_word_are_related_to_it(model):
-    unit = model.vectors / np.linalg.norm(model.vectors, axis=1, keepdims=True)
-    words = list(model.vocab)
-    nearest = np.argsort(-(unit @ unit[model.vocab["king"]]))[:6]
-    assert "queen" in {words[row] for row in nearest}
 
 
 def test_two_loads_share_nothing():
@@ -143,25 +124,6 @@ def test_old_name_gives_the_same_vectors_and_says_what_they_are(model):
 # The bias
 
 
-def cosine(u, v):
-    return sum(u * v) / (sum(u * u) * sum(v * v)) ** 0.5
-
-
-def literal_effect_size(model, x, y, a, b):
-    """WEAT's effect size word by word, as the paper writes it (population deviation)."""
-
-    def s(word):
-        to_a = [cosine(model[word].astype(float), model[other].astype(float)) for other in a]
-        to_b = [cosine(model[word].astype(float), model[other].astype(float)) for other in b]
-        return sum(to_a) / len(a) - sum(to_b) / len(b)
-
-    s_x, s_y = [s(word) for word in x], [s(word) for word in y]
-    difference = sum(s_x) / len(x) - sum(s_y) / len(y)
-    both = s_x + s_y
-    mean = sum(both) / len(both)
-    return difference / (sum((value - mean) ** 2 for value in both) / len(both)) ** 0.5
-
-
 @pytest.mark.parametrize(
     ("sets", "measured"),
     [
@@ -172,7 +134,8 @@ def literal_effect_size(model, x, y, a, b):
 )
 def test_model_shows_the_published_associations(model, sets, measured):
     word_sets = packaged_word_sets()["weat.json"]
-    effect_size = literal_effect_size(model, *(word_sets[name] for name in sets))
+    literal = module_at(Path(__file__).parents[1] / "oracles" / "literal_metrics.py")
+    effect_size = literal.weat_effect_size(*(model.get_vectors(word_sets[name]) for name in sets))
     assert effect_size > 0.8
     assert effect_size == pytest.approx(measured, abs=0.01)
 

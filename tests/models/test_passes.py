@@ -121,18 +121,6 @@ def test_most_associated_are_those_of_a_full_sort(dtype, n_words, block_numbers)
         assert (np.diff(reach) <= 0).all()
 
 
-def test_bias_by_projection_is_the_difference_of_cosines():
-    model = model_of(vectors(np.float64))
-    she, he = (model[word] / np.linalg.norm(model[word]) for word in ("w0", "w1"))
-    (towards_she, values), (towards_he, _) = most_associated(
-        model, [she - he, he - she], 5, ignore=["w0", "w1"]
-    )
-    top = model[WORDS[towards_she[0]]] / np.linalg.norm(model[WORDS[towards_she[0]]])
-    assert values[0] == pytest.approx(top @ she - top @ he)
-    assert not {0, 1} & {*towards_she, *towards_he}
-    assert not {*towards_she} & {*towards_he}
-
-
 def test_of_equal_words_the_earlier_ones_come_first(block_numbers):
     array = np.ones((N_WORDS, DIM), np.float32)
     array[::2] *= 4  # another length, the same direction
@@ -159,18 +147,6 @@ def test_only_some_rows_may_count(block_numbers):
     np.testing.assert_array_equal(rows, slow_most_associated(model, axis, 5, outside))
     ((none, _),) = most_associated(model, axis, 5, ignore=["w60"], rows=np.array([60]))
     assert len(none) == 0
-
-
-def test_a_mapped_model_gives_the_same_and_stays_mapped(tmp_path):
-    model = model_of(vectors())
-    model.save(tmp_path / "m.safetensors")
-    opened, axes = load(tmp_path / "m.safetensors"), np.eye(DIM)[:2]
-    for here, there in zip(
-        most_associated(model, axes, 9), most_associated(opened, axes, 9), strict=True
-    ):
-        np.testing.assert_array_equal(here[0], there[0])
-        np.testing.assert_array_equal(here[1], there[1])
-    assert opened.held == "mapped"
 
 
 # Cosines of a whole vocabulary

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wefe.models import WordEmbeddingModel
-from wefe.models._tables import ArrayVectors, is_table
+from wefe.models._tables import ArrayVectors
 
 WORDS = ["she", "he", "woman", "man", "math", "art"]
 SENTENCES = [["she", "woman", "art"], ["he", "man", "math"]]
@@ -76,6 +76,7 @@ def bits(model):
 def test_every_kind_of_vectors_can_be_wrapped(wv):
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
+    assert model.name == model.model_name == "name"
     assert model.vectors is wv.vectors
     assert set(model.vocab) == set(WORDS)
     assert len(model) == 6
@@ -84,16 +85,6 @@ def test_every_kind_of_vectors_can_be_wrapped(wv):
         assert word in model
         np.testing.assert_array_equal(model[word], wv.vectors[row])
         np.testing.assert_array_equal(model[word], wv[word])
-
-
-def test_documented_example():
-    models = pytest.importorskip("gensim.models")
-    texts = pytest.importorskip("gensim.test.utils").common_texts
-    wv = models.Word2Vec(texts, window=5, min_count=1, workers=1).wv
-    model = WordEmbeddingModel(wv, "Dummy model dim=10", vocab_prefix="/en/")
-    assert model.name == model.model_name == "Dummy model dim=10"
-    assert model.vocab_prefix == "/en/"
-    assert "computer" in model.vocab
 
 
 def test_words_and_an_array_need_no_gensim():
@@ -118,18 +109,6 @@ def test_a_pair_a_table_and_from_arrays_give_equal_models():
     assert models[0] == models[2] == models[3] == models[4]
     assert models[1].vectors.dtype == np.float64
     assert {type(word) for word in models[2].vocab} == {str}
-
-
-def test_arrays_are_wrapped_without_a_copy():
-    vectors = random_vectors()
-    assert WordEmbeddingModel((WORDS, vectors)).vectors is vectors
-
-
-def test_name_and_prefix_have_defaults():
-    model = WordEmbeddingModel((WORDS, random_vectors()))
-    assert model.name == "Unnamed model"
-    assert model.vocab_prefix is None
-    assert model.use_subwords is False
 
 
 def test_an_empty_vocabulary_is_a_model_without_words():
@@ -173,12 +152,6 @@ def test_what_is_not_in_the_vocabulary_is_not_in_the_model(kind, word):
         model[word]
     assert repr(word) in str(caught.value)
     assert "is not in the vocabulary of toy (6 words)" in str(caught.value)
-
-
-def test_prefix_is_not_added_when_a_word_is_asked_for_directly():
-    model = toy(wv=(["/en/she", "she"], np.eye(2)), vocab_prefix="/en/")
-    np.testing.assert_array_equal(model["/en/she"], [1, 0])
-    np.testing.assert_array_equal(model["she"], [0, 1])
 
 
 def test_vectors_of_several_words_come_in_their_order(wv):
@@ -254,14 +227,6 @@ def test_a_batch_is_its_updates_one_by_one(batch, as_words, as_embeddings):
     np.testing.assert_array_equal(at_once.get_vectors(untouched), toy().get_vectors(untouched))
 
 
-def test_of_a_word_that_occurs_twice_the_last_vector_stays(wv):
-    model = WordEmbeddingModel(wv)
-    ones = np.ones(DIM, np.float32)
-    model.batch_update(["she", "he", "she"], [ones, 2 * ones, 3 * ones])
-    np.testing.assert_array_equal(model["she"], 3 * ones)
-    np.testing.assert_array_equal(model["he"], 2 * ones)
-
-
 def test_vectors_of_the_model_itself_can_be_the_new_ones():
     model = toy()
     she, he = model["she"].copy(), model["he"].copy()
@@ -270,23 +235,6 @@ def test_vectors_of_the_model_itself_can_be_the_new_ones():
     reverse = model.vectors[::-1].copy()
     model.batch_update(WORDS, model.vectors[::-1])
     np.testing.assert_array_equal(model.vectors, reverse)
-
-
-def test_an_empty_batch_changes_nothing(wv):
-    model = WordEmbeddingModel(wv)
-    before = bits(model)
-    model.batch_update([], [])
-    model.batch_update((), np.empty((0, DIM)))
-    assert bits(model) == before
-
-
-def test_updates_follow_the_rows_and_not_the_order_of_the_vocabulary():
-    wv = make_vectors("KeyedVectors")
-    wv.key_to_index = dict(sorted(wv.key_to_index.items()))
-    model = WordEmbeddingModel(wv)
-    model.update("art", np.zeros(DIM, np.float32))
-    assert not wv["art"].any()
-    assert wv["she"].any()
 
 
 ONE = np.ones(DIM, np.float32)
@@ -362,12 +310,6 @@ def test_a_refused_update_changes_nothing(word, embedding, error, message):
     assert bits(model) == before
 
 
-def test_prefix_is_not_added_when_a_word_is_updated():
-    model = toy(wv=(["/en/she"], np.ones((1, DIM), np.float32)), vocab_prefix="/en/")
-    with pytest.raises(ValueError, match="'she' is not in the vocabulary"):
-        model.update("she", ONE)
-
-
 def test_a_read_only_model_says_so_and_stays():
     vectors = random_vectors()
     vectors.flags.writeable = False
@@ -381,24 +323,6 @@ def test_a_read_only_model_says_so_and_stays():
         with pytest.raises(ValueError, match="the vectors of toy are read-only; nothing changed"):
             change()
     assert bits(model) == before
-
-
-def test_vectors_mapped_from_a_file_can_be_read_but_not_changed(tmp_path):
-    make_vectors("KeyedVectors").save(str(tmp_path / "vectors"), sep_limit=0)
-    gensim_models = pytest.importorskip("gensim.models")
-    wv = gensim_models.KeyedVectors.load(str(tmp_path / "vectors"), mmap="r")
-    model = WordEmbeddingModel(wv, "mapped")
-    np.testing.assert_array_equal(model.get_vectors(WORDS), random_vectors())
-    with pytest.raises(ValueError, match="the vectors of mapped are read-only"):
-        model.update("she", ONE)
-
-
-def test_updates_accept_what_a_query_will_refuse():
-    # Zero and non-finite vectors are found, and reported by word, when a query uses them.
-    model = toy()
-    model.update("she", np.full(DIM, np.nan, np.float32))
-    model.update("he", np.zeros(DIM, np.float32))
-    assert np.isnan(model["she"]).all()
 
 
 # Normalising
@@ -440,22 +364,6 @@ def test_vectors_without_direction_stay_as_they_are():
     model.normalize()
     assert model.vectors[:3].tobytes() == vectors[:3].tobytes()
     np.testing.assert_allclose(np.linalg.norm(model.vectors[3:], axis=1), 1, rtol=1e-6)
-
-
-@settings(deadline=None)
-@given(hnp.arrays(np.float64, (3, DIM), elements=st.floats(-9, 9).map(lambda x: round(x, 9))))
-def test_normalizing_twice_is_normalizing_once(vectors):
-    model = toy(wv=(WORDS[:3], vectors.copy()))
-    model.normalize()
-    once = model.vectors.copy()
-    model.normalize()
-    np.testing.assert_allclose(model.vectors, once, rtol=1e-15, atol=0)
-
-
-def test_large_models_are_normalized_beyond_the_first_chunk():
-    vectors = np.full((40_000, 2), 3, np.float32)
-    WordEmbeddingModel(([str(i) for i in range(40_000)], vectors)).normalize()
-    np.testing.assert_allclose(vectors, 0.5**0.5, rtol=1e-6)
 
 
 # What gensim remembers
@@ -542,29 +450,6 @@ def test_unseen_words_have_vectors_only_when_asked_for(subword_model):
     )
 
 
-def test_subwords_do_not_change_the_vocabulary(subword_model):
-    assert len(subword_model) == 6
-    assert "womanly" not in subword_model.vocab
-    before = bits(subword_model)
-    with pytest.raises(ValueError, match="'womanly' is not in the vocabulary"):
-        subword_model.batch_update(["she", "womanly"], [ONE, ONE])
-    assert bits(subword_model) == before
-
-
-def test_vocabulary_words_have_their_own_vector_after_an_update(subword_model):
-    subword_model.update("woman", ONE)
-    np.testing.assert_array_equal(subword_model["woman"], ONE)
-    np.testing.assert_array_equal(subword_model.get_vectors(["woman", "womanly"])[0], ONE)
-    np.testing.assert_array_equal(subword_model.wv.get_vector("woman"), ONE)
-
-
-@pytest.mark.parametrize("not_a_word", [None, 0, 1.5, ("she",)])
-def test_only_strings_have_subwords(subword_model, not_a_word):
-    assert not_a_word not in subword_model
-    with pytest.raises(KeyError):
-        subword_model[not_a_word]
-
-
 @pytest.mark.parametrize(
     ("min_n", "max_n"), [(0, 2), (1, 1), (1, 2), (2, 2), (3, 6), (5, 6), (4, 3)]
 )
@@ -622,12 +507,6 @@ def test_gensim_and_arrays_with_the_same_words_and_vectors_are_equal():
     assert WordEmbeddingModel(make_vectors("KeyedVectors"), "toy") == toy()
 
 
-def test_nan_equals_nan():
-    vectors = random_vectors()
-    vectors[0, 0] = np.nan
-    assert toy(wv=(WORDS, vectors)) == toy(wv=(WORDS, vectors.copy()))
-
-
 def nudged():
     vectors = random_vectors()
     vectors[-1, -1] = np.nextafter(vectors[-1, -1], np.float32(9))
@@ -673,16 +552,6 @@ def test_a_model_changes_and_is_therefore_no_key():
         {toy()}
 
 
-def test_a_deep_copy_shares_nothing(wv):
-    model = WordEmbeddingModel(wv)
-    before = bits(model)
-    twin = copy.deepcopy(model)
-    twin.normalize()
-    twin.update("she", ONE)
-    twin.name = "twin"
-    assert bits(model) == before
-
-
 # What is refused
 
 
@@ -724,15 +593,6 @@ def test_what_is_no_table_of_vectors_is_refused(wv, error, message):
         WordEmbeddingModel(wv)
 
 
-def test_gensim_vectors_of_whole_numbers_are_refused():
-    # Normalising them in place would round every vector to zeros.
-    gensim_models = pytest.importorskip("gensim.models")
-    wv = gensim_models.KeyedVectors(DIM, dtype=np.int8)
-    wv.add_vectors(WORDS, np.ones((6, DIM), np.int8))
-    with pytest.raises(TypeError, match="floating-point numbers; got int8"):
-        WordEmbeddingModel(wv)
-
-
 @pytest.mark.parametrize("kind", ["Word2Vec", "FastText", "Doc2Vec"])
 def test_a_whole_gensim_model_is_refused_with_a_hint(kind):
     models = pytest.importorskip("gensim.models")
@@ -756,17 +616,3 @@ def test_wrong_names_prefixes_and_switches_are_refused(arguments, message):
 
 
 # The table of vectors
-
-
-def test_array_vectors_offer_what_gensim_offers():
-    vectors = random_vectors()
-    table = ArrayVectors(WORDS, vectors)
-    assert is_table(table)
-    assert table.key_to_index == {word: row for row, word in enumerate(WORDS)}
-    assert table.vector_size == DIM
-    assert len(table) == 6
-    assert "she" in table
-    assert "they" not in table
-    np.testing.assert_array_equal(table["he"], vectors[1])
-    with pytest.raises(KeyError):
-        table["they"]

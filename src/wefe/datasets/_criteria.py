@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 
 from wefe._checks import check_choice, check_known, found
@@ -12,16 +13,12 @@ from wefe.datasets._debias_multiclass import fetch_debias_multiclass
 from wefe.datasets._debiaswe import fetch_debiaswe
 from wefe.datasets._languages import LANGUAGES, load_language_criterion
 
-_PRESETS = ("gender", "ethnicity", "religion")
-_KEYS = (
-    "name",
-    "definitional_sets",
-    "class_names",
-    "equalize_sets",
-    "specific_words",
-    "stereotyped_words",
-    "representatives",
-)
+# Their classes, in the order of the published sets.
+_PRESETS = {
+    "gender": ("female", "male"),
+    "ethnicity": ("black", "caucasian", "asian"),
+    "religion": ("jew", "christian", "muslim"),
+}
 
 
 def list_criteria() -> list[str]:
@@ -87,17 +84,13 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         return Criterion(
             "gender",
             bolukbasi["definitional_pairs"],
-            ("female", "male"),
+            _PRESETS["gender"],
             bolukbasi["equalize_pairs"],
             bolukbasi["gender_specific_seed" if offline else "gender_specific"],
             {"female": templates["woman"], "male": templates["man"]},
             ("she", "he"),
         )
-    classes = {
-        "ethnicity": ("black", "caucasian", "asian"),
-        "religion": ("jew", "christian", "muslim"),
-    }[str(name)]
-    sets = published[f"{name}_definitional_sets"]
+    classes, sets = _PRESETS[str(name)], published[f"{name}_definitional_sets"]
     return Criterion(
         str(name),
         sets,
@@ -119,7 +112,7 @@ def _read(path: Path) -> Criterion:
             f"{path}: expected a JSON object with 'definitional_sets', a list of lists of words; "
             f"got {found(content)}."
         )
-    check_known(str(path), content, _KEYS)
+    check_known(str(path), content, [field.name for field in fields(Criterion)])
     content.setdefault("name", path.stem)
     try:
         return Criterion(**content)

@@ -75,14 +75,10 @@ class Criterion:
                     f"definitional_sets: ({', '.join(words)}) repeats a word; its words stand for "
                     "different classes."
                 )
-        names = _words("class_names", self.class_names) or tuple(
-            f"class {i}" for i in range(n_classes)
-        )
-        if len(check_word_set("class_names", names)) != n_classes or len(set(names)) != n_classes:
-            raise ValueError(
-                f"class_names must be {n_classes} different names, one for each word of a "
-                f"definitional set; got {found(self.class_names)}."
-            )
+        default = [f"class {i}" for i in range(n_classes)]
+        names = _one_per_class("class_names", self.class_names, default)
+        if len(set(names)) != n_classes:
+            raise ValueError(f"class_names must be {n_classes} different names; got {names}.")
         equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
         specific = _words("specific_words", self.specific_words)
         everything = [*specific, *(word for words in (*definitional, *equalize) for word in words)]
@@ -98,12 +94,7 @@ class Criterion:
             for name in names
             if name in given
         }
-        representatives = _words("representatives", self.representatives) or definitional[0]
-        if len(check_word_set("representatives", representatives)) != n_classes:
-            raise ValueError(
-                f"representatives must be {n_classes} words, one for each class; "
-                f"got {found(self.representatives)}."
-            )
+        representatives = _one_per_class("representatives", self.representatives, definitional[0])
         for attribute, value in (
             ("definitional_sets", definitional),
             ("class_names", names),
@@ -173,3 +164,13 @@ def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
         check_word_set(f"{name}[{position}]", words)
         for position, words in enumerate(check_sequence(name, sets))
     )
+
+
+def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:
+    """Return as many checked words as there are classes; by default those of `default`."""
+    chosen = _words(name, words) or tuple(default)
+    if len(chosen) != len(default):
+        raise ValueError(
+            f"{name} must be {len(default)} words, one for each class; got {found(words)}."
+        )
+    return chosen

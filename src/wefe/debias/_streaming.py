@@ -190,7 +190,7 @@ def _opened(
             f"{source} is a pipe, which can be read only once; debiasing reads its source "
             "several times. Write it to a file first; a packed one need not be unpacked."
         )
-    opened = open_vectors(source, check_reading("raise", trust_pickle, None, None, None, progress))
+    opened = open_vectors(source, check_reading(trust_pickle=trust_pickle, progress=progress))
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return

@@ -180,8 +180,13 @@ def load(
     if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
         vocab_prefix = source.vocab_prefix
     opened, cut, reading = open_cut(
-        *(source, limit, lowercase, keep, min_count, counts, subwords, vocabulary, on_error),
-        *(trust_pickle, revision, token, n_jobs, progress),
+        *(source, limit, lowercase, keep, min_count, counts, revision, token),
+        subwords=subwords,
+        vocabulary=vocabulary,
+        on_error=on_error,
+        trust_pickle=trust_pickle,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     if subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
@@ -241,9 +246,7 @@ def words_of(
     asked: set[str] = set()
     for entry in words:
         if isinstance(entry, Query):
-            for word in {
-                word for part in entry.target_sets + entry.attribute_sets for word in part
-            }:
+            for word in {*itertools.chain(*entry.target_sets, *entry.attribute_sets)}:
                 plain = word.isascii() and "'" not in word
                 forms = given or (_ALL_FORMS if plain else _ALL_FORMS_OF_UNICODE)
                 asked.update(variants(word, forms, vocab_prefix))  # type: ignore[arg-type]
@@ -258,12 +261,12 @@ _PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
 
 
 def check_reading(
-    on_error: object,
-    trust_pickle: object,
-    subwords: object,
-    vocabulary: Vocabulary | None,
-    n_jobs: object,
-    progress: object,
+    subwords: object = None,
+    vocabulary: Vocabulary | None = None,
+    on_error: object = "raise",
+    trust_pickle: object = False,
+    n_jobs: object = None,
+    progress: object = True,
 ) -> Reading:
     """Return how to read, once every option is checked."""
     if subwords is not None:
@@ -308,17 +311,15 @@ def open_cut(
     keep: Callable[[str], bool] | None = None,
     min_count: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
-    subwords: Subwords | None = None,
-    vocabulary: Vocabulary | None = None,
-    on_error: str = "raise",
-    trust_pickle: bool = False,
     revision: str | None = None,
     token: str | bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = True,
+    **how: Any,
 ) -> tuple[VectorSource, VocabularyCut, Reading]:
-    """Open a source; return also which words to keep and how to read, once both are checked."""
-    reading = check_reading(on_error, trust_pickle, subwords, vocabulary, n_jobs, progress)
+    """Open a source; return also which words to keep and how to read, once both are checked.
+
+    `how` is what `check_reading` takes.
+    """
+    reading = check_reading(**how)
     opened = open_vectors(source, reading, revision, token)
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))

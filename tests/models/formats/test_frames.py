@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from wefe.models import WordEmbeddingModel
 from wefe.models.formats import _csv, _parquet
 from wefe.models.formats._csv import CsvSource, looks_like_csv
 from wefe.models.formats._frame import open_dict, open_frame
@@ -95,13 +94,6 @@ def test_missing_numbers_of_a_frame_are_nan():
 
 def test_vectors_of_a_frame_may_be_in_one_column_of_lists():
     check(open_frame(pd.DataFrame({"x": WORDS, "vector": list(VECTORS), "n": 1})))
-
-
-def test_a_model_of_a_frame_may_be_changed_and_the_frame_stays():
-    table = frame()
-    model = WordEmbeddingModel(open_frame(table).table)
-    model.update("NA", np.zeros(3, np.float32))
-    np.testing.assert_array_equal(table.to_numpy(), VECTORS)
 
 
 def test_of_a_word_that_a_frame_has_twice_the_first_is_kept(caplog):
@@ -256,6 +248,10 @@ def test_rows_without_a_word_or_vector_are_named_or_left_out(arrow, write, kind)
 
 def test_parquet_that_cannot_be_opened(write, tmp_path, monkeypatch):
     path = write({"w": WORDS, "v": lists()})
+    source = ParquetSource(path, PLAIN)
+    source.n_words += 1  # as of a damaged file
+    with pytest.raises(ValueError, match=r"m\.parquet.* of 12 rows, 11"):
+        whole(source)
     with pytest.raises(FileNotFoundError):
         ParquetSource(tmp_path / "n.parquet", PLAIN)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
@@ -305,37 +301,6 @@ def test_a_long_word_that_many_rows_of_parquet_have_is_refused_in_little_memory(
     with pytest.raises(ValueError, match=r"m\.parquet is damaged.* more than 4,096 bytes"):
         list(ParquetSource(path, PLAIN).blocks())
     assert arrow.default_memory_pool().max_memory() < max(before, 64 << 20) + (8 << 20)
-
-
-def parquet_bytes(kind):
-    import pyarrow.parquet as parquet
-
-    columns = {"v": lists()} if kind == "lists" else {"x": VECTORS[:, 0], "y": VECTORS[:, 1]}
-    stream = io.BytesIO()
-    table = parquet.core.pa.table({"w": WORDS, **columns})
-    parquet.write_table(table, stream, write_page_checksum=True)
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize("kind", ["lists", "columns"])
-def test_damaged_parquet_gives_an_error_or_a_whole_model(arrow, tmp_path, kind):
-    content, path = parquet_bytes(kind), tmp_path / "m.parquet"
-    for length in range(0, len(content), 17):
-        path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"m\.parquet"):
-            ParquetSource(path, PLAIN)
-    rng = np.random.default_rng(0)
-    for position in range(len(content)):
-        changed = bytearray(content)
-        changed[position] ^= 1 << rng.integers(8)
-        path.write_bytes(changed)
-        try:
-            source = ParquetSource(path, PLAIN)
-            words, vectors = whole(source)
-        except ValueError as error:
-            assert "m.parquet" in str(error)  # noqa: PT017
-        else:
-            assert vectors.shape == (len(words), source.dim)
 
 
 # ---- CSV ---------------------------------------------------------------------------------------
@@ -472,19 +437,6 @@ def test_a_wrong_line_is_named_or_skipped(text, first, line):
     assert source.n_skipped == 1
 
 
-def test_wrong_lines_are_named_in_every_block(text, monkeypatch):
-    monkeypatch.setattr(_csv, "_BLOCK_BYTES", 64)
-    words, vectors = [f"w{row}" for row in range(60)], np.arange(120, dtype=np.float32)
-    lines = csv_of(words, vectors.reshape(60, 2)).splitlines()
-    path = text("\n".join(lines))
-    assert len(list(CsvSource(path, PLAIN).blocks())) > 5
-    check(CsvSource(path, PLAIN), words, vectors.reshape(60, 2))
-    for row in range(1, 60):
-        path = text("\n".join([*lines[:row], "w", *lines[row + 1 :]]))
-        with pytest.raises(ValueError, match=f"line {row + 1}: "):
-            whole(CsvSource(path, PLAIN))
-
-
 def test_of_other_words_only_the_last_line_is_parsed(text):
     path = text("she,1,2\nhe,3,x\nart,5,6\nshe,7,8\n")
     words, vectors = CsvSource(path, PLAIN).select(frozenset(["art", "she"]))
@@ -510,13 +462,6 @@ def test_a_field_without_end_is_refused_in_little_memory(text, field, end):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * size
-
-
-def test_a_line_without_end_is_refused(text):
-    for first in (b"", b"she,1,2\n"):
-        path = text(first + b"a,1" * (12 << 20))
-        with pytest.raises(ValueError, match=r"m\.csv"):
-            whole(CsvSource(path, PLAIN))
 
 
 def test_a_quote_that_is_not_closed_swallows_no_lines(text):
@@ -545,36 +490,6 @@ def test_only_a_part_of_csv_is_in_memory(text):
     tracemalloc.stop()
     # The file has 31 MB, the vectors 20.
     assert peak < 25_000_000
-
-
-def test_a_csv_file_cut_anywhere_gives_an_error_or_whole_lines(text):
-    content = csv_of(header=["word", "a", "b", "c"]).encode()
-    for length in range(11, len(content)):
-        path = text(content[:length])
-        try:
-            words, vectors = whole(CsvSource(path, PLAIN))
-        except ValueError as error:
-            assert "m.csv" in str(error)  # noqa: PT017
-            continue
-        # The last number may be cut, which nobody can tell.
-        assert words == WORDS[: len(words)]
-        np.testing.assert_array_equal(vectors[:-1], VECTORS[: max(len(words) - 1, 0)])
-
-
-@fuzz
-@given(position=st.integers(0, 10**6), bit=st.integers(0, 7))
-def test_a_changed_csv_file_gives_an_error_or_a_whole_model(tmp_path, position, bit):
-    content = bytearray(csv_of().encode())
-    content[position % len(content)] ^= 1 << bit
-    path = tmp_path / "m.csv"
-    path.write_bytes(content)
-    try:
-        source = CsvSource(path, PLAIN)
-        words, vectors = whole(source)
-    except ValueError as error:
-        assert "m.csv" in str(error)  # noqa: PT017
-        return
-    assert vectors.shape == (len(words), source.dim)
 
 
 # ---- Is it CSV? --------------------------------------------------------------------------------
@@ -649,9 +564,3 @@ def test_glove_and_word2vec_text_is_never_csv(tmp_path, rows, header):
     path = tmp_path / "m.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert not isinstance(open_file(path, PLAIN), _csv.CsvSource)
-
-
-@fuzz
-@given(head=st.binary(max_size=300) | st.text('",;\t 0.1\nab', max_size=60).map(str.encode))
-def test_no_bytes_make_the_detection_fail(head):
-    assert looks_like_csv(head) in (None, ",", "\t", ";")

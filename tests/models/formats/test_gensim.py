@@ -80,12 +80,6 @@ def test_plain_vectors_need_neither_trust_nor_gensim(tmp_path, monkeypatch, prot
         WordEmbeddingModel(source.table).update("he", np.ones(3, dtype))
 
 
-def test_what_wefe_writes_is_plain(tmp_path):
-    model = WordEmbeddingModel((WORDS, VECTORS), "m")
-    model.save(tmp_path / "m.kv")
-    assert wefe.load(tmp_path / "m.kv") == model
-
-
 def test_vectors_of_their_own_file_are_mapped_and_the_file_never_changes(apart, tmp_path):
     companion = apart.with_name("m.kv.vectors.npy")
     before = companion.read_bytes()
@@ -114,15 +108,6 @@ def test_a_missing_file_is_named(apart, name):
         open_gensim(apart, Reading())
 
 
-def test_a_companion_cut_anywhere_is_refused(apart):
-    companion = apart.with_name("m.kv.vectors.npy")
-    whole = companion.read_bytes()
-    for length in range(len(whole)):
-        companion.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"m\.kv\.vectors\.npy"):
-            open_gensim(apart, Reading())
-
-
 @pytest.mark.parametrize(
     "vectors",
     [VECTORS[:4], VECTORS.ravel(), VECTORS.astype(int), VECTORS.astype(object)],
@@ -132,15 +117,6 @@ def test_a_companion_of_no_vectors_is_refused(apart, vectors):
     np.save(apart.with_name("m.kv.vectors.npy"), vectors)
     with pytest.raises(ValueError, match=r"m\.kv"):
         open_gensim(apart, Reading())
-
-
-@pytest.mark.parametrize("reading", [Reading(), TRUSTED], ids=["plain", "trusted"])
-def test_a_pickle_cut_anywhere_is_refused(together, reading):
-    whole = together.read_bytes()
-    for length in range(0, len(whole), 3):
-        together.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"m\.kv"):
-            open_gensim(together, reading)
 
 
 def test_a_pickle_that_says_nothing_of_its_vectors_is_refused(together, tmp_path):

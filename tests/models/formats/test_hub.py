@@ -263,11 +263,6 @@ def test_vectors_that_gensim_has_fetched_are_found_and_its_code_is_not_run(gensi
     assert fetch_from_gensim_data(name) == gensim_data / name / f"{name}.gz"
 
 
-def test_a_misspelt_name_of_gensim_data_is_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="glove-twitter-25"):
-        fetch_from_gensim_data("glove-twiter-25")
-
-
 @pytest.mark.parametrize(
     ("library", "extra", "fetch", "name"),
     [

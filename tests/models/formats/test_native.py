@@ -2,9 +2,7 @@
 
 import copy
 import json
-import logging
 import pickle
-import random
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,11 +10,10 @@ from collections.abc import Mapping
 import joblib
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import load
-from wefe.models import WordEmbeddingModel, convert
 from wefe.models.formats import _native
 from wefe.models.formats._native import FileVocabulary, write_native
 
@@ -205,14 +202,6 @@ def test_of_repeated_words_the_first_vector_stays(path, caplog, dtype, n_words):
     assert path.read_bytes() == once.read_bytes()
 
 
-@every_dtype
-def test_one_word_many_times(path, dtype):
-    assert write(path, ["she"] * 50, np.arange(100).reshape(50, 2), dtype) == 1
-    model = load(path)
-    assert list(model.vocab) == ["she"]
-    check_close(model.vectors, [[0, 1]], dtype)
-
-
 # ---- what cannot be written --------------------------------------------------------------------
 
 
@@ -274,15 +263,6 @@ def test_a_mapped_model_changes_in_memory_only(path, dtype):
     assert model.held == "memory"
     assert path.read_bytes() == before
     np.testing.assert_array_equal(load(path)["he"], VECTORS[1].astype(dtype))
-
-
-def test_a_file_can_be_converted_onto_itself(path):
-    write(path)
-    old = load(path)
-    new = convert(path, path, "int8")
-    np.testing.assert_array_equal(old.vectors, VECTORS)
-    check_close(new.vectors, VECTORS, "int8")
-    assert list(new.vocab) == list(old.vocab) == WORDS
 
 
 def sparse(path, dtype="F32", n_words=4_000_000, dim=500):
@@ -353,32 +333,6 @@ def use(path):
     return None
 
 
-@every_dtype
-def test_a_file_cut_anywhere_is_refused(path, dtype):
-    write(path, dtype=dtype)
-    content = path.read_bytes()
-    header = content.rindex(b"}", 0, 4096) + 1
-    lengths = [*range(1, header, 7), *range(header, 4096, 500), *range(4096, len(content))]
-    for length in lengths:
-        path.write_bytes(content[:length])
-        assert use(path) is None, length
-
-
-@every_dtype
-def test_flipped_bits_are_refused_or_change_what_they_mean(path, dtype):
-    write(path, ["she", "he", "a\nb", "語"], VECTORS[:4], dtype, name="m")
-    content = path.read_bytes()
-    header = content.rindex(b"}", 0, 4096) + 1
-    rng = random.Random(0)
-    positions = [*range(header), *(rng.randrange(header, 4096) for _ in range(30))]
-    positions += range(4096, len(content))
-    for position in positions:
-        damaged = bytearray(content)
-        damaged[position] ^= 1 << rng.randrange(8)
-        path.write_bytes(bytes(damaged))
-        use(path)
-
-
 def fields_of(content):
     return json.loads(content[8:4096])
 
@@ -411,18 +365,21 @@ def test_every_field_of_the_header_is_checked(path, dtype):
     assert n_refused > 400
 
 
-def test_an_index_that_points_elsewhere_is_refused(path):
+def test_an_index_that_points_elsewhere_and_words_that_are_none_are_refused(path):
     write(path)
     header = fields_of(path.read_bytes())
-    for part in ("starts", "rows"):
+    other = path.with_name("other.safetensors")
+    for part, read in (
+        ("vocabulary.starts", lambda vocabulary: "she" in vocabulary),
+        ("vocabulary.rows", lambda vocabulary: "she" in vocabulary),
+        ("vocabulary", list),
+    ):
         content = bytearray(path.read_bytes())
-        start, end = (4096 + offset for offset in header[f"vocabulary.{part}"]["data_offsets"])
+        start, end = (4096 + offset for offset in header[part]["data_offsets"])
         content[start:end] = b"\xff" * (end - start)
-        other = path.with_name("other.safetensors")
         other.write_bytes(content)
-        model = load(other)
-        with pytest.raises(ValueError, match="other.safetensors is damaged: its index of words"):
-            "she" in model  # noqa: B015
+        with pytest.raises(ValueError, match=r"other\.safetensors is damaged: its"):
+            read(load(other).vocab)
 
 
 def test_rows_dealt_out_to_other_words_are_noticed(path):
@@ -511,38 +468,3 @@ def test_words_without_line_ends_are_iterated_in_one_piece(path):
     assert list(load(path).vocab) == words
     write(path, [*words, "a\n"], np.ones((1001, 1)))
     assert list(load(path).vocab) == [*words, "a\n"]
-
-
-def test_a_vocabulary_of_one_empty_word(path):
-    write(path, [""], np.ones((1, 1)))
-    assert dict(load(path).vocab) == {"": 0}
-    assert dict(load(path, hold="memory").vocab) == {"": 0}
-
-
-def test_models_of_other_origin_are_written_alike(path, caplog):
-    # float64 of numpy, in memory; and the words of another mapping.
-    model = WordEmbeddingModel.from_arrays(WORDS, VECTORS.astype(np.float64), "m")
-    with caplog.at_level(logging.WARNING):
-        written = convert(model, path)
-    assert not caplog.records
-    assert written.name == "m"
-    np.testing.assert_array_equal(written.vectors, VECTORS)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=6),
-    st.sampled_from([1.0, 1e-45, 1e-40, 1e-38, 1e-30]),
-)
-@example([190 * 2.0**-149, 1e-45], 1.0)
-@example([3.4028234663852886e38, -1.0], 1.0)
-def test_no_number_of_int8_is_off_by_more_than_half_a_step(shared_path, numbers, factor):
-    vectors = (np.array([numbers], np.float64) * factor).astype(np.float32)
-    write(shared_path, ["she"], vectors, "int8")
-    model = load(shared_path)
-    check_close(model.vectors, vectors, "int8")
-    stored = model.wv
-    assert np.abs(stored._array[:].astype(int)).max() <= 127
-    bound = stored._scale.astype(np.float64)[:, None] / 2 * (1 + 1e-5)
-    off = np.abs(model.vectors.astype(np.float64) - vectors)
-    assert (off <= bound + 2.0**-149).all()

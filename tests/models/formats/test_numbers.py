@@ -159,14 +159,6 @@ def test_every_byte_in_every_place_is_a_digit_or_makes_a_line_irregular(place):
     assert regular.tolist() == expected
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
-def test_numbers_as_python_and_numpy_print_them(values):
-    for form in (repr, "{:.6f}".format, "{:.17f}".format, "{:.9g}".format):
-        lines = [[form(float(value)).encode()] for value in values]
-        check(lines, [b"\n"] * len(lines), 1)
-
-
 @pytest.mark.parametrize(
     ("text", "n_rows", "dim"),
     [
@@ -198,22 +190,6 @@ def test_lines_with_other_blanks_are_left_to_the_caller(text, n_rows, dim):
     st.integers(1, 9),
 )
 def test_no_bytes_crash_or_are_misread(lines, dim):
-    text = PAD + b"".join(b" " + line + b"\n" for line in lines)
-    check_bytes(text, lines, dim)
-
-
-@settings(max_examples=250, deadline=None)
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from([b"0", b"1", b"7", b".", b".", b"-", b" ", b"\r", b"e", b"\0"])
-        ).map(b"".join),
-        min_size=1,
-        max_size=4,
-    ),
-    st.integers(1, 3),
-)
-def test_nothing_made_of_the_bytes_of_numbers_is_misread(lines, dim):
     text = PAD + b"".join(b" " + line + b"\n" for line in lines)
     check_bytes(text, lines, dim)
 

@@ -9,7 +9,6 @@ import pytest
 
 from wefe import load
 from wefe.models import ArrayVectors, WordEmbeddingModel
-from wefe.models._tables import StoredVectors
 from wefe.models.formats._objects import open_object
 from wefe.models.formats._source import Reading
 
@@ -48,32 +47,11 @@ def test_words_and_vectors_of_an_object_are_taken(thing):
     assert source.name == "Unnamed model"
 
 
-@pytest.mark.parametrize("thing", [None, 5, "glove.txt", WORDS, VECTORS, (WORDS,), object()])
-def test_anything_else_is_nothing(thing):
-    assert open_object(thing, PLAIN) is None
-
-
 def test_a_model_gives_its_name_and_its_vectors():
     model = WordEmbeddingModel.from_arrays(WORDS, VECTORS, name="toy")
     again = load(model)
     assert again.wv is model.wv
     assert (again.name, again.use_subwords) == ("toy", False)
-
-
-def test_stored_vectors_are_not_made_to_be_opened():
-    class Halves(StoredVectors):
-        vector_size, stored_nbytes, stored_held = 3, 24, "memory"
-
-        def _make(self, rows):
-            return VECTORS[rows]
-
-        @property
-        def vectors(self):
-            raise AssertionError("all vectors were made")
-
-    table = Halves()
-    table.key_to_index = dict(zip(WORDS, range(4), strict=True))
-    check(open_object(table, PLAIN))
 
 
 @pytest.mark.parametrize(
@@ -157,17 +135,6 @@ def test_words_that_share_a_row_in_spacy_share_their_vector(vocab):
     np.testing.assert_array_equal(model["she"], np.zeros(3))
     np.testing.assert_array_equal(model["hers"], VECTORS[0])
     np.testing.assert_array_equal(vocab.vectors.data, VECTORS)
-
-
-def test_pruned_vectors_of_spacy_keep_all_words(vocab):
-    for word in WORDS:
-        vocab[word].prob = -1.0
-    vocab.prune_vectors(2)
-    table = open_object(vocab, PLAIN).table
-    assert len(vocab.vectors.data) == 2
-    assert set(table.key_to_index) == set(WORDS)
-    for word in WORDS:
-        np.testing.assert_array_equal(table[word], vocab[word].vector)
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "floret", "minn": 2, "maxn": 3, "hash_count": 2}])

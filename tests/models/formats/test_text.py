@@ -2,7 +2,6 @@
 
 import functools
 import gzip
-import logging
 import re
 
 import numpy as np
@@ -278,19 +277,6 @@ def test_words_may_contain_spaces_also_before_numbers(write, word):
     check(load(write(b"5 2\n" + content)), expected, vectors)
 
 
-def test_a_first_word_that_ends_with_a_number_is_outvoted(write):
-    content = b"route 66 1 2\nshe 3 4\nhe 5 6\n"
-    check(load(write(content)), ["route 66", "she", "he"], [[1, 2], [3, 4], [5, 6]])
-
-
-def test_of_a_repeated_word_the_first_vector_stays(write, caplog, monkeypatch):
-    monkeypatch.setattr(_text, "_PARSE_BYTES", 8)
-    path = write(b"she 1 2\nhe 3 4\nshe 5 6\nhe 7 8\nit 9 9\n")
-    check(load(path), ["she", "he", "it"], [[1, 2], [3, 4], [9, 9]])
-    assert "has 2 words twice; the first vector of each is kept" in caplog.text
-    check(load(path, words=["he", "she"]), ["she", "he"], [[1, 2], [3, 4]])
-
-
 @pytest.mark.parametrize(
     ("content", "text"),
     [
@@ -334,21 +320,6 @@ def test_damage_is_named(write, content, text):
         assert "it.txt" in str(error.value)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-@pytest.mark.parametrize("line", [1, 2, 37, 499, 500])
-def test_the_line_number_is_right_in_later_blocks_too(write, monkeypatch, n_jobs, line):
-    monkeypatch.setattr(_text, "_PARSE_BYTES", 100)
-    lines = [b"word%d 0.5 1.5" % number for number in range(1, 501)]
-    lines[line - 1] = b"word 0.5 x"
-    path = write(b"\n".join(lines))
-    with pytest.raises(ValueError, match=rf"vectors\.txt, line {line}: expected a word and 2"):
-        load(path, n_jobs=n_jobs)
-    model = load(path, n_jobs=n_jobs, on_error="skip")
-    assert len(model) == 499
-    with pytest.raises(ValueError, match=rf"line {line}: expected a word and 2"):
-        load(path, words=["word"])
-
-
 def test_the_first_of_two_errors_is_named_whatever_the_threads(write, monkeypatch):
     # A damaged line, and later the end of what is packed.
     monkeypatch.setattr(_text, "_PARSE_BYTES", 64)
@@ -362,20 +333,6 @@ def test_the_first_of_two_errors_is_named_whatever_the_threads(write, monkeypatc
             load(path, n_jobs=n_jobs)
         messages.add(str(error.value))
     assert len(messages) == 1
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_threads_do_not_change_the_result(write, monkeypatch, n_jobs, caplog):
-    monkeypatch.setattr(_text, "_PARSE_BYTES", 1000)
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(3000, 4)).astype(np.float32)
-    content = b"".join(
-        b"w%d %s\n" % (number % 2900, " ".join(map(repr, vector.tolist())).encode())
-        for number, vector in enumerate(vectors)
-    )
-    model = load(write(content), n_jobs=n_jobs)
-    check(model, [f"w{number}" for number in range(2900)], vectors[:2900])
-    assert "has 100 words twice" in caplog.text
 
 
 @pytest.mark.parametrize("header", [True, False])
@@ -425,26 +382,6 @@ def test_with_some_words_a_file_that_was_cut_is_noticed(write):
             load(path, words=["word3"])
 
 
-def test_every_cut_is_an_error_or_loses_digits_only(write):
-    content = b"3 2\nshe 1.25 2.5\nNew York 3.25 4.5\nhe 5.75 6.5\n"
-    whole = load(write(content))
-    for cut in range(1, len(content)):
-        try:
-            model = load(write(content[:cut]))
-        except ValueError as error:
-            assert "vectors.txt" in str(error)  # noqa: PT017
-        else:
-            assert list(model.vocab) == list(whole.vocab)
-            np.testing.assert_array_equal(model.vectors[:2], whole.vectors[:2])
-
-
-@pytest.mark.parametrize("n_extra", [1, 5])
-def test_a_number_too_many_belongs_to_the_word(write, n_extra):
-    # 'route 66' is a word of glove.840B, so this is no error.
-    content = b"she 1 2\nhe%s 3 4\nit 5 6\n" % (b" 9" * n_extra)
-    assert list(load(write(content)).vocab)[1] == "he" + " 9" * n_extra
-
-
 def test_vectors_of_gensim_are_read_as_gensim_reads_them(tmp_path):
     gensim_models = pytest.importorskip("gensim.models")
     rng = np.random.default_rng(0)
@@ -457,27 +394,6 @@ def test_vectors_of_gensim_are_read_as_gensim_reads_them(tmp_path):
         # gensim writes the shortest decimals that are read back the same.
         check(load(path), list(kv.key_to_index), kv.vectors)
         check(load(path, words=["w49", "w0"]), ["w0", "w49"], kv.vectors[[0, 49]])
-
-
-@pytest.mark.parametrize("library", ["fasttext", "floret"])
-def test_vec_files_of_fasttext_are_read(tmp_path, library):
-    fasttext = pytest.importorskip(library)
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("she was a nurse and he was a doctor in New York\n" * 30, "utf-8")
-    trained = fasttext.train_unsupervised(
-        str(corpus), minCount=1, dim=10, epoch=1, thread=1, verbose=0
-    )
-    words = trained.words if library == "fasttext" else trained.get_words()
-    # As the command line of the library writes it: six digits and a blank before each line end.
-    lines = [f"{len(words)} 10"]
-    for word in words:
-        lines.append(f"{word} " + "".join(f"{x:.5g} " for x in trained.get_word_vector(word)))
-    path = tmp_path / "model.vec"
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    model = load(path)
-    assert list(model.vocab) == list(words)
-    for word in words:
-        np.testing.assert_allclose(model[word], trained.get_word_vector(word), rtol=1e-4)
 
 
 def test_lines_longer_than_what_is_looked_at_first(write):
@@ -518,23 +434,3 @@ def test_a_damaged_first_line_is_named_or_left_out_and_never_read_as_binary(writ
             load(path)
         check(load(path, on_error="skip"), ["he", "it", "they"], [[1, 2], [3, 4], [5, 6]])
         assert "1 damaged words were left out" in caplog.text
-
-
-def test_only_as_many_lines_as_are_needed_are_read(write):
-    content = b"".join(b"w%d 1 2\n" % number for number in range(100_000)) + b"damaged\n"
-    path = write(content)
-    assert len(load(path, limit=10)) == 10
-    with pytest.raises(ValueError, match="line 100001: "):
-        load(path)
-
-
-def test_a_text_of_one_word_and_number(write):
-    check(load(write(b"she 1\n")), ["she"], [[1]])
-    check(load(write(b"she 1")), ["she"], [[1]])
-    check(load(write(b"1 1\nshe 5")), ["she"], [[5]])
-
-
-def test_nothing_is_logged_for_a_good_file(write, caplog):
-    with caplog.at_level(logging.WARNING):
-        load(write(b"2 2\nshe 1 2\nhe 3 4\n"))
-    assert not caplog.records

@@ -1,7 +1,6 @@
 """Vectors of tokens: which words are tokens, what the others get, and where the table is found."""
 
 import json
-import pickle
 import sys
 
 import numpy as np
@@ -181,13 +180,6 @@ def test_chinese_is_not_merged_with_a_space_that_is_not_there():
     assert "中国" in vectors_of(tokenizer)
 
 
-def test_a_part_of_a_word_is_no_word_even_where_it_is_read_as_one():
-    tokenizer = word_piece()
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    assert tokenizer.encode("##maid", add_special_tokens=False).tokens == ["##maid"]
-    assert "##maid" not in vectors_of(tokenizer)
-
-
 def test_a_byte_level_tokenizer_may_have_added_words_and_put_the_space_itself():
     for add_prefix_space in (False, True):
         tokenizer = byte_level(add_prefix_space)
@@ -288,25 +280,6 @@ def test_rows_are_made_in_float32_whatever_the_table_has(dtype):
     np.testing.assert_array_equal(vectors["nurse"], expected[7])
 
 
-def test_a_table_may_be_rows_of_a_file():
-    class Rows:
-        """What a reader of single rows offers."""
-
-        def __init__(self, array):
-            self.array, self.shape = array, array.shape
-            self.dtype, self.nbytes = array.dtype, array.nbytes
-
-        def __getitem__(self, indices):
-            assert isinstance(indices, np.ndarray)
-            return self.array[indices]
-
-    tokenizer = word_piece()
-    table = table_for(tokenizer)
-    vectors = TokenVectors(Rows(table), tokenizer, "mean")
-    np.testing.assert_array_equal(vectors["he"], table[6])
-    assert (vectors.held, vectors.nbytes) == ("mapped", table.nbytes)
-
-
 @pytest.mark.parametrize(
     ("n_rows", "mapping", "weights"),
     [
@@ -320,13 +293,6 @@ def test_a_table_and_a_tokenizer_of_different_models_are_refused(n_rows, mapping
     table = np.ones((n_rows, DIM), np.float32)
     with pytest.raises(ValueError, match=r"toy: .*15 tokens"):
         TokenVectors(table, word_piece(), "mean", mapping=mapping, weights=weights, label="toy")
-
-
-def test_they_can_be_sent_to_another_process():
-    vectors = vectors_of(word_piece())
-    again = pickle.loads(pickle.dumps(vectors))
-    np.testing.assert_array_equal(again.get_vector("housemaid"), vectors.get_vector("housemaid"))
-    assert again.key_to_index == vectors.key_to_index
 
 
 # model2vec

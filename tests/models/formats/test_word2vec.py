@@ -118,18 +118,6 @@ def test_words_and_vectors_of_any_bytes_are_read_wherever_a_block_ends(
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n"])
-def test_a_file_cut_anywhere_is_refused(write, size, newline):
-    content = binary([b"she", b"he", b"it", b"they"], np.full((4, 2), 0.1), newline)
-    for cut in range(len(content)):
-        if content[:cut] + newline == content:
-            continue
-        path = write(content[:cut])
-        for words in (None, ["she"], ["they", "x"]):
-            with pytest.raises(ValueError, match=r"vectors\.bin"):
-                load(path, words=words)
-
-
-@pytest.mark.parametrize("newline", [b"", b"\n"])
 def test_of_a_cut_file_whole_words_are_left_and_the_others_counted(write, size, newline):
     words, vectors = [b"she", b"he", b"it", b"they"], np.full((4, 2), 0.1, np.float32)
     content = binary(words, vectors, newline)
@@ -141,15 +129,6 @@ def test_of_a_cut_file_whole_words_are_left_and_the_others_counted(write, size, 
         assert read == [word.decode() for word in words[:n_whole]]
         assert numbers.tobytes() == vectors[:n_whole].tobytes()
         assert opened.n_skipped == 4 - n_whole
-
-
-def test_a_file_may_be_packed_and_cut(write):
-    import gzip
-
-    content = binary([b"she", b"he"], np.full((2, 2), 0.1))
-    for cut in range(4, len(content)):
-        with pytest.raises(ValueError, match=r"vectors\.bin"):
-            load(write(gzip.compress(content[:cut])))
 
 
 @pytest.mark.parametrize(
@@ -236,21 +215,6 @@ def test_words_that_cannot_be_there_are_not_found(write, asked):
     path = write(binary([b"\xed\xa0\x80", b"he"], [[1, 2], [3, 4]]))
     with pytest.raises(ValueError, match="word 1: .* is not UTF-8"):
         load(path, words=["\ud800"])
-
-
-def test_only_as_many_words_as_are_needed_are_read(write):
-    content = binary([b"w%d" % number for number in range(300_000)], np.ones((300_000, 2)))
-    model = load(write(content[:-5].replace(b"300000", b"299999", 1)), limit=5)
-    assert list(model.vocab) == ["w0", "w1", "w2", "w3", "w4"]
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 299, 300, 1024])
-def test_the_dimensions_do_not_matter(write, dim, size):
-    rng = np.random.default_rng(dim)
-    vectors = rng.integers(0, 0x7F7FFFFF, size=(40, dim), dtype=np.uint32).view(np.float32)
-    path = write(binary([b"w%d" % number for number in range(40)], vectors))
-    model = load(path)
-    assert model.vectors.tobytes() == vectors.tobytes()
 
 
 def test_files_of_gensim_are_read_as_gensim_reads_them(tmp_path):

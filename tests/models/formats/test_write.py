@@ -9,7 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -137,16 +137,6 @@ def test_files_are_as_their_format_says(tmp_path, kind):
     assert len(files_in(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_what_is_saved_is_loaded_to_the_last_bit_and_saved_again_byte_by_byte(tmp_path, kind):
-    suffix, content, _ = FILES[kind]
-    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
-    first.write_bytes(content)
-    check_loaded(first)
-    save(load(first), second)
-    assert second.read_bytes() == content
-
-
 @pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary"])
 def test_bytes_are_those_of_gensim(tmp_path, packaged_model, keyed_vectors, kind):
     words = [word for word in packaged_model.vocab if " " not in word][:700]
@@ -164,16 +154,6 @@ def test_bytes_are_those_of_gensim(tmp_path, packaged_model, keyed_vectors, kind
     ):
         save(model, tmp_path / name, kind)
         assert (tmp_path / name).read_bytes() == (tmp_path / "theirs").read_bytes()
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_gensim_reads_exactly_what_we_write(tmp_path, keyed_vectors, kind):
-    save(model_of(), tmp_path / "file", kind)
-    theirs = keyed_vectors.load_word2vec_format(
-        str(tmp_path / "file"), binary=kind == "word2vec-binary", no_header=kind == "glove"
-    )
-    assert theirs.index_to_key == WORDS
-    np.testing.assert_array_equal(bits(theirs.vectors), bits(VECTORS))
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
@@ -208,12 +188,6 @@ def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind
     np.testing.assert_array_equal(loaded.vectors, VECTORS[list(index.values())])
 
 
-def test_more_numbers_per_word_than_are_written_at_once(tmp_path):
-    vectors = np.random.default_rng(0).normal(size=(3, 40_000)).astype(np.float32)
-    save(model_of(WORDS[:3], vectors), tmp_path / "m.vec")
-    check_loaded(tmp_path / "m.vec", WORDS[:3], vectors)
-
-
 # ---- Numbers -----------------------------------------------------------------------------------
 
 
@@ -240,15 +214,6 @@ def test_digits_are_the_fewest_at_powers_of_two_and_ten_and_beside_them():
 @settings(max_examples=300)
 @given(st.lists(NUMBERS | BIT_PATTERNS.map(lambda b: np.uint32(b).view(np.float32)), min_size=1))
 def test_digits_are_the_fewest_for_any_number(numbers):
-    check_digits(numbers)
-
-
-@settings(max_examples=300)
-@given(
-    st.lists(st.builds(lambda m, k: m / 10**k, st.integers(-(10**9), 10**9), st.integers(0, 12)))
-)
-def test_decimals_come_back_as_they_were_written(numbers):
-    assume(numbers)
     check_digits(numbers)
 
 
@@ -368,12 +333,6 @@ def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
     assert files_in(tmp_path) == ["file"]
 
 
-def test_a_word_is_refused_before_any_vector_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(ArrayVectors, "blocks", lambda self: pytest.fail("vectors were read"))
-    with pytest.raises(ValueError, match="'New York'"):
-        save(model_of([*WORDS[:4], "New York"]), tmp_path / "m.bin")
-
-
 @pytest.mark.parametrize("word", ["at 5", "a -1e5", "not nan", "\ufeffshe", "BZhang", "PAR1"])
 def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word):
     words = [word, *WORDS[1:]]
@@ -381,20 +340,6 @@ def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word)
         save(model_of(words), tmp_path / "m.txt")
     save(model_of(words), tmp_path / "m.vec")
     check_loaded(tmp_path / "m.vec", words)
-
-
-def test_later_words_may_end_with_a_number(tmp_path):
-    words = [*(f"word{row}" for row in range(10)), "at 5", "BZhang", "5"]
-    vectors = np.ones((13, 2), np.float32)
-    save(model_of(words, vectors), tmp_path / "m.txt")
-    check_loaded(tmp_path / "m.txt", words, vectors)
-
-
-@pytest.mark.parametrize("dim", [1, 2])
-def test_a_first_line_of_numbers_is_not_taken_for_a_header(tmp_path, dim):
-    vectors = np.full((2, dim), 3, np.float32)
-    save(model_of(["5", "7"], vectors), tmp_path / "m.txt")
-    check_loaded(tmp_path / "m.txt", ["5", "7"], vectors)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".vec"])
@@ -427,15 +372,6 @@ def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path,
     vectors = NOT_TEXT.view(np.float32)[:n_words]
     save(model_of(words[:n_words], vectors), tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words[:n_words], vectors)
-
-
-def test_a_first_line_of_a_binary_file_that_is_a_number_does_not_make_it_text(tmp_path):
-    vectors = np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32)
-    # The lowest byte of the first number is a line end.
-    vectors[0].view(np.uint32)[0] = 0x3DCC340A
-    words = ["5", *names_for(vectors)[1:]]
-    save(model_of(words, vectors), tmp_path / "m.bin")
-    check_loaded(tmp_path / "m.bin", words, vectors)
 
 
 LETTERS = st.sampled_from(list(" \t\n\r\0\v\f5.-eE_{\ufeff\u00a0\u2028\x85éBZhPKnaif\ud800")) | (
@@ -672,16 +608,6 @@ def test_without_gensim_its_format_is_refused_with_the_way_out(tmp_path, monkeyp
 # ---- Choosing the format ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_the_native_format_keeps_name_words_and_numbers(tmp_path, dtype):
-    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
-    save(model_of(vectors=vectors, name="mine"), tmp_path / "m.safetensors")
-    loaded = load(tmp_path / "m.safetensors")
-    assert (loaded.name, list(loaded.vocab)) == ("mine", WORDS)
-    assert loaded.dtype == (np.float16 if dtype == np.float16 else np.float32)
-    np.testing.assert_array_equal(loaded.vectors, vectors.astype(loaded.dtype))
-
-
 @pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("kind", FILES)
 def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, packing):
@@ -714,6 +640,8 @@ def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, 
 def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, kind, text):
     with pytest.raises(ValueError, match=text):
         save(model_of(), tmp_path / name, kind)
+    with pytest.raises(TypeError, match="path must be a path"):
+        save(model_of(), 3)
     assert files_in(tmp_path) == []
 
 
@@ -724,19 +652,8 @@ def test_suffixes_are_told_whatever_their_case_and_a_given_format_counts_more(tm
     assert (tmp_path / "m.txt").read_bytes() == BINARY
 
 
-def test_models_are_saved_to_paths_only():
-    with pytest.raises(TypeError, match="must be a path"):
-        save(model_of(), 3)
-
-
 def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
     table = ArrayVectors(["she", "he"], VECTORS[:2], ["she", "he", "they"], "big.txt")
     save(WordEmbeddingModel(table, "big"), tmp_path / "m.vec")
     check_loaded(tmp_path / "m.vec", ["she", "he"], VECTORS[:2])
     assert "big was opened for some words only" in caplog.text
-
-
-def test_a_prefix_for_queries_is_not_written(tmp_path):
-    model = WordEmbeddingModel((WORDS, VECTORS), "m", "/c/en/")
-    save(model, tmp_path / "m.txt")
-    assert (tmp_path / "m.txt").read_bytes() == TEXT

@@ -65,16 +65,14 @@ def is_text(head: bytes) -> bool:
             return b"\0" not in last and numbers_at_end(last.rpartition(b" ")[0]) > 0
     lines = [line for line in lines if line.strip()][:SAMPLE_LINES]
     counts = [numbers_at_end(line) for line in lines]
+    is_regular = any(counts) and counts.count(0) * 2 <= len(lines)
     if header is None:
-        return any(counts) and counts.count(0) * 2 <= len(lines)
+        return is_regular
     # A line of binary may end with a digit, too. It has other bytes, though, than text with a
     # wrong header.
     if counts.count(header[1]) * 2 >= max(len(lines), 1):
         return True
-    return is_clean(head) and (
-        (any(counts) and counts.count(0) * 2 <= len(lines))
-        or re.match(rb"[^\t ]+\t[-+.0-9]", body) is not None
-    )
+    return is_clean(head) and (is_regular or bool(re.match(rb"[^\t ]+\t[-+.0-9]", body)))
 
 
 def is_word2vec_binary(head: bytes) -> bool:

@@ -36,7 +36,12 @@ logger = logging.getLogger(__name__)
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
 
-_PACKED = (".gz", ".bz2", ".xz")
+_PACKERS: dict[str, Callable[[Any], Any]] = {
+    # No name and time, so that the same model gives the same bytes.
+    ".gz": lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `_opened`
+}
 # Longer words were never seen, and readers look for the end of a word for some thousand bytes only.
 _MAX_WORD_BYTES = 2000
 
@@ -218,7 +223,7 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
 def format_of(path: Path, format: str | None) -> str:  # noqa: A002
     """Return the format that is asked for, or that the suffix of a file tells."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = bool(suffixes) and suffixes[-1] in _PACKED
+    packed = path.suffix.lower() in _PACKERS
     suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     if format is None:
         by_suffix = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
@@ -243,16 +248,11 @@ def _opened(
 ) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
     """Open a file for writing, packed if its name says so, and a progress bar."""
     name = Path(path).name
-    suffix = name[name.rfind(".") :].lower()
+    pack = _PACKERS.get(Path(path).suffix.lower())
     with contextlib.ExitStack() as stack:
         file: Any = stack.enter_context(atomic_file(path))
-        if suffix == ".gz":
-            # No name and time, so that the same model gives the same bytes.
-            file = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
-        elif suffix in (".bz2", ".xz"):
-            file = (bz2.BZ2File if suffix == ".bz2" else lzma.LZMAFile)(file, "wb")
-        if suffix in _PACKED:
-            stack.enter_context(file)
+        if pack is not None:
+            file = stack.enter_context(pack(file))
         bar = progress_bar(n_words, f"writing {name}", "word", progress)
         yield file, stack.enter_context(bar).update
 
