@@ -378,7 +378,7 @@ def test_commutes_with_a_rotation(method):
         clone(made).fit_transform(each, ignore=IGNORE, criterion=GENDER).vectors
         for each in (model, rotated)
     )
-    tolerance = ROTATION_TOLERANCE.get(method.__name__, 1e-6)
+    tolerance = ROTATION_TOLERANCE.get(method.__name__, 1e-8)
     np.testing.assert_allclose(turned, plain @ rotation, atol=tolerance)
 
 

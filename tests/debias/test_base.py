@@ -6,7 +6,6 @@ import logging
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from wefe import WordEmbeddingModel, convert, load
@@ -97,23 +96,6 @@ def test_parameters_are_read_set_and_shown():
     assert "criterion_name='gender'" in repr(method)
     with pytest.raises(ValueError, match="colour"):
         method.set_params(colour="red")
-
-
-def test_clones_have_the_parameters_and_nothing_learned():
-    method = HardDebias(pca_args={"n_components": 2}, criterion_name="x").fit(random_model(), PAIRS)
-    copied = clone(method)
-    assert copied.get_params() == method.get_params()
-    assert set(vars(copied)) == set(method.get_params())
-    check_is_fitted(method)
-    with pytest.raises(NotFittedError):
-        check_is_fitted(copied)
-
-
-def test_fit_returns_the_method_and_learns_under_names_with_underscores():
-    method = HardDebias()
-    before = {*vars(method)}
-    assert method.fit(random_model(), PAIRS) is method
-    assert all(name.endswith("_") for name in {*vars(method)} - before)
 
 
 def test_fitting_again_forgets_what_was_learned():

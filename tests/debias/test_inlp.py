@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -199,24 +198,6 @@ def test_same_seed_same_result():
     assert np.array_equal(drawn.projection_, first.projection_)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("n_iterations", [1, 7])
-def test_dtype_and_input_stay(dtype, n_iterations):
-    model, words = separated(dtype=dtype)
-    before = model.vectors.copy()
-    method = INLP(n_iterations, min_accuracy=0, criterion_name="kind").fit(
-        model, words_by_class=words
-    )
-    result = method.transform(model, target=["a0", "b7", "a9"], ignore=["a9"])
-    assert np.array_equal(model.vectors, before)
-    assert result.vectors.dtype == dtype
-    assert result.name == "separated_kind_debiased"
-    assert {w for w in model.vocab if not np.array_equal(result[w], model[w])} == {"a0", "b7"}
-    exact = before[307].astype(float) @ method.projection_
-    np.testing.assert_allclose(result["b7"], exact, atol=50 * np.finfo(dtype).eps)
-    assert method.transform(model, copy=False) is model
-
-
 def test_less_association_is_measured(packaged_model):
     gender = load_criterion("gender", offline=True)
     method = INLP(n_words=1000, neutral=False).fit(packaged_model, criterion=gender)
@@ -325,16 +306,6 @@ def test_files_and_memory_choose_the_same_words(tmp_path, packaged_model):
     assert plain == other
 
 
-def test_words_of_a_model_with_a_prefix():
-    plain, words = separated()
-    named = WordEmbeddingModel(([f"/c/{w}" for w in plain], plain.vectors), "prefixed", "/c/")
-    criterion = Criterion("kind", [("a0", "b0"), ("a1", "b1")])
-    for given in ({"words_by_class": words}, {"criterion": criterion}):
-        first, second = (INLP(n_words=60).fit(model, **given) for model in (plain, named))
-        assert first.words_by_class_ == second.words_by_class_
-        assert np.array_equal(first.projection_, second.projection_)
-
-
 def test_missing_and_repeated_words(caplog):
     model, words = separated()
     more = {"a": [*words["a"], "nobody", "a3"], "b": words["b"]}
@@ -408,21 +379,6 @@ def test_a_class_may_not_be_called_like_the_others():
     assert (
         "other" in INLP(n_words=10, neutral=False).fit(model, criterion=criterion).words_by_class_
     )
-
-
-def test_parameters_follow_scikit_learn():
-    method = INLP(5, 100, 0.6, False, 7, True, "gender")
-    copy = clone(method)
-    assert copy.get_params() == method.get_params()
-    assert copy.get_params() == {
-        "n_iterations": 5,
-        "n_words": 100,
-        "min_accuracy": 0.6,
-        "neutral": False,
-        "random_state": 7,
-        "verbose": True,
-        "criterion_name": "gender",
-    }
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published vectors")

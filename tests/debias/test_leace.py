@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from wefe import WEAT, Query, WordEmbeddingModel, load
-from wefe.datasets import Criterion, load_criterion, load_weat
-from wefe.debias import LEACE, debias_file, leace_map
+from wefe import WEAT, Query, WordEmbeddingModel
+from wefe.datasets import load_criterion, load_weat
+from wefe.debias import LEACE, leace_map
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
@@ -231,21 +230,6 @@ def test_the_class_applies_the_map_of_its_words(n_classes):
     assert method.words_by_class_ == classes_of(z)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_dtype_and_input_stay(dtype):
-    x, z = drawn(60, 10, 2)
-    model = model_of(x.astype(dtype))
-    before = model.vectors.copy()
-    method = LEACE().fit(model, words_by_class=classes_of(z))
-    result = method.transform(model, target=["w0", "w7", "w9"], ignore=["w9"])
-    assert np.array_equal(model.vectors, before)
-    assert result.vectors.dtype == dtype
-    assert {w for w in model.vocab if not np.array_equal(result[w], model[w])} == {"w0", "w7"}
-    exact = method.map_(before[7:8].astype(float))[0]
-    np.testing.assert_allclose(result["w7"], exact, atol=50 * np.finfo(dtype).eps)
-    assert method.transform(model, copy=False) is model
-
-
 def test_less_association_is_measured(packaged_model):
     gender = load_criterion("gender", offline=True)
     query = gender.queries()[0]
@@ -269,20 +253,6 @@ def test_more_than_two_classes(packaged_model, n_words):
     result = method.transform(packaged_model)
     means = [result.get_vectors(part).mean(axis=0) for part in method.words_by_class_.values()]
     np.testing.assert_allclose(means, np.broadcast_to(means[0], np.shape(means)), atol=1e-5)
-
-
-@pytest.mark.parametrize("n_words", [None, 20])
-@pytest.mark.parametrize("suffix", [".bin", ".safetensors"])
-def test_files_get_the_numbers_of_memory(suffix, n_words, tmp_path):
-    x, z = drawn(200, 10, 2)
-    model = model_of(x.astype(np.float32))
-    source, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
-    model.save(source)
-    criterion = Criterion("kind", [("w0", "w1"), ("w2", "w3"), ("w4", "w5")])
-    for given in ({"words_by_class": classes_of(z)}, {"criterion": criterion}):
-        debias_file(LEACE(n_words=n_words), source, out, **given)
-        expected = LEACE(n_words=n_words).fit_transform(model, **given)
-        np.testing.assert_allclose(load(out, hold="memory").vectors, expected.vectors, atol=1e-5)
 
 
 def test_definitional_words_need_no_pass_over_the_vocabulary(packaged_model, monkeypatch):
@@ -326,29 +296,6 @@ def test_parameters_are_checked(options, error, message):
     x, z = drawn(20, 6, 2)
     with pytest.raises(error, match=message):
         LEACE(**options).fit(model_of(x), words_by_class=classes_of(z))
-
-
-def test_words_or_a_criterion_are_needed():
-    model = model_of(drawn(20, 6, 2)[0])
-    with pytest.raises(TypeError, match="LEACE.fit needs definitional_sets, or a criterion"):
-        LEACE().fit(model)
-    with pytest.raises(TypeError, match="no parameter 'words_by_clas'.*words_by_class"):
-        LEACE().fit(model, words_by_clas={})
-
-
-def test_parameters_follow_scikit_learn():
-    method = LEACE("orth", False, False, 0.1, 7, True, "gender")
-    copy = clone(method)
-    assert copy.get_params() == method.get_params()
-    assert copy.get_params() == {
-        "method": "orth",
-        "affine": False,
-        "shrinkage": False,
-        "svd_tol": 0.1,
-        "n_words": 7,
-        "verbose": True,
-        "criterion_name": "gender",
-    }
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published vectors")

@@ -104,16 +104,6 @@ def test_words_by_class_need_not_form_sets(toy_model):
     )
 
 
-def test_commutes_with_rotations(toy_model):
-    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    rotated = WordEmbeddingModel((list(toy_model.vocab), toy_model.vectors @ rotation), "rotated")
-    plain, turned = (
-        LinearProjection().fit_transform(model, definitional_sets=PAIRS).vectors
-        for model in (toy_model, rotated)
-    )
-    np.testing.assert_allclose(turned, plain @ rotation, atol=1e-12)
-
-
 def test_number_of_components(packaged_model):
     criterion = load_criterion("religion")
     for n_components in (1, 2):

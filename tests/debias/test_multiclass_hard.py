@@ -120,20 +120,6 @@ def test_pairs_give_what_hard_debias_gives(packaged_model):
     np.testing.assert_allclose(several.vectors, binary.vectors, atol=1e-6)
 
 
-def test_commutes_with_rotations(packaged_model):
-    criterion = load_criterion("religion")
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(packaged_model.dim,) * 2))[0]
-    words = list(packaged_model.vocab)
-    exact = packaged_model.vectors.astype(np.float64)
-    plain, turned = (
-        MulticlassHardDebias()
-        .fit_transform(WordEmbeddingModel((words, vectors), "m"), criterion=criterion)
-        .vectors
-        for vectors in (exact, exact @ rotation)
-    )
-    np.testing.assert_allclose(turned, plain @ rotation, atol=1e-8)
-
-
 def test_a_set_is_equalized_with_the_words_that_are_there(toy_model, caplog):
     method = fitted(
         toy_model, 2, equalize=[["she", "he", "alien"], ["woman", "martian", "venusian"]]

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from wefe import WordEmbeddingModel, load
 from wefe.datasets import Criterion, fetch_debiaswe
@@ -360,20 +358,6 @@ def test_neighbours_are_those_of_the_model_before(monkeypatch):
     assert model.name == copied.name == "random_gender_debiased"
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_dtype_stays(dtype):
-    model = biased_model(dtype=dtype)
-    result = RepulsionAttractionNeutralization(epochs=5).fit_transform(
-        model, definitional_pairs=PAIRS, ignore=["he"]
-    )
-    assert result.vectors.dtype == dtype
-    wide = WordEmbeddingModel((list(model.vocab), model.vectors.astype(float)), "wide")
-    exact = RepulsionAttractionNeutralization(epochs=5).fit_transform(
-        wide, definitional_pairs=PAIRS, ignore=["he"]
-    )
-    np.testing.assert_allclose(result.vectors, exact.vectors, atol=max(1e-4, np.finfo(dtype).eps))
-
-
 def test_vectors_without_a_direction_stay(caplog):
     model = biased_model()
     model.vectors[10], model.vectors[11, 3], model.vectors[12, 0] = 0, np.nan, np.inf
@@ -383,23 +367,6 @@ def test_vectors_without_a_direction_stay(caplog):
     assert np.array_equal(result.vectors[10:13], model.vectors[10:13], equal_nan=True)
     assert "3 vectors stay as they were" in caplog.text
     assert np.isfinite(np.delete(result.vectors, (10, 11, 12), axis=0)).all()
-
-
-def test_a_prefix_and_stored_vectors_make_no_difference(tmp_path):
-    model = biased_model(dtype=np.float32)
-    method = RepulsionAttractionNeutralization(epochs=5).fit(model, PAIRS)
-    expected = method.transform(model, target=["w8", "w9"])
-    words = list(model.vocab)
-    prefixed = WordEmbeddingModel(([f"/c/{w}" for w in words], model.vectors), "prefixed", "/c/")
-    result = method.fit(prefixed, PAIRS).transform(
-        prefixed, target=["w8", "w9", "w5"], ignore=["w5"]
-    )
-    assert np.array_equal(result.vectors, expected.vectors)
-    model.save(tmp_path / "stored.safetensors")
-    stored = load(tmp_path / "stored.safetensors")
-    result = method.transform(stored, target=["w8", "w9"])
-    assert np.array_equal(result.vectors, expected.vectors)
-    assert np.array_equal(stored.vectors, model.vectors)
 
 
 def test_a_vocabulary_of_one_other_word_and_none():
@@ -419,14 +386,6 @@ def test_models_opened_for_some_words_are_refused(tmp_path):
     method = RepulsionAttractionNeutralization().fit(some, PAIRS)
     with pytest.raises(ValueError, match="whole vocabulary"):
         method.transform(some, target=["w5"])
-
-
-def test_what_is_not_fitted_or_does_not_fit_is_refused():
-    with pytest.raises(NotFittedError):
-        RepulsionAttractionNeutralization().transform(biased_model())
-    method = RepulsionAttractionNeutralization().fit(biased_model(), PAIRS)
-    with pytest.raises(ValueError, match="fitted on vectors of 10 dims; narrow has 6"):
-        method.transform(biased_model(dim=6, name="narrow"))
 
 
 @pytest.mark.parametrize(
@@ -452,16 +411,6 @@ def test_settings_are_checked_in_fit(settings, error, message):
         method.fit(biased_model(), PAIRS)
 
 
-def test_word_sets_are_checked():
-    method = RepulsionAttractionNeutralization()
-    with pytest.raises(ValueError, match="more classes"):
-        method.fit(biased_model(), [["she", "he", "man"]])
-    with pytest.raises(TypeError, match="needs definitional_pairs, or a criterion"):
-        method.fit(biased_model())
-    with pytest.raises(TypeError, match="no parameter 'definitional_pair'"):
-        method.fit(biased_model(), definitional_pair=PAIRS)
-
-
 def test_a_criterion_brings_its_pairs():
     model = biased_model()
     method = RepulsionAttractionNeutralization(epochs=2)
@@ -469,21 +418,6 @@ def test_a_criterion_brings_its_pairs():
     method.fit(model, criterion=Criterion("gender", PAIRS))
     assert np.array_equal(method.bias_direction_, expected)
     assert method.transform(model, target=["w5"]).name == "random_gender_debiased"
-
-
-def test_parameters_follow_scikit_learn():
-    method = RepulsionAttractionNeutralization(weights="authors", theta=0.1)
-    assert clone(method).get_params() == method.get_params()
-    assert RepulsionAttractionNeutralization().get_params() == {
-        "pca_args": None,
-        "verbose": False,
-        "criterion_name": None,
-        "epochs": 300,
-        "theta": 0.05,
-        "n_neighbours": 100,
-        "learning_rate": 0.01,
-        "weights": (0.33, 0.33, 0.33),
-    }
 
 
 def test_words_without_a_reason_to_move_keep_their_direction():

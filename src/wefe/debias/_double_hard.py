@@ -226,7 +226,7 @@ def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
             # the products of a block may be as narrow as its vectors.
             shift = vectors.mean(axis=0)
         near = vectors - shift
-        total += near.sum(axis=0, dtype=np.float64)
+        total += near.sum(axis=0)
         moments += near.T @ near
         n_words += len(near)
     if n_words < 2:

@@ -40,8 +40,11 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
         rows = np.arange(part.start, part.stop)
         block = model.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
-        usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
-        if usable.any():
+        largest = np.abs(vectors).max(axis=1)
+        usable = (largest > 0) & (largest < np.inf)
+        if usable.all():
+            yield rows, vectors
+        elif usable.any():
             yield rows[usable], vectors[usable]
 
 
@@ -123,8 +126,9 @@ def most_associated(
         here = allowed[block_rows]
         if not here.any():
             continue
-        wide = vectors[here].astype(np.float64)
-        reach = (wide @ directions.T) / np.linalg.norm(wide, axis=1, keepdims=True)
+        wide = vectors.astype(np.float64)
+        lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+        reach = (wide @ directions.T)[here] / lengths[here, None]
         for axis, (kept, values) in enumerate(best):
             candidates = np.concatenate([kept, block_rows[here]])
             reached = np.concatenate([values, reach[:, axis]])

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import (
+    as_seed,
     check_between,
     check_bool,
     check_choice,
@@ -31,7 +32,7 @@ from wefe._evaluation import call_all
 from wefe._progress import progress_bar
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
-from wefe.silhouette._reference import AnyMetric, _seed_sequence
+from wefe.silhouette._reference import AnyMetric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,7 +210,7 @@ def train_reference_models(
     swap = _swap_of(swap_pairs)
     _check_partners(query, swap)
     corpus = _read(text, swap, query, min_count, progress)
-    seeds = _seed_sequence(random_state).generate_state(n_seeds).tolist()
+    seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     asked = list(
         itertools.product(dict.fromkeys(algorithms), dict.fromkeys(strengths), range(n_seeds))
     )

@@ -6,7 +6,7 @@ import itertools
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from wefe._answers import no_subquery, run_all
 from wefe._checks import (
+    as_seed,
     check_known,
     check_number,
     check_positive_int,
-    check_random_state,
     check_sequence,
     check_share,
     found,
@@ -176,7 +176,7 @@ class _Reference:
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
         self._place_subspaces()
-        *seeds, of_fillers = _seed_sequence(random_state).spawn(5)
+        *seeds, of_fillers = np.random.SeedSequence(as_seed(random_state)).spawn(5)
         order, basis, of_targets, of_concepts = map(np.random.default_rng, seeds)
         self._filler_seed = of_fillers
         self._order_words(order)
@@ -398,36 +398,46 @@ def dial_response(
     if len(set(dial)) != len(dial) or len(dial) < 2:
         raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
     check_positive_int("n_seeds", n_seeds)
-    seeds = _seed_sequence(random_state).generate_state(n_seeds).tolist()
+    seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
     for metric, params in asked:
-        parts = metric.subqueries(query)
-        if not parts:
-            why = no_subquery(metric)
-            logger.warning("%r: %s", query.query_name, why)
-            rows.append([*[math.nan] * len(dial), math.nan, why])
-            continue
-        scales = [metric.scale(part, **params) for part in parts]
-        notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
-        curves, reasons = [], []
-        for seed, models in zip(seeds, small, strict=True):
-            if metric.needs_vocabulary:
-                # Whole models of one seed after the other: all at once may need gigabytes.
-                models = _models(query, dial, seed, **model_params)
-            table = run_all([(metric, parts)], models, params, n_jobs, progress)[0]
-            distances = [
-                [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
-            ]
-            curves.append(np.mean(distances, axis=1))
-            reasons += [answer.nan_reason for row in table for answer in row]
-        undefined = [reason for reason in reasons if reason]
-        if undefined:
-            notes.append(f"{len(undefined)} of {len(reasons)} scores are NaN: {undefined[0]}")
-        correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
-        rows.append([*np.mean(curves, axis=0), correlation, "; ".join(notes)])
+        # Whole models of one seed after the other: all at once may need gigabytes.
+        whole = (_models(query, dial, seed, **model_params) for seed in seeds)
+        by_seed = whole if metric.needs_vocabulary else small
+        rows.append(_response(metric, params, query, dial, by_seed, (n_jobs, progress)))
     labels = unique_labels(_labels(asked), "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
+
+
+def _response(
+    metric: BaseMetric,
+    params: Mapping[str, Any],
+    query: Query,
+    dial: Sequence[float],
+    by_seed: Iterable[Sequence[WordEmbeddingModel]],
+    running: tuple[int | None, bool],
+) -> list[Any]:
+    """Return the row of a metric in the table of `dial_response`."""
+    parts = metric.subqueries(query)
+    if not parts:
+        why = no_subquery(metric)
+        logger.warning("%r: %s", query.query_name, why)
+        return [*[math.nan] * len(dial), math.nan, why]
+    scales = [metric.scale(part, **params) for part in parts]
+    notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
+    curves, reasons = [], []
+    for models in by_seed:
+        table = run_all([(metric, parts)], models, params, *running)[0]
+        distances = [
+            [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
+        ]
+        curves.append(np.mean(distances, axis=1))
+        reasons += [answer.nan_reason for row in table for answer in row]
+    if undefined := [reason for reason in reasons if reason]:
+        notes.append(f"{len(undefined)} of {len(reasons)} scores are NaN: {undefined[0]}")
+    correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
+    return [*np.mean(curves, axis=0), correlation, "; ".join(notes)]
 
 
 def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
@@ -520,13 +530,6 @@ def _simplex(n: int) -> Vectors:
     from scipy.linalg import helmert
 
     return unit_rows(helmert(n).T)
-
-
-def _seed_sequence(random_state: object) -> np.random.SeedSequence:
-    state = check_random_state(random_state)
-    if isinstance(state, np.random.Generator):
-        state = int(state.integers(2**32))
-    return np.random.SeedSequence(state)
 
 
 def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
