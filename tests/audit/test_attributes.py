@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from wefe import Query, WordEmbeddingModel
@@ -27,6 +26,9 @@ def distance(*args, **options):
 
 def test_toy_model(toy_model):
     assert distance(SETS, toy_model) == pytest.approx(1.807586, abs=1e-6)
+    upper = {"Female": ["SHE", "woman"], "Male": ["he", "MAN"]}
+    found = distance(upper, toy_model, preprocessors=[{}, {"lowercase": True}])
+    assert found == distance(SETS, toy_model)
     assert distance(SETS, toy_model, normalize=False) == pytest.approx(1.702939, abs=1e-6)
 
 
@@ -58,11 +60,6 @@ def test_a_query_gives_its_attribute_sets(toy_model, toy_query):
     # Its targets do not matter, lost or not.
     other = Query([["xyzzy"]], toy_query.attribute_sets)
     assert distance(other, toy_model) == pytest.approx(audit.attribute_difference)
-
-
-def test_two_sets_in_a_list_are_the_same_as_named_ones(toy_model):
-    sets = [["she", "woman", "they"], ["he", "man"]]
-    assert distance(sets, toy_model) == distance(dict(zip("ab", sets, strict=True)), toy_model)
 
 
 def test_every_pair_counts_also_where_a_word_comes_again(toy_model):
@@ -139,18 +136,6 @@ def test_models_of_one_name_keep_their_own_rows(toy_model):
     assert len(table) == 2
 
 
-def test_look_up_options(toy_model):
-    upper = {"Female": ["SHE", "woman"], "Male": ["he", "MAN"]}
-    assert math.isnan(distance(upper, toy_model))
-    found = distance(upper, toy_model, preprocessors=[{}, {"lowercase": True}])
-    assert found == pytest.approx(1.807586, abs=1e-6)
-
-
-def test_what_could_be_two_sets_or_two_pairs_is_refused(toy_model):
-    with pytest.raises(ValueError, match="two sets or two pairs.*Name the sets"):
-        mean_attribute_differences([["she", "he"], ["woman", "man"]], toy_model)
-
-
 @pytest.mark.parametrize(
     ("sets", "error", "says"),
     [
@@ -159,6 +144,7 @@ def test_what_could_be_two_sets_or_two_pairs_is_refused(toy_model):
         ([], ValueError, "got 0 sets"),
         ({"a": ["she"]}, ValueError, "got 1 sets"),
         ("she", TypeError, "must be a list"),
+        ([["she", "he"], ["woman", "man"]], ValueError, "two sets or two pairs.*Name the sets"),
         (["she", "he"], TypeError, r"attribute_sets\[0\] must be a list"),
         ([["she"], []], ValueError, r"attribute_sets\[1\] is empty"),
         (Query([["she"]], [["he"]]), ValueError, r"got 1 sets\. query.get_subqueries"),
@@ -179,14 +165,3 @@ def test_wrong_models_and_options(toy_model):
     zero = WordEmbeddingModel.from_arrays(["a", "b"], np.array([[1.0, 0], [0, 0]]))
     with pytest.raises(UnusableVectorError):
         mean_attribute_differences({"A": ["a"], "B": ["b"]}, zero)
-
-
-def test_it_is_a_table(toy_model):
-    table = mean_attribute_differences(SETS, toy_model)
-    assert isinstance(table, pd.DataFrame)
-    assert list(table) == [
-        "mean_attribute_difference", "share_of_largest", "n_words_1", "n_words_2", "words_lost",
-        "nan_reason",
-    ]  # fmt: skip
-    assert table["nan_reason"].tolist() == [None]
-    assert table["words_lost"].tolist() == [""]

@@ -22,13 +22,6 @@ WORDS = [
 ]
 
 
-def test_tables_that_cannot_be_plotted_are_refused():
-    with pytest.raises(TypeError, match="columns word, group, cluster, x, y; got list"):
-        plot_clusters([])
-    with pytest.raises(ValueError, match="it lacks y"):
-        plot_clusters(clusters(WORDS).drop(columns="y"))
-
-
 @pytest.mark.parametrize(
     ("column", "missing"),
     [("x", math.nan), ("y", math.inf), ("group", None), ("group", math.nan), ("cluster", None)],

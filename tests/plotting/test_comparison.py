@@ -150,19 +150,3 @@ def test_a_table_from_a_file_is_plotted(table, tmp_path):
     figure = plot_comparison(pd.read_csv(tmp_path / "table.csv"))
     assert markers(figure, "hard")[0].x == (0.2, -0.1)
     assert figure.layout.title.text.startswith("before and after")
-
-
-def test_the_table_is_left_as_it_was(table):
-    before = table.copy(deep=True)
-    plot_comparison(table)
-    pd.testing.assert_frame_equal(table, before)
-
-
-def test_what_is_no_comparison_is_refused(table):
-    for wrong in ([1.0], None, pd.Series([1.0])):
-        with pytest.raises(TypeError, match="frame must be a DataFrame with the columns"):
-            plot_comparison(wrong)
-    with pytest.raises(ValueError, match="nothing to plot"):
-        plot_comparison(table.iloc[:0])
-    with pytest.raises(ValueError, match="it lacks note, change"):
-        plot_comparison(table.drop(columns=["change", "note"]))

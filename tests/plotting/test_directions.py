@@ -146,16 +146,3 @@ def test_a_single_set_can_be_drawn(toy_model, drawn):
     for kind in ("correlations", "components"):
         drawn(audit.plot(kind))
     assert "<b>All sets</b>: PC1 100% of variance" in texts(audit.plot())
-
-
-def test_an_audit_plots_itself(with_outlier):
-    assert with_outlier.plot().to_json() == plot_direction_correlations(with_outlier).to_json()
-    components = plot_direction_components(with_outlier)
-    assert with_outlier.plot("components").to_json() == components.to_json()
-
-
-@pytest.mark.parametrize("plot", [plot_direction_correlations, plot_direction_components])
-def test_what_is_no_audit_is_refused(plot):
-    for wrong in (None, "gender", np.eye(3)):
-        with pytest.raises(TypeError, match="audit must be a DirectionAudit"):
-            plot(wrong)

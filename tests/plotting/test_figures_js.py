@@ -86,10 +86,10 @@ def widths(title):
 
 @pytest.mark.parametrize("width", [468, 320])
 def test_titles_and_notes_are_as_wide_as_the_page(width):
-    notes = [
-        "A note < of so many words that it takes more than one line where a page is narrow.",
-        "A second note.",
-    ]
+    notes = {
+        "A note < of so many words that it takes more than one line where a page is narrow.": True,
+        "A second note.": True,
+    }
     figure = apply_layout(
         go.Figure(), "A title < of words, which takes more than one line", notes, 200
     )

@@ -101,17 +101,6 @@ def test_undefined_scores_are_gaps_that_say_why():
     assert "1 score of 4 undefined" in figure.layout.title.text
 
 
-def test_p_values_are_shown_when_pointed_at():
-    assert "p = 0.025" in plot_layer_scores(made(p_value=0.025)).data[0].hovertext[0]
-
-
-def test_what_is_no_result_of_layer_scores_is_refused():
-    with pytest.raises(TypeError, match="must be what layer_scores returns; got list"):
-        plot_layer_scores([made()])
-    with pytest.raises(TypeError, match="relative must be True or False"):
-        plot_layer_scores(made(), relative=1)
-
-
 def test_effect_sizes_are_histograms_with_the_same_bins(said):
     rng = np.random.default_rng(0)
     one, other = rng.normal(0.5, 0.1, 1000), rng.normal(-0.5, 0.3, 500)
@@ -138,11 +127,3 @@ def test_equal_effect_sizes_have_a_bar():
 def test_undefined_results_say_why(said):
     figure = plot_effect_sizes([ceat([math.nan], math.nan, nan_reason="all alike")])
     assert said(figure, "no value: all alike")
-
-
-def test_what_is_no_result_of_ceat_is_refused():
-    for wrong in ({"ceat": 1.0}, 3, [{"weat": 1.0}], "ceat", [3]):
-        with pytest.raises(TypeError, match="results must"):
-            plot_effect_sizes(wrong)
-    with pytest.raises(ValueError, match="nothing to plot"):
-        plot_effect_sizes([])

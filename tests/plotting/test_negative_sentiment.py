@@ -42,14 +42,6 @@ def test_one_result_is_one_panel_and_a_mapping_names_the_models(rnsb_results):
     assert titles == ["first", "second"]
 
 
-def test_a_plain_dict_is_enough():
-    figure = plot_negative_sentiment(
-        {"rnsb": 0.19, "negative_sentiment_distribution": {"irish": 0.2, "cuban": 0.8}}
-    )
-    assert figure.layout.annotations[0].text == "Model 1<br>RNSB = 0.19"
-    assert figure.data[0].y == (0.2, 0.8)
-
-
 def test_a_word_that_one_model_lacks_is_marked_there(said):
     first = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 0.5, "cuban": 0.5}}
     second = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 1.0}}
@@ -92,18 +84,3 @@ def test_a_word_in_two_sets_counts_twice_in_the_uniform_distribution(models):
     result = RNSB().run_query(query, models[0], holdout=False)
     (line,) = plot_negative_sentiment(result).layout.shapes
     assert line.y0 == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(
-    "results",
-    [3, "rnsb", {"rnsb": 0.1}, [{"result": 1.0}], {"a": 3}, {"negative_sentiment_distribution": 3}],
-)
-def test_what_is_no_result_of_rnsb_is_refused(results):
-    with pytest.raises(TypeError, match="results must be a result of RNSB"):
-        plot_negative_sentiment(results)
-
-
-@pytest.mark.parametrize("results", [[], {}])
-def test_no_results_are_refused(results):
-    with pytest.raises(ValueError, match="results is empty"):
-        plot_negative_sentiment(results)

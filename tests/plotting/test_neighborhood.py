@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe.plotting import as_dark, plot_group_shares, plot_neighborhood
+from wefe.plotting import plot_group_shares, plot_neighborhood
 from wefe.plotting._style import PALETTE
 
 
@@ -38,19 +38,6 @@ def shares(groups=("female", "male"), words=("nurse", "cook"), models=None):
     return table if models else table.drop(columns="model")
 
 
-def test_tables_that_cannot_be_plotted_are_refused_with_the_columns_wanted():
-    for plot, table in (
-        (lambda frame: plot_neighborhood(frame, word="nurse"), hood()),
-        (plot_group_shares, shares()),
-    ):
-        with pytest.raises(TypeError, match="columns word, .*; got dict"):
-            plot({})
-        with pytest.raises(ValueError, match="nothing to plot"):
-            plot(table.iloc[:0])
-        with pytest.raises(ValueError, match=r"columns word, .*; it lacks word\."):
-            plot(table.drop(columns="word"))
-
-
 def test_points_have_their_place_their_colour_and_their_values():
     table = hood()
     figure = plot_neighborhood(table, word="nurse", groups=("female", "male"))
@@ -79,13 +66,6 @@ def test_rings_are_for_indirect_bias_above_theta():
         ringed = [width > 1 for width in trace.marker.line.width]
         assert ringed == [value > theta for value in table["indirect_bias"][1:]]
         assert "indirect bias" not in trace.hovertext[2]
-
-
-def test_the_notes_say_how_the_map_was_made():
-    title = plot_neighborhood(hood(), word="<b>", method="t-SNE", theta=0.2).layout.title.text
-    assert "Neighbourhood of '&lt;b&gt;'" in title
-    assert "Map by t-SNE: distances in it are not those in the space." in title
-    assert "Ring: indirect bias above 0.2." in title
 
 
 def test_at_most_the_nearest_words_are_named():
@@ -214,18 +194,3 @@ def test_shares_that_are_none_are_refused():
         plot_group_shares(shares().assign(share=50.0))
     with pytest.raises(ValueError, match=r"must sum to 1; those of nurse, cook sum to more\."):
         plot_group_shares(pd.concat([shares(), shares()]))
-
-
-def test_words_of_shares_are_escaped():
-    figure = plot_group_shares(shares(("<f>", "m"), ("<b>&", "y" * 80)))
-    assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;&amp;"
-    assert figure.layout.yaxis.ticktext[1].endswith("…")
-    trace = bars_of(figure, "&lt;f&gt;")
-    assert trace.hovertext[0] == "<b>&lt;b&gt;&amp;</b><br>&lt;f&gt;: 50.0% of the neighbours"
-
-
-def test_both_figures_can_be_dark(drawn):
-    figure = plot_neighborhood(hood(), word="nurse")
-    dark = as_dark(figure)
-    assert dark.data[0].marker.color == figure.data[0].marker.color
-    drawn(as_dark(plot_group_shares(shares())))

@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from wefe.plotting import plot_ranking
-from wefe.ranking import create_ranking
 
 
 def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking):
@@ -70,19 +68,6 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
     assert drawn(figure)["data"][1]["x"] == [1.0, 3.0, None]
 
 
-def test_ties_with_average_ranks_are_written_as_they_are():
-    figure = plot_ranking(pd.DataFrame({"WEAT": [1.5, 1.5]}, index=["a", "b"]))
-    assert (figure.data[0].x, figure.data[0].text) == ((1.5, 1.5), ("1.5", "1.5"))
-
-
-def test_a_ranking_of_real_results_is_plotted(results, ect_results):
-    ranking = create_ranking([results, ect_results])
-    figure = plot_ranking(ranking)
-    totals = np.sum([bar.x for bar in figure.data], axis=0)
-    assert sorted(totals) == list(totals)
-    assert sorted(totals) == sorted(ranking.sum(axis=1))
-
-
 def test_names_in_facets_are_not_wider_than_their_panels(ranking):
     ranking.columns = ["ECT: a long name of a query set sum score", "RND: x avg score", "WEAT"]
     figure = plot_ranking(ranking, use_metric_as_facet=True)
@@ -124,8 +109,3 @@ def test_at_most_five_models_without_a_rank_are_listed(said):
     (note,) = said(plot_ranking(ranks), "m1 has no rank in a.")
     assert note.text.count("has no rank") == 5
     assert note.text.endswith("and 2 more")
-
-
-def test_facets_are_a_yes_or_no(ranking):
-    with pytest.raises(TypeError, match="use_metric_as_facet must be True or False"):
-        plot_ranking(ranking, use_metric_as_facet="WEAT")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe.plotting import as_dark, plot_statistic
+from wefe.plotting import plot_statistic
 
 NAMES = {"statistic_name": "share of women", "bias_name": "projection"}
 
@@ -97,9 +97,3 @@ def test_texts_are_escaped_and_notes_stand_below_the_title():
     assert title.startswith("B &amp; c and a &lt;b&gt;<br>")
     assert "r = 0.6 (n = 30)" in title
     assert "p &lt; 0.01" in title
-
-
-def test_it_can_be_dark():
-    figure = plot_statistic(words(), **NAMES, fit=(0.4, -0.2))
-    dark = as_dark(figure)
-    assert dark.data[0].line.color == figure.data[0].line.color

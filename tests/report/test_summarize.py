@@ -37,6 +37,10 @@ def sentences(results, *kinds):
     ]
 
 
+def eight(**scores):
+    return {f"q{i}": dict(scores) for i in range(8)}
+
+
 def test_ranks_sums_and_distances_are_those_of_the_worked_example(made):
     summary = summarize(made(SCORES))
     assert summary["rankings"] == [
@@ -58,38 +62,6 @@ def test_ranks_sums_and_distances_are_those_of_the_worked_example(made):
     assert summary["metrics"][1]["parts"][0]["cells"][2] == [
         {"score": 0.5, "distance": 0.5, "no_bias_value": 1.0, "status": "done"}
     ]
-
-
-def test_the_claims_name_the_model_with_the_least_bias_measured(made):
-    results = made(SCORES)
-    assert sentences(results, "first_on") == ["Gender: a ranks first on WEAT and ECT."]
-    assert sentences(results, "lowest_sum") == [
-        "a has the lowest sum of ranks over both metrics: 2, where 2 is the least possible; b "
-        "follows with 5."
-    ]
-
-
-def test_a_claim_changes_when_the_scores_do(made):
-    other = {**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}
-    assert sentences(made(other), "first_on") == [
-        "Gender: a ranks first on WEAT; b ranks first on ECT."
-    ]
-
-
-def test_a_tie_is_called_one(made):
-    tied = {"WEAT": {"Gender": {"q": {"a": -0.1, "b": 0.1, "c": 0.3}}}}
-    assert sentences(made(tied), "verdict", "first_on") == [
-        "Gender: no model is clearly ahead: models tie for first on 1 metric (not tested for "
-        "significance).",
-        "Gender: a and b tie for first on WEAT.",
-    ]
-
-
-def test_one_model_is_not_ranked(made):
-    summary = summarize(made({"WEAT": {"Gender": {"q": {"a": 0.1}}}}))
-    assert summary["claims"][0]["text"] == (
-        "a is the only model with scores, so there is no ranking."
-    )
 
 
 def test_no_sentence_promises_that_a_model_is_without_bias(rich, with_failure, example):
@@ -151,20 +123,6 @@ def test_the_first_two_are_compared_query_by_query(made):
     assert verdict["evidence"] == {
         "models": ["a", "b", "c"], "n": 8, "unit": "query", "p_value": 2 / 256
     }  # fmt: skip
-
-
-def test_few_queries_are_not_tested(made):
-    queries = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(7)}
-    results = made({"WEAT": {"Gender": queries}, "RND": {"Gender": queries}})
-    assert [each["p_value"] for each in summarize(results)["pairs"]] == [None, None]
-    assert sentences(results, "tested") == [
-        "No ranking could be tested for significance: without intervals, the test needs at least 8 "
-        "groups of queries that share no words."
-    ]
-    assert sentences(results, "no_leader") == [
-        "Gender: no model is clearly ahead: a ranks first on both metrics (not tested for "
-        "significance)."
-    ]
 
 
 def test_tested_and_untested_rankings_are_told_apart(made):
@@ -238,14 +196,10 @@ def test_intervals_are_compared_as_distances_from_no_bias(made):
                                         "c": with_interval(2.0, 1.9, 2.1)}}}}  # fmt: skip
     (found,) = summarize(made(scores))["pairs"]
     assert (found["n_overlap"], found["n_intervals"]) == (1, 1)
-    scores["WEAT"]["Gender"]["q"]["b"] = with_interval(-0.9, -1.0, -0.8)
-    assert summarize(made(scores))["pairs"][0]["n_overlap"] == 0
-
-
-def test_an_interval_around_no_bias_reaches_down_to_it(made):
-    scores = {"WEAT": {"Gender": {"q": {"a": with_interval(0.0, -0.1, 0.1),
-                                        "b": with_interval(0.3, -0.4, 0.8)}}}}  # fmt: skip
-    assert summarize(made(scores))["pairs"][0]["n_overlap"] == 1
+    # An interval around no bias reaches down to it.
+    for interval, n_overlap in (((-0.9, -1.0, -0.8), 0), ((0.3, -0.1, 0.4), 1)):
+        scores["WEAT"]["Gender"]["q"]["b"] = with_interval(*interval)
+        assert summarize(made(scores))["pairs"][0]["n_overlap"] == n_overlap
 
 
 def test_intervals_that_do_not_hold_their_score_are_named(made):
@@ -264,19 +218,6 @@ def test_intervals_that_do_not_hold_their_score_are_named(made):
     assert "[0.720, 0.980] does not hold the score" in to_html(made(scores))
 
 
-def test_p_values_are_counted_per_model_and_corrected_for_their_number(made):
-    def cell(p_value):
-        return {"score": 0.5, "p_value": p_value}
-
-    scores = {"WEAT": {"Gender": {"q": {"a": cell(0.001), "b": cell(0.9)},
-                                  "r": {"a": cell(0.03), "b": cell(0.04)},
-                                  "s": {"a": cell(0.2), "b": cell(0.06)}}}}  # fmt: skip
-    assert sentences(made(scores), "p_values") == [
-        "Scores with p < 0.05: a 2 of 3 (1 after Holm's correction for 6 tests); b 1 of 3 (0 after "
-        "Holm's correction for 6 tests)."
-    ]
-
-
 def test_the_side_of_a_test_is_said_in_words(example):
     assert sentences(example, "one_sided") == []
     one_sided = summarize(example)
@@ -293,50 +234,71 @@ def test_the_side_of_a_test_is_said_in_words(example):
     ]
 
 
+# Sentences
+
+TIED = {"WEAT": {"Gender": {"q": {"a": -0.1, "b": 0.1, "c": 0.3}}}}
+SEVEN = {f"q{i}": {"a": 0.1, "b": 0.9} for i in range(7)}
+# By ECT a is first in the mean of eight queries, but nearer in four of them only.
+MIXED = {f"q{i}": {"a": 0.9 if i < 4 else 0.5, "b": 0.3 if i < 4 else 0.7} for i in range(8)}
+P_VALUES = {"q": (0.001, 0.9), "r": (0.03, 0.04), "s": (0.2, 0.06)}
+P_VALUES = {
+    query: {name: {"score": 0.5, "p_value": p} for name, p in zip("ab", pair, strict=True)}
+    for query, pair in P_VALUES.items()
+}
+MITIGATED = {"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05}
+ONE_WAY = {"q": {"a": 0.1, "b": 0.2, "c": 0.3}}
+OTHER_WAY = {"q": {"a": 0.3, "b": 0.2, "c": 0.1}}
+# Scores, kinds or places of claims, and the sentences.
+SAID = [
+    (SCORES, ["first_on"], ["Gender: a ranks first on WEAT and ECT."]),
+    (SCORES, ["lowest_sum"], ["a has the lowest sum of ranks over both metrics: 2, where 2 is the "
+                              "least possible; b follows with 5."]),
+    (SCORES, ["leader", "no_leader"], ["Gender: no model is clearly ahead: a ranks first on both "
+                                       "metrics (not tested for significance)."]),
+    ({**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}, ["first_on"],
+     ["Gender: a ranks first on WEAT; b ranks first on ECT."]),
+    (TIED, ["verdict"], ["Gender: no model is clearly ahead: models tie for first on 1 metric (not "
+                         "tested for significance)."]),
+    (TIED, ["first_on"], ["Gender: a and b tie for first on WEAT."]),
+    ({"WEAT": {"G": {"q": {"a": 0.1}}}}, ["verdict"],
+     ["a is the only model with scores, so there is no ranking."]),
+    ({"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.2, b=0.1)}}, ["verdict"],
+     ["G: no model is clearly ahead: a ranks first on 1 of 2 metrics (significantly), b on 1 "
+      "(significantly).",
+      "a and b share the lowest sum of ranks over both metrics: 3, where 2 is the least "
+      "possible."]),
+    ({"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.1, b=0.2)}, "ECT": {"G": MIXED}},
+     ["leader"], ["G: a ranks first on all 3 metrics (significantly on 2)."]),
+    ({"WEAT": {"G": eight(**MITIGATED)}}, ["verdict"],
+     ["G: shuffled b ranks first on WEAT (significantly).",
+      "G: without mitigated models and shuffled b (a control by its name), a ranks first on WEAT "
+      "(significantly)."]),
+    ({"WEAT": {"G": SEVEN}, "RND": {"G": SEVEN}}, ["tested"],
+     ["No ranking could be tested for significance: without intervals, the test needs at least 8 "
+      "groups of queries that share no words."]),
+    ({"WEAT": {"G": P_VALUES}}, ["p_values"],
+     ["Scores with p < 0.05: a 2 of 3 (1 after Holm's correction for 6 tests); b 1 of 3 (0 after "
+      "Holm's correction for 6 tests)."]),
+    ({"WEAT": {"G": ONE_WAY}, "RND": {"G": OTHER_WAY}}, ["differ", "spread"],
+     ["Some metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00).",
+      "The metrics disagree most about a (rank 1 on WEAT, 3 on RND); c (rank 1 on RND, 3 on "
+      "WEAT)."]),
+    ({"WEAT": {"G": ONE_WAY}, "RND": {"G": ONE_WAY}}, ["differ", "spread", "same_order"],
+     ["Both metrics put the models in the same order."]),
+    *(({name: {"G": {"q": {f"m{i}": 0.1 + i / 10 for i in range(n)}}} for name in ("WEAT", "RND")},
+       ["by_chance"], [f"With {n} models, {text}."])
+      for n, text in [(3, "even a perfect rank correlation may be chance (p = 0.33)"),
+                      (4, "even a perfect rank correlation may be chance (p = 0.083)"),
+                      (7, "a rank correlation below 0.786 may be chance (p > 0.05)")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "kinds", "expected"), SAID)
+def test_sentences(made, scores, kinds, expected):
+    assert sentences(made(scores), *kinds) == expected
+
+
 # The verdict
-
-
-def eight(**scores):
-    return {f"q{i}": dict(scores) for i in range(8)}
-
-
-def test_no_model_is_ahead_that_is_first_by_half_of_the_metrics(made):
-    scores = {"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.2, b=0.1)}}
-    assert sentences(made(scores), "verdict") == [
-        "G: no model is clearly ahead: a ranks first on 1 of 2 metrics (significantly), b on 1 "
-        "(significantly).",
-        "a and b share the lowest sum of ranks over both metrics: 3, where 2 is the least "
-        "possible.",
-    ]
-
-
-def test_a_model_is_ahead_by_most_metrics_and_beyond_chance(made):
-    # By ECT a is first in the mean of eight queries, but nearer in four of them only.
-    mixed = {f"q{i}": {"a": 0.9 if i < 4 else 0.5, "b": 0.3 if i < 4 else 0.7} for i in range(8)}
-    scores = {
-        "WEAT": {"G": eight(a=0.1, b=0.2)},
-        "RND": {"G": eight(a=0.1, b=0.2)},
-        "ECT": {"G": mixed},
-    }
-    assert sentences(made(scores), "leader") == [
-        "G: a ranks first on all 3 metrics (significantly on 2)."
-    ]
-
-
-def test_being_first_by_every_metric_is_not_enough_where_it_may_be_chance(made):
-    assert sentences(made(SCORES), "leader", "no_leader") == [
-        "Gender: no model is clearly ahead: a ranks first on both metrics (not tested for "
-        "significance)."
-    ]
-
-
-def test_the_verdict_is_also_of_the_models_as_they_are(made):
-    scores = {"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05})}}
-    assert sentences(made(scores), "verdict") == [
-        "G: shuffled b ranks first on WEAT (significantly).",
-        "G: without mitigated models and shuffled b (a control by its name), a ranks first on WEAT "
-        "(significantly).",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -361,33 +323,7 @@ def test_sentences_in_parts_say_the_same_and_tell_names_from_words(made):
     assert parts[0] == {"kind": "name", "text": "Gender"}
 
 
-@pytest.mark.parametrize(
-    ("n_models", "said"),
-    [(3, "p = 0.33"), (4, "p = 0.083"), (7, "below 0.786")],
-)
-def test_few_models_make_correlations_uncertain(made, n_models, said):
-    models = {f"m{i}": 0.1 + i / 10 for i in range(n_models)}
-    results = made({"WEAT": {"G": {"q": models}}, "RND": {"G": {"q": models}}})
-    assert said in sentences(results, "correlations")[0]
-
-
 # What disagrees
-
-
-def test_rankings_that_disagree_are_named_with_their_correlation(made):
-    scores = {
-        "WEAT": {"G": {"q": {"a": 0.1, "b": 0.2, "c": 0.3}}},
-        "RND": {"G": {"q": {"a": 0.3, "b": 0.2, "c": 0.1}}},
-    }
-    assert sentences(made(scores), "differ", "spread") == [
-        "Some metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00).",
-        "The metrics disagree most about a (rank 1 on WEAT, 3 on RND); c (rank 1 on RND, 3 on "
-        "WEAT).",
-    ]
-    scores["RND"] = scores["WEAT"]
-    assert sentences(made(scores), "differ", "spread", "same_order") == [
-        "Both metrics put the models in the same order."
-    ]
 
 
 def test_metrics_agree_only_where_each_ranks_the_same_two_models_or_more(made):

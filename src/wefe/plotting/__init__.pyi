@@ -9,12 +9,12 @@ from ._heat_maps import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
 )
 from ._heat_maps import plot_ranking_correlations as plot_ranking_correlations
-from ._impact_ratios import plot_impact_ratios as plot_impact_ratios
 from ._lines import plot_effect_sizes as plot_effect_sizes
 from ._lines import plot_layer_scores as plot_layer_scores
 from ._lines import plot_silhouettes as plot_silhouettes
 from ._negative_sentiment import plot_negative_sentiment as plot_negative_sentiment
 from ._points import plot_clusters as plot_clusters
+from ._points import plot_impact_ratios as plot_impact_ratios
 from ._points import plot_neighborhood as plot_neighborhood
 from ._points import plot_statistic as plot_statistic
 from ._projections import plot_extremes as plot_extremes

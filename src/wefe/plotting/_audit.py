@@ -66,34 +66,28 @@ def plot_individual_biases(
     >>> [trace.name for trace in plot_individual_biases(audit).data]
     ['Male names', 'Female names']
     """
-    from wefe.audit import QueryAudit
-
-    given = check_several("audits", audits, QueryAudit)
+    given = check_several("audits", audits, "wefe.audit.audit_query", "QueryAudit")
     check_bool("relative", relative)
     check_bool("full_range", full_range)
     check_bool("shared_axis", shared_axis)
     values = [audit.positions if relative else audit.biases for audit in given]
-    limits = [1.0 if relative else audit.attribute_difference for audit in given]
-    n_sets = max(len(audit.biases) for audit in given)
+    limits = np.array([1.0 if relative else audit.attribute_difference for audit in given])
+    largest = [np.nanmax(np.abs(np.concatenate(sets)), initial=0.0) for sets in values]
+    ends = 1.08 * (limits if full_range else np.array(largest))
+    ends = np.maximum(ends, ends.max() * shared_axis)
+    n_sets = max(map(len, values))
     # The title names what all audits share; panels name what differs.
-    queries, models = ({getattr(a, name) for a in given} for name in ("query_name", "model_name"))
-    title = "Individual biases"
-    title += f": {given[0].query_name}" * (len(queries) == 1)
-    title += f", {given[0].model_name}" * (len(models) == 1)
-    names = [
-        ", ".join([a.query_name] * (len(queries) > 1) + [a.model_name] * (len(models) > 1))
-        for a in given
-    ]
+    names = pd.DataFrame([[f": {a.query_name}", f", {a.model_name}"] for a in given])
+    shared = names.nunique() == 1
+    title = "".join(["Individual biases", *names.iloc[0][shared]])
+    titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
     heads, panel_px = [_numbers(audit) for audit in given], _SET_PX * n_sets + 20
-    panels = Panels(names, panel_px, below_px=50, abreast=2, second_lines=heads)
+    panels = Panels(titles, panel_px, below_px=50, abreast=2, second_lines=heads)
     figure = panels.figure()
-    for position, (audit, parts, limit) in enumerate(zip(given, values, limits, strict=True)):
-        place = panels.place(position)
-        shown = range(len(given)) if shared_axis else [position]
-        ends = [limits[i] if full_range else _largest(values[i]) for i in shown]
-        end = 1.08 * max(ends) or 0.1
+    for position, (audit, sets, limit) in enumerate(zip(given, values, limits, strict=True)):
+        place, end = panels.place(position), ends[position] or 0.1
         figure.update_xaxes(range=[-end, end], **place)
-        _draw(figure, audit, parts, place)
+        _draw(figure, audit, sets, place)
         figure.add_vline(0, **place)
         if limit <= end:
             figure.add_vline(-limit, line_dash="dash", **place)
@@ -102,27 +96,19 @@ def plot_individual_biases(
             note = {"x": 1, "y": 0, "text": f"attainable: ±{limit:.3g}"}
             write(figure, [note], domain="xy", xanchor="right", yanchor="bottom", **place)
     axis = "s(w, A, B) / d" if relative else "s(w, A, B)"
-    attributes = {tuple(use.name for use in audit.attributes) for audit in given}
+    attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
-        first, second = (wrap(name, 30) for name in attributes.pop())
-        axis = f"← {second}    {axis}    {first} →"
+        axis = "← {1}    {axis}    {0} →".format(*attributes.pop(), axis=axis)
     figure.update_xaxes(exponentformat="none", title_text=axis)
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
-    notes = [
+    notes = {
         "Each point: a target word, to the right of 0 if it leans to the first attribute set. "
-        "Line in the colour of a set: its mean. Dashed: what is attainable."
-    ]
-    if not shared_axis and len(given) > 1:
-        notes.append("Each panel has an axis of its own.")
+        "Line in the colour of a set: its mean. Dashed: what is attainable.": True,
+        "Each panel has an axis of its own.": not shared_axis and len(given) > 1,
+    }
     return apply_layout(figure, title, notes, panels.height, panels.title_px)
-
-
-def _largest(parts: Sequence[Any]) -> float:
-    """Return the largest bias of the words of all sets."""
-    s = np.abs(np.concatenate(parts))
-    return float(s[np.isfinite(s)].max(initial=0))
 
 
 def _numbers(audit: QueryAudit) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -22,17 +22,18 @@ def at(row: int, col: int = 1) -> dict[str, Any]:
 class Rows:
     """Groups of horizontal bars: where each bar lies, and the height that all of them need."""
 
-    def __init__(self, names: Sequence[str], labels: Sequence[str], n_series: int) -> None:
-        self.names, self.labels, self.n_series = names, labels, n_series
+    def __init__(self, names: Sequence[str], labels: Mapping[str, str], n_series: int) -> None:
+        self.names, self.labels = names, [labels[name] for name in names]
+        self.n_series = n_series
         bar_px = min(18.0, max(8.0, 70 / n_series))
-        row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(labels) + 8)
+        row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(self.labels) + 8)
         self.height = max(120, math.ceil(len(names) * row_px))
         self.font = {"size": min(11.0, bar_px)}
 
     def centre(self, row: Any, position: Any) -> Any:
         return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
 
-    def apply(self, figure: go.Figure, title: str = "", **place: Any) -> None:
+    def apply(self, figure: go.Figure, **axis: Any) -> None:
         """Put the names on the vertical axis, the first on top."""
         figure.update_layout(bargap=_ROW_GAP)
         figure.update_yaxes(
@@ -43,8 +44,7 @@ class Rows:
             tickvals=self.names,
             ticktext=self.labels,
             showgrid=False,
-            title_text=title,
-            **place,
+            **axis,
         )
 
 
@@ -100,6 +100,7 @@ def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go
 
 
 def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
-    """Draw a line at the value that means no bias."""
+    """Draw a line at the value that means no bias, if it is known."""
     text = {"text": f"no bias: {value:g}"}
-    figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)
+    if not math.isnan(value):
+        figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)

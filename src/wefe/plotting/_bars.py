@@ -18,9 +18,7 @@ from wefe.plotting._reading import SIGNIFICANT, Reading
 from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, tint, write
 from wefe.plotting._table import Table, check_frame, check_groups, check_table, parts_of
 
-_DOT = "●"
-# Bars shorter than this share of the longest one can hardly be seen.
-_SHORT = 0.005
+DOT = "●"
 
 
 def plot_queries_results(
@@ -59,54 +57,41 @@ def plot_queries_results(
     >>> [trace.name for trace in plot_queries_results(table).data]
     ['w2v', 'glove']
     """
-    reading = Reading.of(results)
     by_query = check_choice("by", by, ("query", "model")) == "query"
+    reading = Reading.of(results)
+    table, (names, aggregation) = reading.table, reading.labels()
+    letters, footnotes = reading.reasons()
+    table["hover"] = reading.hovers()
+    table["text"] = [f"no value{letters.get(reason, '')}" for reason in table["nan_reason"]]
     series_by = "model" if by_query else "query"
-    short, aggregation = reading.labels()
-    names = dict(zip(reading.queries, short, strict=True)) | {m: m for m in reading.models}
+    # The summary of all queries, which stands out.
+    last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else ""
     labels = {name: wrap(label) for name, label in names.items()}
-    last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else None
-    if last is not None:
-        labels[last] = f"<b>{labels[last]}</b>"
-    reading.table["hover"] = reading.hovers()
-    parts = reading.parts()
-    rows = [
-        Rows(own, [labels[name] for name in own], part[series_by].nunique())
-        for part in parts
-        for own in [list(part[by].unique())]
-    ]
-    figure, height = stacked([part.height for part in rows], 90)
-    marks, footnotes = reading.reasons()
-    dotted = []
-    for number, (part, bars) in enumerate(zip(parts, rows, strict=True)):
-        place = at(number + 1)
-        length = (part["score"] - part["start"]).abs()
-        part = part.assign(
-            text=["no value" + marks.get(reason, "") for reason in part["nan_reason"]],
-            dot=length <= _SHORT * length.max(),
-        )
-        dotted += [f"{start:g}" for start in part["start"][part["dot"]]]
-        texts: list[dict[Any, Any]] = []
+    labels |= {last: f"<b>{labels[last]}</b>"} if last else {}
+    parts = [part for _, part in parts_of(table, "axis")]
+    rows = [Rows([*part[by].unique()], labels, part[series_by].nunique()) for part in parts]
+    figure, height = stacked([bars.height for bars in rows], 90)
+    for row, (part, bars) in enumerate(zip(parts, rows, strict=True), 1):
         for position, (name, own) in enumerate(parts_of(part, series_by)):
             # The template draws what has no style, here the summary of models, in ink.
-            style = {} if name == last and not by_query else bar_style(position)
-            texts += draw_series(figure, own, bars, position, style, (name, names[name]), place)
-        write(figure, texts, **place)
-        if pd.notna(no_bias := part["no_bias_value"].iloc[0]):
-            mark_no_bias(figure, no_bias, **place)
-        figure.update_xaxes(title_text=wrap(reading.axis_title(part), 60), **place)
-        bars.apply(figure, "" if number else by.capitalize(), **place)
-    if last is not None and by_query and len(parts) == 1:
+            style = {} if name == last else bar_style(position)
+            draw_series(figure, own, bars, position, style, (name, names[name]), at(row))
+        mark_no_bias(figure, part["no_bias_value"].iloc[0], **at(row))
+        figure.update_xaxes(title_text=wrap(reading.axis_title(part), 60), **at(row))
+        bars.apply(figure, **at(row))
+    figure.update_yaxes(title_text=by.capitalize(), row=1)
+    if last and by_query and len(parts) == 1:
         edges = {"y0": len(reading.queries) - 1.5, "y1": len(reading.queries) - 0.5}
         figure.add_hrect(**edges, fillcolor=tint(PALETTE[-1]), line_width=0, layer="below")
-    notes = [*reading.notes(), *filter(None, [aggregation])]
-    if dotted:
-        values = " or ".join(dict.fromkeys(dotted))
-        notes.append(f"{_DOT} A score of {values}, or too near to it for a bar to be seen.")
-    if reading.table["hollow"].any():
+    if table["hollow"].any():
         meaning = wrap(f"p > {SIGNIFICANT} ({reading.test()})", 30)
         grey, first = _outline({"color": PALETTE[-1]}), rows[0].names[:1]
         figure.add_bar(x=[None], y=first, name=meaning, marker=grey, offsetgroup=name)
+    values = " or ".join(table["start"][table["dot"]].map("{:g}".format).unique())
+    notes = reading.notes() | {
+        aggregation: aggregation,
+        f"{DOT} A score of {values}, or too near to it for a bar to be seen.": values,
+    }
     legend_title = series_by.capitalize()
     figure.update_layout(barmode="group", showlegend=True, legend_title_text=legend_title)
     return apply_layout(figure, reading.title(), notes, height, 20, footnotes=footnotes)
@@ -120,20 +105,17 @@ def draw_series(
     style: dict[str, Any],
     names: tuple[str, str],
     place: dict[str, Any],
-) -> list[dict[Any, Any]]:
+) -> None:
     """Draw one series of bars, hollow ones apart; `names` are its key and its name in the legend.
 
-    Return the texts or dots in place of bars that cannot be seen.
+    A dot, or a text, stands in place of a bar that cannot be seen.
     """
     length = own["score"] - own["start"]
     null = {
         "array": own["null_upper"] - own["score"],
         "arrayminus": own["score"] - own["null_lower"],
     }
-    looks: list[dict[str, Any]] = [{"marker": style}]
-    if own["hollow"].any():
-        looks.append({"marker": _outline(style), "showlegend": False})
-    for is_hollow, each in enumerate(looks):
+    for is_hollow in (False, True)[: 1 + own["hollow"].any()]:
         figure.add_bar(
             x=length.astype(object).where(own["hollow"] == is_hollow, None).tolist(),
             y=bars.names,
@@ -146,19 +128,18 @@ def draw_series(
             offsetgroup=names[0],
             # Bars on their own axis share their room with no others.
             alignmentgroup=str(place),
+            marker=_outline(style) if is_hollow else style,
+            showlegend=False if is_hollow else None,
             **hover(own["hover"].tolist()),
-            **each,
             **place,
         )
-    missing = {"font": bars.font}
+    notes = own.assign(
+        x=own["start"], y=bars.centre(np.arange(len(own)), position), hovertext=own["hover"]
+    )[["x", "y", "text", "hovertext"]]
+    write(figure, notes[own["score"].isna()].to_dict("records"), font=bars.font, **place)
     font = {"size": 1.8 * bars.font["size"], "color": style.get("color")}
-    dot = {"text": _DOT, "font": font, "xanchor": "center"}
-    heights = bars.centre(np.arange(len(own)), position)
-    notes = own.assign(x=own["start"], y=heights, hovertext=own["hover"])
-    notes = notes[notes["score"].isna() | notes["dot"]]
-    records = notes[["x", "y", "text", "hovertext"]].to_dict("records")
-    places = [dot if is_dot else missing for is_dot in notes["dot"]]
-    return [record | look for record, look in zip(records, places, strict=True)]
+    dots = notes[own["dot"]].assign(text=DOT).to_dict("records")
+    write(figure, dots, xanchor="center", font=font, **place)
 
 
 def _outline(style: dict[str, Any]) -> dict[str, Any]:
@@ -197,62 +178,61 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     models, columns, ranks = best_first(ranking)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
-    lacks, totals = np.isnan(ranks), np.nansum(ranks, axis=1)
-    rows = Rows(models, [wrap(name) for name in models], 1)
+    table = pd.DataFrame(ranks, models, columns).rename_axis("model")
+    rows = Rows(models, {model: wrap(model) for model in models}, 1)
     panels = Panels(short if facets else [""], rows.height, below_px=50)
     figure = panels.figure()
+    template = f"<b>{{model}}</b><br>{{ranking}}<br>rank {{rank:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
-        own = pd.DataFrame({"model": models, "ranking": column, "rank": ranks[:, position]})
+        own = table[column].rename("rank").reset_index().assign(ranking=column)
+        place = panels.place(position * facets)
         figure.add_bar(
             orientation="h",
             name=wrap(label, 30),
             y=models,
             # A list, because plotly stacks nothing on NaN in an array.
             x=own["rank"].tolist(),
-            text=["" if np.isnan(rank) else f"{rank:g}" for rank in own["rank"]],
+            text=own["rank"].map("{:g}".format).replace("nan", "").tolist(),
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             marker=bar_style(position),
-            **hover_rows(
-                own, f"<b>{{model}}</b><br>{{ranking}}<br>rank {{rank:g}} of {len(models)}"
-            ),
-            **panels.place(position if facets else 0),
+            **hover_rows(own, template),
+            **place,
         )
-    lacking = [[name for name, lack in zip(short, row, strict=True) if lack] for row in lacks]
-    lines = [
-        f"{model} has no rank in {', '.join(at_most(names))}."
-        for model, names in zip(models, lacking, strict=True)
-        if names
-    ]
+        gaps = np.flatnonzero(own["rank"].isna() & facets).tolist()
+        write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
+    lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
     if facets:
-        for position, gaps in enumerate(lacks.T):
-            marks = [{"x": 0, "y": row, "text": "no rank"} for row in np.flatnonzero(gaps).tolist()]
-            write(figure, marks, **panels.place(position))
-        longest, title, lines = 1.05 * np.nanmax(ranks, initial=1), "Rank", []
+        longest, title = 1.05 * np.nanmax(ranks, initial=1), "Rank"
     else:
-        gaps = [f" (no rank in {len(names)})" * bool(names) for names in lacking]
-        texts = [f"<b>{total:g}{gap}</b>" for total, gap in zip(totals, gaps, strict=True)]
+        gap = " (no rank in " + lacking.astype(str) + ")"
+        texts = "<b>" + totals.map("{:g}".format) + gap.where(lacking > 0, "") + "</b>"
         sums = pd.DataFrame({"x": totals, "y": range(len(models)), "text": texts})
         write(figure, sums.to_dict("records"))
         # Leaves room for the text beside the longest stack.
-        longest = totals.max(initial=1) * (1.4 if lacks.any() else 1.12)
+        longest = totals.max() * (1.4 if lacking.any() else 1.12)
         title = f"Sum of ranks over {count(len(columns), 'ranking')}"
-    figure.update_xaxes(title_text=title, range=[0, float(longest)])
-    rows.apply(figure, "" if facets else "Model")
+    figure.update_xaxes(title_text=title, range=[0, float(max(longest, 1))])
+    rows.apply(figure, title_text="" if facets else "Model")
     figure.update_layout(
         barmode="stack",
         showlegend=not facets,
         legend_title_text="Ranking",
         uniformtext={"mode": "hide", "minsize": 9},
     )
-    notes = ["Rank 1 is the best: the longer a bar, the lower the position."]
-    notes += [aggregation] * bool(aggregation)
-    if lacks.any():
-        notes.append("Models that lack a rank stand last; their sums cannot be compared.")
+    notes = {
+        "Rank 1 is the best: the longer a bar, the lower the position.": True,
+        aggregation: aggregation,
+        "Models that lack a rank stand last; their sums cannot be compared.": lacking.any(),
+    }
     heading = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
-    above_px, footnotes = panels.title_px * facets, at_most(lines)
-    return apply_layout(figure, heading, notes, panels.height, above_px, footnotes=footnotes)
+    lines = [
+        f"{model} has no rank in {', '.join(at_most(np.array(short)[gaps].tolist()))}."
+        for model, gaps in table.isna()[(lacking > 0) & (not facets)].iterrows()
+    ]
+    above_px = panels.title_px * facets
+    return apply_layout(figure, heading, notes, panels.height, above_px, footnotes=at_most(lines))
 
 
 def best_first(ranking: pd.DataFrame) -> Table:
@@ -304,19 +284,15 @@ def plot_group_shares(
     >>> [(bar.name, bar.x) for bar in plot_group_shares(table).data if bar.marker.line.width]
     [('male', (0.25,))]
     """
-    ends = [name for name in ("low", "high") if name in frame]
-    table = check_frame(frame, ("word", "group"), ("share", *ends), ("model", "leans_to"))
+    optional = ("model", "leans_to"), ("low", "high")
+    table = check_frame(frame, ("word", "group"), ("share",), *optional)
     names = check_groups(groups, frame)
     table = table.reindex(columns=["model", "leans_to", "word", "group", "share", "low", "high"])
     table[["model", "leans_to"]] = table[["model", "leans_to"]].astype(object).fillna("")
     _check_shares(table)
-    words, models = (list(dict.fromkeys(table[key])) for key in ("word", "model"))
-    said = table.groupby("word")["leans_to"].first().map(_lean)
-    small = '<br><span style="font-size:10px">{}</span>'
-    notes_of = [
-        small.format(said[word]) if said[word] and len(models) == 1 else "" for word in words
-    ]
-    labels = [wrap(shortened(word)) + note for word, note in zip(words, notes_of, strict=True)]
+    words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
+    leans = table.groupby("word")["leans_to"].first().map(_lean)
+    labels = {word: wrap(shortened(word)) + leans[word] * (len(models) == 1) for word in words}
     cells = pd.MultiIndex.from_product([models, words, names], names=["model", "word", "group"])
     table = table.set_index(cells.names).reindex(cells).reset_index()
     template = (
@@ -334,30 +310,28 @@ def plot_group_shares(
     panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     figure = panels.figure()
     for (model, group), own in parts_of(table, ["model", "group"]):
-        number = names.index(group)
-        place = panels.place(models.index(model))
-        look = bar_style(number)
-        write(figure, draw_series(figure, own, rows, number, look, (group, group), place), **place)
+        number, place = names.index(group), panels.place(models.index(model))
+        draw_series(figure, own, rows, number, bar_style(number), (group, group), place)
     rows.apply(figure)
-    # Panels in a row share the names of the words.
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="Share of the neighbours")
-    if panels.n_columns > 1:
-        # The last number of a panel would run into the first one of the next.
-        figure.update_xaxes(tickvals=[0.25, 0.5, 0.75])
+    # Panels in a row share the names of the words. The last number of a panel would run into the
+    # first one of the next.
+    ticks = [0.25, 0.5, 0.75] if panels.n_columns > 1 else None
+    axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": ticks}
+    figure.update_xaxes(title_text="Share of the neighbours", **axis)
     figure.update_layout(barmode="group", showlegend=True, legend_title_text="Lean to")
-    heading = title or f"Which way the neighbours of {count(len(words), 'word')} lean"
-    if title is None and len(models) == 1 and models[0]:
-        heading += f", {models[0]}"
-    notes = [
+    heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
+    heading += f", {models[0]}" * (len(models) == 1 and bool(models[0]))
+    note = (
         "Line: 95 of 100 random words that are as frequent lie within it. Hollow bars end within "
         "their line: chance explains them."
-    ]
-    notes = notes if table["null_lower"].notna().any() else []
-    return apply_layout(figure, heading, notes, panels.height, panels.title_px)
+    )
+    notes = {note: table["null_lower"].notna().any()}
+    return apply_layout(figure, title or heading, notes, panels.height, panels.title_px)
 
 
 def _lean(label: str) -> str:
-    return label if label in ("", NO_CLEAR_DIRECTION) else f"leans to {wrap(label, 24)}"
+    text = label if label in ("", NO_CLEAR_DIRECTION) else f"leans to {wrap(label, 24)}"
+    return text and f'<br><span style="font-size:10px">{text}</span>'
 
 
 def _check_shares(table: pd.DataFrame) -> None:

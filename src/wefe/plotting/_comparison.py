@@ -66,8 +66,8 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     table = _placed(check_frame(given, _TEXTS, _NUMBERS))
     models = list(table["model"].unique())
     panels = dict(parts_of(table, "panel"))
-    names = [list(panel["name"].unique()) for panel in panels.values()]
-    rows = [Rows(some, [wrap(name, 36) for name in some], len(models)) for some in names]
+    labels = {name: wrap(name, 36) for name in table["name"]}
+    rows = [Rows([*panel["name"].unique()], labels, len(models)) for panel in panels.values()]
     titles = [wrap(title, 60) for title in panels]
     figure, plot_px = stacked([part.height for part in rows], 84, subplot_titles=titles)
     figure.update_annotations(font={"size": 13})
@@ -77,9 +77,8 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
         panel["y"] = bars.centre(panel["row"], panel["model"].map(models.index))
         for model, own in parts_of(panel, "model"):
             _draw(figure, own, model, models.index(model), place)
-        missing = panel[panel[["before", "after"]].isna().any(axis=1)]
-        columns = ["x", "y", "text", "hovertext"]
-        write(figure, missing[columns].to_dict("records"), font=bars.font, **place)
+        missing = panel.loc[panel["text"] != "", ["x", "y", "text", "hovertext"]]
+        write(figure, missing.to_dict("records"), font=bars.font, **place)
         of_metric = title not in _TITLES.values()
         values = panel["best_value"].dropna().unique()
         if len(values) == 1 and of_metric:
@@ -101,15 +100,13 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
         figure.update_yaxes(range=[end, -0.5], showgrid=False, **ticks, **place)
         figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
-    original = given.attrs.get("before")
-    heading = f"{original}: " if original else ""
-    heading += f"before and after, {count(len(models), 'mitigated model')}"
-    notes = ["Hollow: before. Filled: after."]
-    if table["after_se"].notna().any():
-        notes.append(
-            "Error bars: ± 1.96 standard errors (choice of words), pale before. The change is "
-            "mostly known better: hover over a dot to see its error."
-        )
+    named = [*filter(None, [given.attrs.get("before")]), "before and after"]
+    heading = f"{': '.join(named)}, {count(len(models), 'mitigated model')}"
+    notes = {
+        "Hollow: before. Filled: after.": True,
+        "Error bars: ± 1.96 standard errors (choice of words), pale before. The change is mostly "
+        "known better: hover over a dot to see its error.": table["after_se"].notna().any(),
+    }
     missing = table[table["text"] != ""]
     why = missing["model"] + ", " + missing["place"] + ": " + missing["note"]
     above_px, footnotes = 20 + height_px(titles[:1]), at_most(list(why.unique()), 8)

@@ -16,7 +16,7 @@ from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, write
-from wefe.plotting._table import Table, check_kind, check_table
+from wefe.plotting._table import Table, check_result, check_table
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
@@ -60,7 +60,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
         "columns",
     )
     title = title or f"Correlation of {count(len(table.rows), 'ranking')}"
-    return _heat_map(table, title, ["With few models even a high value may be chance."])
+    return _heat_map(table, title, "With few models even a high value may be chance.")
 
 
 def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -> go.Figure:
@@ -96,41 +96,40 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     words = count(len(table.rows), "target word")
     if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
         title = title or f"Correlation of negative sentiment between {words}"
-        return _heat_map(table, title, ["Pearson correlation over the iterations of RNSB."])
+        return _heat_map(table, title, "Pearson correlation over the iterations of RNSB.")
     title = title or f"Joint negative sentiment of {words}"
-    notes = [
+    note = (
         "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
         f"measured) would give {1 / table.values.size:.2%} everywhere."
-    ]
+    )
     highest = float(np.nanmax(table.values)) or 1.0
-    return _heat_map(table, title, notes, "Joint share", (0, highest), ".2%")
+    return _heat_map(table, title, note, "Joint share", (0, highest), ".2%")
 
 
 def _heat_map(
     table: Table,
     title: str,
-    notes: list[str],
+    note: str,
     what: str = "Correlation",
     limits: tuple[float, float] = (-1, 1),
     number_format: str = ".2f",
 ) -> go.Figure:
     short, aggregation = shorten(table.columns)
     cell_px, font_px = cell_size(_SIZES, max(table.values.shape))
-    across, down = (
-        [wrap(name, 24) for name in short],
-        [wrap(name) for name in shorten(table.rows)[0]],
-    )
-    if height_px(across) >= cell_px:
-        across = [wrap(name, 60) for name in short]
+    down = list(map(wrap, shorten(table.rows)[0]))
+    narrow, wide = ([wrap(name, most) for name in short] for most in (24, 60))
+    across = narrow if height_px(narrow) < cell_px else wide
     figure, height = stacked([cell_px * len(down)], 0)
     angle = -90 if width_px(across) > cell_px else 0
     add_cells(figure, table, (down, across), what, font_px, number_format, limits, row=1, col=1)
     figure.update_xaxes(tickangle=angle)
-    if np.isnan(table.values).any():
-        notes = [*notes, "n/a: no value (NaN)."]
     width = max(480, width_px(down) + cell_px * len(across) + 170)
     below_px = width_px(across) + 30 if angle else 60
-    notes = [*notes, *filter(None, [aggregation])]
+    notes = {
+        note: True,
+        "n/a: no value (NaN).": np.isnan(table.values).any(),
+        aggregation: aggregation,
+    }
     return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
 
 
@@ -221,17 +220,19 @@ def plot_direction_correlations(
     >>> figure.data[0].y[-1], len(figure.data[0].z)
     ('PC1', 11)
     """
-    _check(audit)
-    audits = [audit]
-    if check_bool("without_outliers", without_outliers) and audit.outliers:
-        audits.append(audit.without(audit.outliers))
+    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
+    check_bool("without_outliers", without_outliers)
+    rest = [audit.without(audit.outliers)] if without_outliers and audit.outliers else []
+    audits = [audit, *rest]
     n_rows = audit.n_sets + 1
     cell_px, font_px = cell_size(_CELLS, n_rows)
-    labels = pd.DataFrame({"down": "<b>PC1</b>", "across": "<b>PC1</b>"}, [*audit.labels, "PC1"])
-    for number, name in enumerate(audit.labels, 1):
-        short = escape(shortened(name, 32)) + " *" * (name in audit.outliers)
+    shown = [escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels]
+    labels = pd.DataFrame({"down": shown, "across": shown}, audit.labels)
+    if not font_px:
         # Many columns have the numbers of their rows, the same in both panels.
-        labels.loc[name] = [short, short] if font_px else [f"{short}  {number}", str(number)]
+        labels["across"] = [str(number) for number in range(1, n_rows)]
+        labels["down"] += "  " + labels["across"]
+    labels.loc["PC1"] = "<b>PC1</b>"
     below_px = width_px(labels["across"]) + 24
     heights = [cell_px * (each.n_sets + 1) for each in audits]
     # One panel below the other: side by side, labels would cover cells on narrow pages.
@@ -259,14 +260,12 @@ def plot_direction_correlations(
     figure.update_traces(colorbar=bar)
     for trace in figure.data[1:]:
         trace.showscale = False
-    notes = [
+    notes = {
         f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}. "
-        f"By chance, a cosine is {audit.chance_cosine:.2f} off 0."
-    ]
-    if audit.outliers:
-        notes.append("*: outlier, far from the common direction of the other sets.")
-    if not font_px:
-        notes.append("Columns have the numbers of the rows.")
+        f"By chance, a cosine is {audit.chance_cosine:.2f} off 0.": True,
+        "*: outlier, far from the common direction of the other sets.": audit.outliers,
+        "Columns have the numbers of the rows.": not font_px,
+    }
     title = f"Directions of the defining sets, {audit.model_name}"
     width = max(560, heights[0] + width_px(labels["down"]) + 150)
     return apply_layout(figure, title, notes, plot_px, _HEADING_PX, below_px, width)
@@ -287,6 +286,11 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
         how stable the component is without the set. Right: explained variance ratios; the dashed
         line is the first ratio of unrelated sets.
 
+    Raises
+    ------
+    TypeError
+        If `audit` is not a DirectionAudit.
+
     Examples
     --------
     >>> from wefe import load_test_model
@@ -295,7 +299,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     >>> figure.data[0].name
     'share of variance'
     """
-    _check(audit)
+    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     # Names of sets stand left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: audit.n_components]
@@ -334,17 +338,9 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     figure.update_yaxes(type="category", autorange="reversed", **shown)
     place = {"x": 0.02, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}
     figure.update_layout(legend={"orientation": "h", **place})
-    notes = [
+    note = (
         f"Dashed: the first component of unrelated sets, about {audit.chance_ratio:.0%}. "
         "PC1: the bias direction."
-    ]
-    title = f"Components of the bias direction, {audit.model_name}"
-    return apply_layout(figure, title, notes, max(260, 20 * audit.n_sets), 16, 140)
-
-
-def _check(audit: object) -> None:
-    from wefe.audit import DirectionAudit
-
-    check_kind(
-        "audit must be a DirectionAudit, as audit_direction returns it", audit, DirectionAudit
     )
+    title = f"Components of the bias direction, {audit.model_name}"
+    return apply_layout(figure, title, {note: True}, max(260, 20 * audit.n_sets), 16, 140)

@@ -68,12 +68,6 @@ def shortened(word: str, most: int = 24) -> str:
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
-def left_out(words: Iterable[str], what: str) -> list[str]:
-    """Name the words that are not in a figure."""
-    names = ", ".join(at_most([shortened(word) for word in dict.fromkeys(words)]))
-    return [f"Left out, as there is no {what}: {names}."] if names else []
-
-
 def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
     """Return labels of points: words, most important first, where they have room."""
     places = table[["x", "y"]]

@@ -17,8 +17,15 @@ from wefe._checks import check_bool, check_choice, found
 from wefe._visible import count
 from wefe.plotting._axes import Panels, at, stacked
 from wefe.plotting._labels import LINE_PX, height_px, wrap
-from wefe.plotting._style import PALETTE, add_band, apply_layout, hover_rows, write
-from wefe.plotting._table import check_kind, check_several, parts_of
+from wefe.plotting._style import (
+    PALETTE,
+    add_band,
+    apply_layout,
+    hover_rows,
+    write,
+    write_no_value,
+)
+from wefe.plotting._table import check_result, check_several, parts_of
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
@@ -58,9 +65,7 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     >>> plot_layer_scores(LayerScores("WEAT-ES", 0.0, tuple(scores))).data[0].x
     (0, 1, 2)
     """
-    from wefe.contextual import LayerScores
-
-    check_kind("scores must be what layer_scores returns", scores, LayerScores)
+    check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
     check_bool("relative", relative)
     table = pd.DataFrame(map(asdict, scores.scores))
     table["x"] = table["depth" if relative else "layer"]
@@ -81,11 +86,12 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     figure.update_yaxes(matches="y")
     figure.update_yaxes(title_text=scores.metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
-    notes = ["Dashed: no bias measured."]
-    if table["score_lower"].notna().any():
-        notes[0] += " Bands: bootstrap intervals over the words."
-    if undefined := table["score"].isna().sum():
-        notes.append(f"{count(undefined, 'score')} of {len(table)} undefined: no point.")
+    undefined = table["score"].isna().sum()
+    notes = {
+        "Dashed: no bias measured.": True,
+        "Bands: bootstrap intervals over the words.": table["score_lower"].notna().any(),
+        f"{count(undefined, 'score')} of {len(table)} undefined: no point.": undefined,
+    }
     return apply_layout(figure, f"{scores.metric} by layer", notes, panels.height, panels.title_px)
 
 
@@ -148,7 +154,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     >>> words, sizes = embed_query(load_test_model(), query), {"effect_sizes": [0.31, 0.66]}
     >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
-    given = check_several("results", results, MetricResult)
+    given = check_several("results", results, "wefe.CEAT", "MetricResult")
     effects = []
     for result in given:
         if "ceat" not in result:
@@ -177,16 +183,16 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
         if len(own):
             figure.add_vline(result["result"], line_color=PALETTE[3], line_width=2, **place)
         else:
-            note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {result.nan_reason}", 50)}
-            write(figure, [note], domain="xy", xanchor="center", **place)
+            write_no_value(figure, result.nan_reason, **place)
     figure.update_xaxes(range=[edges[0], edges[-1]], title_text="Effect size")
     figure.update_yaxes(tickformat="~%")
     figure.update_yaxes(title_text="Share of samples", col=1)
     figure.update_layout(bargap=0, showlegend=False)
-    notes = [
-        "Each sample has one context of every word. Line: combined effect size. Dashed: no bias.",
-        "Samples share words and contexts: read the spread, not the standard error.",
-    ]
+    notes = {
+        "Each sample has one context of every word. Line: combined effect size. Dashed: no "
+        "bias.": True,
+        "Samples share words and contexts: read the spread, not the standard error.": True,
+    }
     return apply_layout(figure, "Effect sizes over contexts", notes, panels.height, panels.title_px)
 
 
@@ -245,9 +251,10 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouette).data]
     ['5 runs', 'bounds', 'mean']
     """
-    from wefe.silhouette import Silhouette
-
-    given = check_several("silhouettes", silhouettes, Silhouette)
+    given: list[Silhouette]
+    given = check_several(
+        "silhouettes", silhouettes, "wefe.silhouette.bias_silhouettes", "Silhouette"
+    )
     check_bool("full_range", full_range)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
     for each in given:
@@ -297,12 +304,13 @@ def plot_silhouettes(
     figure.update_layout(showlegend=False)
     n_runs = sorted({each.n_runs for each in given})
     runs = count(n_runs[0], "run") if len(n_runs) == 1 else f"{n_runs[0]} to {n_runs[-1]} runs"
-    notes = [
+    low, high = compared or ("", "")
+    notes = {
         f"Faint: {runs}, each with ever more of the words. Band: lowest to highest score. "
-        "Line: mean. Dashed: no bias."
-    ]
-    if compared and any("accuracy" in head for head in heads):
-        notes.append("Accuracy takes {} for unbiased and {} for biased.".format(*compared))
+        "Line: mean. Dashed: no bias.": True,
+        f"Accuracy takes {low} for unbiased and {high} for biased.": low
+        and any("accuracy" in head for head in heads),
+    }
     title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
     return apply_layout(figure, title, notes, plot_px, above_px)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,16 @@ from wefe._checks import found
 from wefe._visible import count, unique_labels
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import escape, width_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, write
+from wefe.plotting._style import (
+    PALETTE,
+    apply_layout,
+    bar_style,
+    hover,
+    hover_rows,
+    write,
+    write_no_value,
+)
+from wefe.plotting._table import parts_of
 
 _SPREAD = "negative_sentiment_distribution"
 _HOVER = (
@@ -46,15 +56,16 @@ def plot_negative_sentiment(
     'w2v<br>RNSB = 0.19'
     """
     spreads = read_spreads(results)
-    every = pd.concat([spread.words for spread in spreads.values()])
+    tables = {name: spread.words for name, spread in spreads.items()}
+    every = pd.concat(tables, names=["model"]).reset_index("model")
     set_of = every["set"].groupby(level=0, sort=False).last()
     words, sets = list(set_of.index), list(set_of.unique())
     if len(sets) == len(words) or len(sets) > len(PALETTE):
         # Sets add nothing to the words.
         set_of[:], sets = "", [""]
-    scores = [f"RNSB = {s.score:.3g}" if len(s.words) else "" for s in spreads.values()]
+    scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
     label_px = min(150, width_px(["", *words]))
-    abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
+    abreast = next(n for most, n in {8: 3, 24: 2, math.inf: 1}.items() if len(words) <= most)
     panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
     for position, spread in enumerate(spreads.values()):
@@ -62,8 +73,7 @@ def plot_negative_sentiment(
         own = spread.words.reindex(words).assign(set=set_of).rename_axis("word").reset_index()
         own["times"] = own["share"] / spread.uniform
         own["hovertext"] = hover_rows(own, _HOVER)["hovertext"]
-        for number, name in enumerate(sets):
-            part = own[own["set"] == name]
+        for number, (name, part) in enumerate(parts_of(own, "set")):
             figure.add_bar(
                 name=wrap(name, 30),
                 legendgroup=name,
@@ -74,8 +84,7 @@ def plot_negative_sentiment(
                 **place,
             )
         if not len(spread.words):
-            note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {spread.nan_reason}", 50)}
-            write(figure, [note], domain="xy", xanchor="center", **place)
+            write_no_value(figure, spread.nan_reason, **place)
             continue
         figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
         missing = own[own["share"].isna()].assign(x=lambda rows: rows.index, y=0, text="no value")
@@ -92,18 +101,21 @@ def plot_negative_sentiment(
         range=[-0.6, len(words) - 0.4],
         tickvals=words,
         ticktext=list(map(escape, words)),
-        tickangle=-90 if abreast == 1 else -60 if label_px > 40 else 0,
+        tickangle=-90 if abreast == 1 else -60 * (label_px > 40),
         showgrid=False,
     )
     figure.update_layout(
         bargap=0.25, barmode="stack", legend_title_text="Target set", showlegend=len(sets) > 1
     )
-    notes = ["Dashed: equal shares of all words, which is no bias measured (RNSB = 0)."]
-    pairs = {spread.attributes for spread in spreads.values() if spread.attributes}
-    if len(pairs) == 1:
-        notes.append("Negative: the classifier sees {1!r} rather than {0!r}.".format(*pairs.pop()))
-    if any(0 < len(spread.words) < len(words) for spread in spreads.values()):
-        notes.append("No value: the word is not among those measured with this model.")
+    pairs = {spread.attributes for spread in spreads.values()} - {("", "")}
+    first, second = pairs.pop() if len(pairs) == 1 else ("", "")
+    notes = {
+        "Dashed: equal shares of all words, which is no bias measured (RNSB = 0).": True,
+        f"Negative: the classifier sees {second!r} rather than {first!r}.": second,
+        "No value: the word is not among those measured with this model.": (
+            every["model"].value_counts() < len(words)
+        ).any(),
+    }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
     return apply_layout(figure, title, notes, panels.height, panels.title_px, label_px + 24)
 
@@ -125,17 +137,14 @@ class Spread(NamedTuple):
         columns = {
             "set": pd.Series({word: name for name, word in reversed(words)}, dtype=object),
             "share": shares,
-            "probability": result.get("negative_sentiment_probabilities", {}),
-        }
-        of_words = {
-            name: pd.Series(column).reindex(shares.index) for name, column in columns.items()
+            "probability": pd.Series(result.get("negative_sentiment_probabilities"), dtype=float),
         }
         query = getattr(result, "query", None)
         return cls(
             float(result.get("rnsb", result.get("result", np.nan))),
-            pd.DataFrame(of_words),
+            pd.DataFrame(columns).reindex(shares.index),
             1 / len(words) if words else np.nan,
-            tuple(query.attribute_sets_names) if query else (),
+            tuple(query.attribute_sets_names) if query else ("", ""),
             getattr(result, "nan_reason", None) or "the score is NaN",
         )
 
@@ -143,10 +152,11 @@ class Spread(NamedTuple):
 def read_spreads(results: object) -> dict[str, Spread]:
     """Return what results of RNSB measured, by model name; refuse other results."""
     if isinstance(results, Mapping) and _SPREAD not in results:
-        names, listed = [str(name) for name in results], list(results.values())
+        names, listed = list(map(str, results)), list(results.values())
     else:
         listed = list(results) if isinstance(results, list | tuple) else [results]
-        names = [getattr(result, "model_name", "") for result in listed]
+        named = (getattr(result, "model_name", "") for result in listed)
+        names = [name or f"Model {number}" for number, name in enumerate(named, start=1)]
     if not listed:
         raise ValueError("results is empty; there is nothing to plot.")
     for result in listed:
@@ -155,7 +165,6 @@ def read_spreads(results: object) -> dict[str, Spread]:
                 f"results must be a result of RNSB (a dict with {_SPREAD!r}), a list of results, "
                 f"or a dict from model name to result; got {found(result)}."
             )
-    names = [name or f"Model {number}" for number, name in enumerate(names, start=1)]
     spreads = map(Spread.of, listed)
     return dict(zip(unique_labels(names, "models"), spreads, strict=True))
 

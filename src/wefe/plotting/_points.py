@@ -1,8 +1,9 @@
-"""Words as points: the map of a neighbourhood, clusters, and bias against a statistic."""
+"""Points: neighbourhoods, clusters, bias against a statistic, and impact ratios."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import plotly.graph_objects as go
 from wefe._checks import check_sequence, check_share, found
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.plotting._labels import left_out, shortened, spaced, wrap
+from wefe.plotting._labels import shortened, spaced, wrap
 from wefe.plotting._projections import AWAY
 from wefe.plotting._style import (
     PALETTE,
@@ -21,7 +22,10 @@ from wefe.plotting._style import (
     hover,
     point_style,
 )
-from wefe.plotting._table import check_frame, check_groups, parts_of
+from wefe.plotting._table import check_frame, check_groups, check_result, parts_of, with_values
+
+if TYPE_CHECKING:
+    from wefe.retrieval import RankingAudit
 
 
 def plot_neighborhood(
@@ -80,9 +84,7 @@ def plot_neighborhood(
     names = [str(name) for name in check_sequence("groups", groups)]
     names = names or [name for name in table["group"].unique() if name != NO_CLEAR_DIRECTION]
     table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
-    missing = table[["x", "y", "projection"]].isna().any(axis=1)
-    lost = left_out(table["word"][missing], "place or projection")
-    table = table[~missing].reset_index(drop=True)
+    table, lost = with_values(table, ["x", "y", "projection"], "place or projection")
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
     table["text"] = spaced(table, order[: n_labels + 1])
     table["ring"] = np.where(table["indirect_bias"] > theta, 2.0, 0.4)
@@ -93,29 +95,27 @@ def plot_neighborhood(
     looks = {name: point_style(number)[:2] for number, name in enumerate(names)}
     looks[NO_CLEAR_DIRECTION] = (AWAY, "circle")
     is_centre = table["is_center"] == 1
-    parts = [
-        (name, look, table[~is_centre & (table["group"] == name)]) for name, look in looks.items()
-    ]
-    for group, star in parts_of(table[is_centre], "group"):
-        star = star.assign(text="<b>" + star["text"] + "</b>")
-        parts.append(("centre", (looks[group][0], "star"), star))
     figure = go.Figure()
-    for name, (colour, symbol), part in parts:
-        is_star = symbol == "star"
+    for name, (colour, symbol) in looks.items():
+        part = table[~is_centre & (table["group"] == name)]
+        marker = {"symbol": symbol, "color": colour, "line": {"width": part["ring"].tolist()}}
+        add_points(figure, part, name, template, {**marker, "size": 11, "opacity": 0.9})
+    for group, star in parts_of(table[is_centre], "group"):
         # The star stands out from a crowd of points.
-        look = {"size": 22, "opacity": 1.0} if is_star else {"size": 11, "opacity": 0.9}
-        ring = {"width": part["ring"].tolist()}
-        marker = {"symbol": symbol, "color": colour, "line": ring, **look}
-        add_points(figure, part, name, template, marker, showlegend=not is_star)
+        ring = {"width": star["ring"].tolist()}
+        marker = {"symbol": "star", "color": looks[group][0], "line": ring}
+        star = star.assign(text="<b>" + star["text"] + "</b>")
+        look = {"size": 22, "opacity": 1.0}
+        add_points(figure, star, "centre", template, marker | look, showlegend=False)
     figure.update_layout(showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
-    notes = [
+    notes = {
         f"Map by {method}: distances in it are not those in the space. Hover over a dot for its "
-        "word.",
-        f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.",
-    ]
+        "word.": True,
+        f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.": True,
+    }
     heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
     return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
 
@@ -153,16 +153,16 @@ def plot_clusters(
     ['female', 'male, in a cluster<br>of others']
     """
     table = check_frame(frame, ("word", "group", "cluster"), ("x", "y"))
-    missing = table[["x", "y"]].isna().any(axis=1) | (table[["group", "cluster"]] == "").any(axis=1)
-    lost = left_out(table["word"][missing], "place, group or cluster")
-    groups = check_groups(None, frame[~missing.to_numpy()])
-    table = table[~missing].assign(own=lambda rows: rows["group"] == rows["cluster"])
+    table, lost = with_values(table, ["x", "y", "group", "cluster"], "place, group or cluster")
+    table.attrs = frame.attrs
+    groups = check_groups(None, table)
+    table["number"] = table["group"].map(groups.index)
+    table["other"] = table["group"] != table["cluster"]
+    parts: Any = table.groupby(["number", "other"])
     figure = go.Figure()
-    for (group, agrees), part in sorted(
-        parts_of(table, ["group", "own"]),
-        key=lambda item: (groups.index(item[0][0]), not item[0][1]),
-    ):
-        colour, symbol, other = point_style(groups.index(group))
+    for (number, is_other), part in parts:
+        group, agrees = groups[number], not is_other
+        colour, symbol, other = point_style(number)
         marker = {
             "color": colour,
             "symbol": symbol if agrees else other,
@@ -177,14 +177,14 @@ def plot_clusters(
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
     figure.update_layout(showlegend=True)
     shown = count(len(table), "word")
-    share = f"{table['own'].mean():.0%} of {shown} fall" if len(table) else f"{shown} fall"
-    notes = [
-        f"{share} into the cluster of their group.",
+    share = f"{1 - table['other'].mean():.0%} of " * (len(table) > 0)
+    notes = {
+        f"{share}{shown} fall into the cluster of their group.": True,
         f"Map by {method}: distances in it are not those in the space, in which clusters were "
-        "looked for.",
-    ]
-    model = frame.attrs.get("model")
-    heading = title or "The most biased words and their clusters" + (f", {model}" if model else "")
+        "looked for.": True,
+    }
+    names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
+    heading = title or ", ".join(names)
     return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)
 
 
@@ -237,9 +237,7 @@ def plot_statistic(
     """
     check_sequence("notes", notes)
     table = check_frame(frame, ("word",), ("statistic", "bias"))
-    missing = table[["statistic", "bias"]].isna().any(axis=1)
-    lost = left_out(table["word"][missing], "statistic or bias")
-    table = table[~missing].reset_index(drop=True)
+    table, lost = with_values(table, ["statistic", "bias"], "statistic or bias")
     table[["x", "y"]] = table[["statistic", "bias"]]
     places = table[["x", "y"]]
     # Distance of words from the median, with both axes scaled to the same length.
@@ -272,7 +270,8 @@ def plot_statistic(
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(showlegend=False)
     heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
-    return apply_layout(figure, heading, notes, 420, below_px=64, footnotes=lost)
+    shown = dict.fromkeys(notes, True)
+    return apply_layout(figure, heading, shown, 420, below_px=64, footnotes=lost)
 
 
 def _check_fit(fit: object) -> tuple[float, float]:
@@ -283,3 +282,62 @@ def _check_fit(fit: object) -> tuple[float, float]:
             None
         )
     return slope, intercept
+
+
+def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
+    """Plot how often groups are selected, relative to the most selected group.
+
+    Parameters
+    ----------
+    audit : RankingAudit
+        What :func:`wefe.retrieval.audit_ranking` returns.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        One trace per attribute, one point per group, with its interval. Dashed: 0.8, the
+        four-fifths rule of thumb.
+
+    Raises
+    ------
+    TypeError
+        If `audit` is not a RankingAudit.
+
+    Examples
+    --------
+    >>> from wefe.retrieval import audit_ranking
+    >>> def length(queries, documents):  # a toy reranker
+    ...     return [len(document) for document in documents]
+    >>> names = {"female": ["Amy", "Joan"], "male": ["Bill", "Hakim"]}
+    >>> audit = audit_ranking(length, ["a nurse"], ["{}: nurse"], names, reranker=True, k=2)
+    >>> plot_impact_ratios(audit).data[0].x
+    (0.3333333333333333, 1.0)
+    """
+    check_result("audit", audit, "wefe.retrieval.audit_ranking", "RankingAudit")
+    figure = go.Figure()
+    template = (
+        "<b>{group}</b> ({n_names} names)<br>impact ratio: {impact_ratio:.3f}<br>"
+        "selection rate: {selection_rate:.3f}<br>share of exposure: {exposure_share:.3f}"
+    )
+    names = audit.groups["group"].map(wrap)
+    groups = audit.groups.assign(x=audit.groups["impact_ratio"], y=names)
+    for number, (attribute, part) in enumerate(parts_of(groups, "attribute")):
+        colour = PALETTE[number % len(PALETTE)]
+        above, below = (
+            part["impact_ratio_upper"] - part["x"],
+            part["x"] - part["impact_ratio_lower"],
+        )
+        interval = {"array": above.tolist(), "arrayminus": below.tolist(), "color": colour}
+        marker = {"color": colour, "size": 10}
+        add_points(figure, part, str(attribute), template, marker, error_x=interval)
+    text = {"text": "four-fifths rule of thumb", "yshift": 4}
+    figure.add_vline(0.8, line_dash="dash", annotation=text, annotation_position="top")
+    figure.update_xaxes(title_text="Impact ratio (1: the most selected group)", rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", type="category")
+    figure.update_layout(showlegend=groups["attribute"].nunique() > 1)
+    notes = {
+        f"Selected: the top {audit.k} documents of each query. Lines: {audit.confidence:.0%} "
+        "intervals over names and queries.": True,
+        "Below 0.8, the four-fifths rule of thumb asks for a closer look. It is no verdict.": True,
+    }
+    return apply_layout(figure, "Impact ratios", notes, 40 + 34 * len(groups), above_px=24)

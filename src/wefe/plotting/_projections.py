@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe.plotting._axes import Panels
-from wefe.plotting._labels import escape, height_px, left_out, shortened, wrap
+from wefe.plotting._labels import escape, height_px, shortened, wrap
 from wefe.plotting._style import (
     PALETTE,
     add_points,
@@ -21,14 +21,14 @@ from wefe.plotting._style import (
     tint,
     write,
 )
-from wefe.plotting._table import check_frame, check_groups
+from wefe.plotting._table import check_frame, check_groups, with_values
 
 _COSINE = "cosine with the bias direction"
 # Maximum number of words with a point each; beyond it, only words at both ends have one.
 _MOST_POINTS = 60
 # A box of fewer words would hide one of them.
 _FEWEST_FOR_BOX = 5
-_QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+_QUANTILES = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
 # Colour of words on the other side of a group.
 AWAY = PALETTE[-1]
 
@@ -67,64 +67,65 @@ def plot_extremes(
     [('female', (0.4,)), ('male', (-0.3,))]
     """
     table = check_frame(frame, ("model", "group", "word"), ("rank", "projection"))
-    shown = check_groups(groups, frame)
-    models = list(dict.fromkeys(table["model"]))
-    missing = table["projection"].isna()
-    lost = left_out(table["word"][missing], "projection")
-    table = table[~missing].sort_values("rank", kind="stable")
+    shown, models = check_groups(groups, frame), table["model"].unique().tolist()
+    table, lost = with_values(table, ["projection"], "projection")
+    table = table.sort_values("rank", kind="stable")
     table["row"] = table.groupby(["model", "group"]).cumcount()
     n_rows = int(table["row"].max()) + 1 if len(table) else 1
     # Two groups face each other in one panel.
     facing = len(shown) == 2
-    keys = list(product(models, [shown] if facing else [[group] for group in shown]))
+    parts = list(product(models, shown))
     titles = [
-        ", ".join([model] * (len(models) > 1) + some * (len(some) == 1 < len(shown)))
-        for model, some in keys
+        _joined(model * (len(models) > 1), group * (len(shown) > 1 and not facing))
+        for model, group in parts
     ]
     # A row per model where its groups fit into one.
     abreast = {1: 2, 2: 2, 4: 4}.get(len(shown), 3)
-    panels = Panels(titles, 18 * n_rows + 12, below_px=54, abreast=abreast)
+    panels = Panels(list(dict.fromkeys(titles)), 18 * n_rows + 12, below_px=54, abreast=abreast)
     axis, meaning = _axis_title(panels.n_columns, *(shown if facing else ("", "", " →")))
     characters = max(12, 80 // panels.n_columns // (1 + facing))
+    is_left = facing & (table["group"] == shown[-1])
+    table["x"] = table["projection"].mask(is_left, -table["projection"])
+    table["text"] = " " + table["word"].map(lambda word: escape(shortened(word, characters))) + " "
     template = f"<b>{{word}}</b><br>{{group}}, rank {{rank:g}}<br>{_COSINE}: {{projection:.3f}}"
     figure = panels.figure()
-    for position, (model, group) in enumerate(product(models, shown)):
-        place = panels.place(position // (1 + facing))
-        number = shown.index(group)
-        side, anchor = (-1, "middle left") if facing and number else (1, "middle right")
-        part = table[(table["model"] == model) & (table["group"] == group)]
-        words = [f" {escape(shortened(word, characters))} " for word in part["word"]]
+    for position, (model, group) in enumerate(parts):
+        place, number = panels.place(position // (1 + facing)), shown.index(group)
+        own = table[(table["model"] == model) & (table["group"] == group)]
         colour = bar_style(number)["color"]
         figure.add_bar(
-            x=(side * part["projection"]).tolist(),
-            y=part["row"].tolist(),
+            x=own["x"].tolist(),
+            y=own["row"].tolist(),
             orientation="h",
             name=wrap(group, 30),
             # Translucent, so that texts on it are readable on light and on dark paper.
             marker={"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}},
-            **hover_rows(part, template),
+            **hover_rows(own, template),
             **place,
         )
         figure.add_scatter(
-            x=[0] * max(1, len(part)),
-            y=part["row"].tolist() or [0],
+            x=[0] * max(1, len(own)),
+            y=own["row"].tolist() or [0],
             mode="text",
-            text=words or [" no words "],
-            textposition=anchor,
+            text=own["text"].tolist() or [" no words "],
+            textposition="middle left" if facing and number else "middle right",
             hoverinfo="skip",
             **place,
         )
     figure.add_vline(0)
-    high = 1.05 * table["projection"].abs().max() if len(table) else 1.0
-    low = high if facing else max(0.0, -1.05 * table["projection"].min()) if len(table) else 0.0
-    figure.update_xaxes(range=[-low, high or 0.1], tickformat=".2~f", nticks=7, title_text=axis)
+    # Both sides of panels that face each other have the same length.
+    ends = np.concatenate([table["projection"], -table["projection"] * facing])
+    low, high = 1.05 * ends.min(initial=0), 1.05 * np.abs(ends).max(initial=0)
+    figure.update_xaxes(range=[low, high or 0.1], tickformat=".2~f", nticks=7, title_text=axis)
     figure.update_yaxes(range=[n_rows - 0.4, -0.6], showticklabels=False, showgrid=False)
     figure.update_layout(barmode="overlay", bargap=0.15, showlegend=False)
-    heading = title or f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
-    if title is None and len(models) == 1:
-        heading += f", {models[0]}"
-    notes = ["Bars: cosine with the bias direction towards the group; rank 1 on top.", *meaning]
-    return apply_layout(figure, heading, notes, panels.height, panels.title_px, footnotes=lost)
+    heading = f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
+    heading = _joined(heading, models[0] * (len(models) == 1))
+    note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
+    notes = {note: True, meaning: meaning}
+    return apply_layout(
+        figure, title or heading, notes, panels.height, panels.title_px, footnotes=lost
+    )
 
 
 def plot_projections(
@@ -167,45 +168,35 @@ def plot_projections(
     >>> figure.layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
-    numbers = ["projection", *(["chance"] if "chance" in frame else [])]
-    table = check_frame(frame, ("model", "set", "word"), numbers, optional=("group",))
+    columns = ("model", "set", "word")
+    table = check_frame(frame, columns, ("projection",), ("group",), ("chance",))
     table = pd.DataFrame({"group": "", "chance": 0.0} | dict(table.items()))
-    models, sets, groups = (list(dict.fromkeys(table[key])) for key in ("model", "set", "group"))
-    by_group, of_models = len(groups) > 1, len(models) > 1
-    if by_group:
-        groups = check_groups(None, frame)
+    models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
+    by_group, by_model = len(groups) > 1, len(models) > 1
+    groups = check_groups(None, frame) if by_group else groups
     noted = list(map(str, frame.attrs.get("groups", ())))
-    if len(noted) == 2:
-        toward_first, toward_second = toward_first or noted[0], toward_second or noted[1]
-    missing = table["projection"].isna()
-    lost = left_out(table["word"][missing], "projection")
-    table = table[~missing].sort_values("projection", kind="stable")
+    first, second = noted if len(noted) == 2 else ("", "")
+    toward = (toward_first or first, toward_second or second) if not by_group else ("", "")
+    table, lost = with_values(table, ["projection"], "projection")
+    table = table.sort_values("projection", kind="stable")
     # Panels are groups, and word lists if rows are models.
-    rows, what = (models, "model") if of_models else (sets, "set")
-    table = table.assign(
-        row=table[what].map(rows.index).astype(int), panel=table["set"] if of_models else ""
-    )
-    keys = list(product(groups, sets if of_models else [""]))
-    names = [
-        ", ".join([f"towards {group}"] * by_group + [name] * (of_models and len(sets) > 1))
-        for group, name in keys
-    ]
+    rows, what = (models, "model") if by_model else (sets, "set")
+    table["row"] = table[what].map(rows.index).astype(int)
+    table["panel"] = table["set"] if by_model else ""
+    keys = list(product(groups, sets if by_model else [""]))
+    names = [_joined(f"towards {group}" * by_group, name * (len(sets) > 1)) for group, name in keys]
     labels = [wrap(row, 26) for row in rows]
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
     panels = Panels(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
-    toward = ("", "") if by_group else (toward_first, toward_second)
     axis, meaning = _axis_title(panels.n_columns, *toward, " towards the group →" * by_group)
     figure = panels.figure()
     for position, (group, name) in enumerate(keys):
         place = panels.place(position)
         inside = table[(table["group"] == group) & (table["panel"] == name)]
-        sizes = inside.groupby("row").size().reindex(range(len(rows)), fill_value=0)
-        first = bar_style(groups.index(group))["color"]
-        _draw(figure, inside, first, AWAY if by_group else bar_style(1)["color"], place)
-        small = '{}<br><span style="font-size:10px">{:,} word{}</span>'
-        ticks = [
-            small.format(*label, "s" * (label[1] != 1)) for label in zip(labels, sizes, strict=True)
-        ]
+        colour = bar_style(groups.index(group))["color"]
+        _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
+        sizes = inside["row"].value_counts().reindex(range(len(rows)), fill_value=0)
+        ticks = labels + sizes.map(_n_words)
         figure.update_yaxes(tickvals=sizes.index, ticktext=ticks, **place)
         empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
         write(figure, empty, **place)
@@ -216,49 +207,52 @@ def plot_projections(
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, title_text=axis)
     figure.update_layout(showlegend=False)
-    heading = title or "Projections on the bias direction"
-    if title is None:
-        heading += f", {sets[0]}" * (of_models and len(sets) == 1) + f", {models[0]}" * (
-            not of_models
-        )
-    notes = [
-        "Box: middle half, with the median. Lines: 90 % of the words. Named: those at both ends.",
-        *meaning,
-    ]
-    if "chance" in frame:
-        notes.append("Grey: no clear direction, as three quarters of the frequent words.")
-    return apply_layout(figure, heading, notes, panels.height, panels.title_px, footnotes=lost)
+    shared = (sets[0] * (len(sets) == 1), "") if by_model else ("", models[0])
+    heading = _joined("Projections on the bias direction", *shared)
+    notes = {
+        "Box: middle half, with the median. Lines: 90 % of the words. Named: those at both "
+        "ends.": True,
+        meaning: meaning,
+        "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
+    }
+    return apply_layout(
+        figure, title or heading, notes, panels.height, panels.title_px, footnotes=lost
+    )
+
+
+def _joined(*names: str) -> str:
+    return ", ".join(filter(None, names))
+
+
+def _n_words(size: int) -> str:
+    return f'<br><span style="font-size:10px">{size:,} word{"s" * (size != 1)}</span>'
 
 
 def _axis_title(
     n_columns: int, first: str = "", second: str = "", end: str = ""
-) -> tuple[str, list[str]]:
+) -> tuple[str, str]:
     """Return the title of an axis, and a note with the groups whose names are cut in it."""
     most = 24 // n_columns + 2
-    left = f"← {shortened(second, most)}    " if second else ""
-    right = f"    {shortened(first, most)} →" if first else ""
+    left, right = (f"← {shortened(second, most)}    ", f"    {shortened(first, most)} →")
     what = _COSINE if n_columns == 1 else "cosine"
-    sides = {"left": second, "right": first}
-    note = ", ".join(f"{side}: towards {name}" for side, name in sides.items() if name)
+    axis = escape(left * bool(second) + what + end + right * bool(first))
+    note = _joined(
+        f"left: towards {second}" * bool(second), f"right: towards {first}" * bool(first)
+    )
     is_cut = max(len(first), len(second)) > most
-    return escape(f"{left}{what}{end}{right}"), [f"{note[:1].upper()}{note[1:]}."] * is_cut
+    return axis, f"{note[:1].upper()}{note[1:]}." * is_cut
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
     """Draw boxes of words, sorted by projection, and points: all, or those at the ends."""
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
-    boxes = (
-        words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"].quantile(_QUANTILES).unstack()
-    )
-    low, q1, median, q3, high = boxes.to_numpy().T.tolist() if len(boxes) else [[]] * 5
+    boxed = words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"]
+    shares = np.array(list(_QUANTILES.values()))
+    boxes = boxed.quantile(shares).unstack().reindex(columns=shares)
     figure.add_box(
         y=boxes.index,
-        lowerfence=low,
-        q1=q1,
-        median=median,
-        q3=q3,
-        upperfence=high,
+        **{part: boxes[share].tolist() for part, share in _QUANTILES.items()},
         orientation="h",
         name="",
         width=0.5,
@@ -266,16 +260,14 @@ def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place
         fillcolor="rgba(0,0,0,0)",
         **place,
     )
+    is_end = (at == 0) | (at == size - 1)
     towards = np.where(words["projection"] > 0, first, second)
     points = words.assign(
         x=words["projection"],
         colour=np.where(words["projection"].abs() <= words["chance"], AWAY, towards),
         # Neighbours get different heights, the same at each call.
         y=words["row"] + 0.44 * ((0.618 * at) % 1 - 0.5),
-        text=[
-            f" {escape(shortened(word, 18))} " if is_end else ""
-            for word, is_end in zip(words["word"], (at == 0) | (at == size - 1), strict=True)
-        ],
+        text=words["word"].map(lambda word: f" {escape(shortened(word, 18))} ").where(is_end, ""),
         side=np.where(at == 0, "middle left", "middle right"),
     )[(size <= _MOST_POINTS) | (at < 5) | (at >= size - 5)]
     marker = {"color": points["colour"].tolist(), "size": 6, "opacity": 0.8}

@@ -20,6 +20,8 @@ from wefe.running import scores_matrix
 
 # Above this p-value, randomly regrouped words often have such a score.
 SIGNIFICANT = 0.05
+# Bars shorter than this share of the longest one can hardly be seen.
+_SHORT = 0.005
 _LETTERS = "abcde"
 # A clause in reasons of `embed_query`. A figure has no room for the list of lost words.
 _LOST = re.compile(
@@ -76,22 +78,23 @@ class Reading:
 
     @classmethod
     def _of_matrix(cls, matrix: pd.DataFrame, scores: pd.DataFrame) -> Reading:
-        last = str(matrix.columns[-1])
-        headings = [match for name in matrix.columns if (match := HEADING.fullmatch(str(name)))]
+        headings = [HEADING.fullmatch(str(name)) for name in matrix.columns]
+        found = list(filter(None, headings))
         # Several aggregates are columns of their own; a single one sums up the others.
-        aggregate = HEADING.fullmatch(last) if len(headings) == 1 else None
-        labels = {match["label"] for match in headings}
+        aggregate = headings[-1] if len(found) == 1 else None
+        labels = {match["label"] for match in found}
         metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
-        known = metric_of_label(metric) if aggregate or not headings else None
-        no_bias = np.full(matrix.shape, math.nan if known is None else known.no_bias_value)
-        if not aggregate:
-            return cls._complete(scores.assign(no_bias_value=no_bias.ravel()), metric)
-        best = best_of_heading(last, int(matrix.iloc[:, :-1].notna().all().sum()))
-        no_bias[:, -1] = best if isinstance(best, int | float) else math.nan
+        known = metric_of_label(metric) if aggregate or not found else None
+        no_bias = np.full(matrix.shape, known.no_bias_value if known else math.nan)
         reasons = np.full(matrix.shape, None)
-        reasons[:, -1] = "there is no query that every model could answer"
+        if aggregate:
+            n_common = int(matrix.iloc[:, :-1].notna().all().sum())
+            best = best_of_heading(str(matrix.columns[-1]), n_common)
+            no_bias[:, -1] = best if isinstance(best, int | float) else math.nan
+            reasons[:, -1] = "there is no query that every model could answer"
         scores = scores.assign(no_bias_value=no_bias.ravel(), nan_reason=reasons.ravel())
-        return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
+        facts = (aggregate["set"], aggregate["way"]) if aggregate else ()
+        return cls._complete(scores, metric, *facts)
 
     @classmethod
     def _complete(
@@ -102,6 +105,10 @@ class Reading:
         table["nan_reason"] = table["nan_reason"].astype(object)
         table["no_bias_value"] = table["no_bias_value"].where(np.isfinite(table["no_bias_value"]))
         table["start"] = table["no_bias_value"].fillna(0.0)
+        # The aggregate has an axis of its own if it has another no-bias value.
+        table["axis"] = (table["query"] == queries[-1]) & bool(way) & (table["start"].nunique() > 1)
+        length = (table["score"] - table["start"]).abs()
+        table["dot"] = length <= _SHORT * length.groupby(table["axis"]).transform("max")
         table["opposite"] = table["warnings"].astype(str).str.startswith(OPPOSITE)
         is_large = (table["p_value"] > SIGNIFICANT) & table["score"].notna()
         table["hollow"] = is_large & ~table["opposite"]
@@ -113,13 +120,6 @@ class Reading:
             return f"{self.metric}: {self.query_set}"
         return f"{self.metric or 'Bias'} scores"
 
-    def parts(self) -> list[pd.DataFrame]:
-        """Return the rows that share an axis: those with the same no-bias value."""
-        apart = self.table["query"] == self.queries[-1]
-        if not self.aggregation or self.table["start"].nunique() == 1:
-            return [self.table]
-        return [self.table[~apart], self.table[apart]]
-
     def axis_title(self, part: pd.DataFrame) -> str:
         what = f"{self.metric} score" if self.metric else "Score"
         if self.aggregation and {*part["query"]} == {self.queries[-1]}:
@@ -127,52 +127,53 @@ class Reading:
         value = part["no_bias_value"].iloc[0]
         return what if math.isnan(value) else f"{what} ({value:g} = no bias measured)"
 
-    def labels(self) -> tuple[list[str], str]:
-        """Return the queries without what all of them repeat, and that as a sentence."""
-        if not self.aggregation:
-            return shorten(self.queries)
+    def labels(self) -> tuple[dict[str, str], str]:
+        """Return names without what all queries repeat, and that as a sentence."""
+        short, repeated = shorten(self.queries)
         prefix = f"{self.metric}: {self.query_set or 'Unnamed queries set'} "
-        what = self.queries[-1].removeprefix(prefix).removesuffix(" score")
-        is_said = self.queries[-1].startswith(prefix)
-        last = what[:1].upper() + what[1:] if is_said else self.queries[-1]
-        return [*self.queries[:-1], last], ""
+        if self.aggregation:
+            short, repeated = list(self.queries), ""
+            if short[-1].startswith(prefix):
+                what = short[-1].removeprefix(prefix).removesuffix(" score")
+                short[-1] = what[:1].upper() + what[1:]
+        names = zip([*self.queries, *self.models], [*short, *self.models], strict=True)
+        return dict(names), repeated
 
     def test(self) -> str:
         sides = sorted(self.table["p_value_test"].dropna().unique())
         name = f"{', '.join(sides)} permutation test of {self.metric.removesuffix('-ES')}"
         return name if sides else self.metric or "unknown test"
 
-    def notes(self) -> list[str]:
+    def notes(self) -> dict[str, object]:
         """Explain what is missing, which test was used, and what the lines mean."""
-        table, notes = self.table, []
-        missing = table["score"].isna()
-        if missing.any():
-            have = count(int(missing.sum()), "score has", "scores have")
-            below = " (reasons below)" * bool(self.reasons()[1])
-            notes.append(f"{have} no value{below}.")
+        table, missing = self.table, self.table["score"].isna()
+        have = count(int(missing.sum()), "score has", "scores have")
+        below = " (reasons below)" * bool(self.reasons()[1])
         lost = table["query"][missing & (table["query"] != self.queries[-1])].nunique()
-        if lost and self.aggregation:
-            queries = count(lost, "query", "queries")
-            notes.append(f"The aggregate leaves out {queries} that not every model could answer.")
-        if table["null_lower"].notna().any():
-            notes.append(
-                "Lines: 95 % of scores with words exchanged, as they would be without bias."
-            )
-        if n_opposite := int(table["opposite"].sum()):
-            are = count(n_opposite, "full bar is", "full bars are")
-            notes.append(f"{are} {OPPOSITE}, which the {self.test()} misses.")
-        elif table["p_value"].notna().any() and not table["hollow"].any():
-            notes.append(f"All p-values are at most {SIGNIFICANT} ({self.test()}).")
-        return notes
+        queries = count(lost, "query", "queries")
+        n_opposite = int(table["opposite"].sum())
+        are = count(n_opposite, "full bar is", "full bars are")
+        is_small = table["p_value"].notna().any() and not (n_opposite or table["hollow"].any())
+        return {
+            f"{have} no value{below}.": missing.any(),
+            f"The aggregate leaves out {queries} that not every model could answer.": lost
+            and self.aggregation,
+            "Lines: 95 % of scores with words exchanged, as they would be without bias.": table[
+                "null_lower"
+            ]
+            .notna()
+            .any(),
+            f"{are} {OPPOSITE}, which the {self.test()} misses.": n_opposite,
+            f"All p-values are at most {SIGNIFICANT} ({self.test()}).": is_small,
+        }
 
     def reasons(self) -> tuple[dict[str, str], list[str]]:
         """Return a letter for each reason for a missing score, and the legend of the letters."""
-        missing = self.table[self.table["score"].isna()].dropna(subset="nan_reason")
-        shortened = [_shortened(reason) for reason in missing["nan_reason"]]
-        letters = dict(zip(dict.fromkeys(shortened), _LETTERS, strict=False))
-        lines = [f"{letters.get(why, '')}: {why}" for why in dict.fromkeys(shortened)]
-        of_reason = zip(missing["nan_reason"], shortened, strict=True)
-        marks = {reason: f" ({letters[why]})" for reason, why in of_reason if why in letters}
+        missing = self.table[self.table["score"].isna()]
+        shortened = {reason: _shortened(reason) for reason in missing["nan_reason"].dropna()}
+        letters = dict(zip(dict.fromkeys(shortened.values()), _LETTERS, strict=False))
+        lines = [f"{letters.get(why, '')}: {why}" for why in dict.fromkeys(shortened.values())]
+        marks = {full: f" ({letters[why]})" for full, why in shortened.items() if why in letters}
         return marks, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:

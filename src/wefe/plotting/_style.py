@@ -155,6 +155,12 @@ def write(
     ]
 
 
+def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
+    """Say in the middle of a panel why it is empty."""
+    note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {reason}", 50)}
+    write(figure, [note], domain="xy", xanchor="center", **place)
+
+
 def add_points(
     figure: go.Figure,
     table: pd.DataFrame,
@@ -193,19 +199,19 @@ def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **opti
 def apply_layout(
     figure: go.Figure,
     title: str,
-    notes: Sequence[str],
+    notes: Mapping[str, object],
     plot_px: int,
     above_px: int = 0,
     below_px: int = 60,
     width: int | None = None,
     footnotes: Sequence[str] = (),
 ) -> go.Figure:
-    """Add template, title, the notes below it, footnotes and the size; return the figure."""
-    small = [f'<span style="font-size:12px">{wrap(note, 100)}</span>' for note in notes]
+    """Add template, title, the notes that apply, footnotes and the size; return the figure."""
+    shown = [wrap(note, 100) for note, applies in notes.items() if applies]
+    small = [f'<span style="font-size:12px">{note}</span>' for note in shown]
     text = "<br>".join([wrap(title, 66), *small])
     top_px = 28 + 22 * n_lines(text) + above_px
-    if footnotes:
-        foot = "<br>".join(wrap(line, 64) for line in footnotes)
+    if foot := "<br>".join(wrap(line, 64) for line in footnotes):
         figure.add_annotation(
             text=foot, x=0, y=0, xref="paper", yref="paper", xanchor="left", yanchor="top",
             yshift=-below_px, align="left", showarrow=False,

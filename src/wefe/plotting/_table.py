@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,9 @@ import pandas as pd
 
 from wefe._checks import check_sequence, found
 from wefe._visible import unique_labels
+from wefe.plotting._labels import at_most, shortened
 
 Numbers = npt.NDArray[np.float64]
-T = TypeVar("T")
 
 
 class Table(NamedTuple):
@@ -36,11 +37,15 @@ def check_table(name: str, table: object, source: str, rows: str, columns: str) 
 
 
 def check_frame(
-    frame: object, texts: Sequence[str], numbers: Sequence[str], optional: Sequence[str] = ()
+    frame: object,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    optional: Sequence[str] = (),
+    optional_numbers: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return the columns that a figure needs: texts as str, numbers as float64.
 
-    `optional` texts are returned if present. A missing text is '', an infinite number NaN.
+    Optional ones are returned if present. A missing text is '', an infinite number NaN.
     """
     wanted = [*texts, *numbers]
     table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
@@ -53,18 +58,28 @@ def check_frame(
     checked: dict[str, Any] = {
         column: table[column].astype(object).fillna("").map(str) for column in texts
     }
-    for column in numbers:
+    for column in [*numbers, *(column for column in optional_numbers if column in table)]:
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
     return pd.DataFrame(checked).reset_index(drop=True)
 
 
+def with_values(
+    table: pd.DataFrame, columns: Sequence[str], what: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that have values in these columns, and a line that names the other words."""
+    missing = table[columns].isin(["", np.nan]).any(axis=1)
+    names = ", ".join(at_most([shortened(word) for word in table["word"][missing].unique()]))
+    lost = [f"Left out, as there is no {what}: {names}."] if names else []
+    return table[~missing].reset_index(drop=True), lost
+
+
 def _check_filled(name: str, table: object, what: str) -> pd.DataFrame:
-    check_kind(f"{name} must be a DataFrame{what}", table, pd.DataFrame)
-    frame = cast(pd.DataFrame, table)
-    if frame.empty:
-        raise ValueError(f"{name} has shape {frame.shape}; there is nothing to plot.")
-    return frame
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{name} must be a DataFrame{what}; got {found(table)}.")
+    if table.empty:
+        raise ValueError(f"{name} has shape {table.shape}; there is nothing to plot.")
+    return table
 
 
 def _numbers(where: str, column: Any, values: pd.Series[Any]) -> Numbers:
@@ -96,17 +111,19 @@ def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.Dat
     return list(table.groupby(by, sort=False))
 
 
-def check_kind(what: str, given: object, kind: type) -> None:
-    """Refuse another type; `what` describes the expected one."""
-    if not isinstance(given, kind):
-        raise TypeError(f"{what}; got {found(given)}.")
+def check_result(name: str, given: object, source: str, kind: str) -> None:
+    """Refuse what the function `source` does not return; its module defines `kind`."""
+    module, _, function = source.rpartition(".")
+    if not isinstance(given, getattr(import_module(module), kind)):
+        raise TypeError(f"{name} must be a {kind}, as {function} returns it; got {found(given)}.")
 
 
-def check_several(name: str, given: object, kind: type[T]) -> list[T]:
-    """Return one object, or a sequence of them, as a list."""
-    several = [given] if isinstance(given, kind) else list(check_sequence(name, given))
-    for each in several:
-        check_kind(f"{name} must hold {kind.__name__} objects", each, kind)
+def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
+    """Return one result, or a sequence of them, as a list."""
+    is_one = isinstance(given, getattr(import_module(source.rpartition(".")[0]), kind))
+    several = [given] if is_one else list(check_sequence(name, given))
+    for number, each in enumerate(several):
+        check_result(f"{name}[{number}]", each, source, kind)
     if not several:
         raise ValueError(f"{name} is empty; there is nothing to plot.")
     return several

@@ -111,7 +111,9 @@ def _map(found: EmbeddedQuery, model: str) -> go.Figure:
         own = own.assign(text=own["word"]) if is_identity else own
         marker = {"color": colour, "size": 9 if is_identity else 5}
         add_points(figure, own, f"{kind} words", "{word}", marker)
-    return apply_layout(figure, f"Sentiment words and national origins, {model}", ["PCA."], 480)
+    return apply_layout(
+        figure, f"Sentiment words and national origins, {model}", {"PCA.": True}, 480
+    )
 
 
 def _figures_3_and_4(results: Mapping[str, MetricResult]) -> dict[str, go.Figure]:

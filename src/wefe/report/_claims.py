@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from wefe._checks import found
@@ -221,20 +222,17 @@ def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    columns = ["query_set", "first", "second", "p_value", "beyond"]
+    pairs = pd.DataFrame(summary["pairs"], columns=columns)
     # The overall rankings use the same scores again.
-    pairs = [each for each in summary["pairs"] if each["query_set"] != OVERALL]
-    tested = [each for each in pairs if each["p_value"] is not None]
-    clear = [each["p_value"] for each in tested if each["beyond"]]
-    facts = {
-        "n_clear": len(clear),
-        "n_tested": len(tested),
-        "n": len(pairs),
-        "least": LEAST_CLUSTERS,
-    }
-    if pairs:
-        models = _names(each[key] for each in tested or pairs for key in ("first", "second"))
-        evidence = Evidence(models, _n_queries(scores), p_value=max(clear, default=None))
-        yield Claim("tested", "summary", evidence, facts)
+    pairs = pairs[pairs["query_set"] != OVERALL]
+    tested = pairs.dropna(subset="p_value")
+    clear = tested["p_value"][tested["beyond"].astype(bool)].tolist()
+    facts = {"n_clear": len(clear), "n_tested": len(tested), "n": len(pairs)}
+    if len(pairs):
+        models = (tested if len(tested) else pairs)[["first", "second"]].to_numpy().ravel()
+        evidence = Evidence(_names(models), _n_queries(scores), p_value=max(clear, default=None))
+        yield Claim("tested", "summary", evidence, facts | {"least": LEAST_CLUSTERS})
 
 
 def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -283,20 +281,19 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 def _alike(
     ranks: pd.DataFrame, part: Mapping[str, Any], evidence: Evidence, facts: dict[str, Any]
 ) -> Iterator[Claim]:
-    n, values = part["n_models"], part["values"]
-    kinds = zip(part["columns"], part["kinds"], strict=True)
-    bias = [(at, name) for at, (name, kind) in enumerate(kinds) if kind == "bias"]
-    pairs = sorted(
-        (values[i][j], one, other)
-        for (i, one), (j, other) in itertools.combinations(bias, 2)
-        if values[i][j] is not None
-    )
-    low = [pair for pair in pairs if pair[0] < _ALIKE]
-    facts |= {"method": part["method"], "pairs": (low or pairs)[:3], "n_low": len(low)}
+    n, columns, is_bias = part["n_models"], part["columns"], np.array(part["kinds"]) == "bias"
+    values = pd.DataFrame(part["values"], columns, columns, dtype=float)
+    # Each pair of rankings by bias once.
+    once = np.triu(np.outer(is_bias, is_bias), 1)
+    known = values.where(once).melt(var_name="other", value_name="value", ignore_index=False)
+    known = known.dropna().rename_axis("one").reset_index()[["value", "one", "other"]]
+    pairs = known.sort_values(["value", "one", "other"]).to_numpy().tolist()
+    n_low = int((known["value"] < _ALIKE).sum())
+    facts |= {"method": part["method"], "pairs": pairs[: min(3, n_low or 3)], "n_low": n_low}
     if ranks.fillna(0).nunique(axis=1).eq(1).all():
         yield Claim("same_order", "summary", evidence, facts)
     elif pairs:
-        yield Claim("differ" if low else "alike", "summary", evidence, facts | {"below": _ALIKE})
+        yield Claim("differ" if n_low else "alike", "summary", evidence, facts | {"below": _ALIKE})
     if n in _PERFECT or (part["method"] == "spearman" and n in _SPEARMAN):
         facts = {"n": n, "least": _SPEARMAN.get(n), "p_value": _PERFECT.get(n, SIGNIFICANT)}
         yield Claim("by_chance", "correlations", evidence, facts)
@@ -307,11 +304,8 @@ def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
     widest = ranks[(spread == spread.max()) & (spread > 0)][:3]
     if len(widest):
         rows = [
-            (
-                model,
-                *((of_model[metric], metric) for metric in (of_model.idxmin(), of_model.idxmax())),
-            )
-            for model, of_model in widest.iterrows()
+            (model, (own.min(), own.idxmin()), (own.max(), own.idxmax()))
+            for model, own in widest.iterrows()
         ]
         evidence = Evidence(tuple(widest.index), n_queries)
         yield Claim("spread", "correlations", evidence, {"rows": rows})
@@ -321,21 +315,20 @@ def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
 
 
 def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    bias = [change for change in summary["changes"] if change["bias"]]
-    ways = Counter(each["way"] for change in bias for each in change["bias"])
-    if bias:
-        models = _names(change[key] for change in bias for key in ("model", "base"))
-        facts: dict[str, Any]
+    bias = pd.DataFrame(summary["changes"], columns=["model", "base", "bias"]).explode("bias")
+    bias = bias.dropna(subset="bias")
+    if len(bias):
+        ways = Counter(each["way"] for each in bias["bias"])
+        evidence = Evidence(_names(bias[["model", "base"]].to_numpy().ravel()), _n_queries(scores))
         facts = {"n": ways.total(), "n_less": ways["lower"], "n_more": ways["higher"]}
-        yield Claim("mitigated", "summary", Evidence(models, _n_queries(scores)), facts)
+        yield Claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
         pair = (change["model"], change["base"])
         n_queries = _n_queries(scores, change["query_set"] or OVERALL)
         basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
-        for what in basis:
-            if change[what]:
-                facts = {**change, "what": what}
-                yield Claim("changed", "mitigation", Evidence(pair, *basis[what]), facts)
+        for what in filter(change.get, basis):
+            evidence = Evidence(pair, *basis[what])
+            yield Claim("changed", "mitigation", evidence, {**change, "what": what})
         for part in summary["explored"]:
             if part["criterion"] == change["criterion"]:
                 yield from _left_over(part, *pair)
@@ -396,15 +389,18 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
         yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
-    parts: dict[str, list[dict[str, Any]]] = {}
-    for metric, part in ((m["label"], part) for m in summary["metrics"] for part in m["parts"]):
-        if part["left_out"]:
-            counted = {"metric": metric, "n": len(part["left_out"]), "of": len(part["queries"])}
-            parts.setdefault(part["query_set"], []).append(counted)
-    for name, own in parts.items():
+    columns = ["label", "query_set", "left_out", "queries"]
+    left_out = pd.json_normalize(list(summary["metrics"]), "parts", "label").reindex(
+        columns=columns
+    )
+    left_out = left_out.assign(
+        metric=left_out["label"], n=left_out["left_out"].str.len(), of=left_out["queries"].str.len()
+    )
+    for name, own in left_out[left_out["n"] > 0].groupby("query_set", sort=False):
         lacking = _names(without["model_name"][without["query_set"] == name])
-        evidence = Evidence(lacking, max(part["n"] for part in own))
-        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": own})
+        parts = own[["metric", "n", "of"]].to_dict("records")
+        evidence = Evidence(lacking, int(own["n"].max()))
+        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": parts})
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:

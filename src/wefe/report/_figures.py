@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -214,7 +215,7 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
             )
     figure.update_yaxes(title_text="Models", col=1)
     figure.update_layout(showlegend=bool(shown), legend=_LEGEND_BELOW)
-    return apply_layout(figure, "", [], panels.height, panels.title_px, 80)
+    return apply_layout(figure, "", {}, panels.height, panels.title_px, 80)
 
 
 # Scores
@@ -247,30 +248,30 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     import plotly.graph_objects as go
 
     from wefe.plotting._labels import escape, height_px, width_px, wrap
-    from wefe.plotting._style import apply_layout, hover
+    from wefe.plotting._style import apply_layout
 
     models, is_large = metric["models"], len(metric["models"]) > MOST_MODELS
     names, rows = [], []
     for part in metric["parts"]:
-        names += [f"<b>{escape(part['query_set'])}</b>"]
-        names += [wrap(query, 44) for query in part["queries"]]
+        names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
         rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
-    shown = [wrap(name, 18) for name in models]
-    is_upright = width_px(shown) > _ACROSS_PX / len(models)
-    shown = [wrap(name, 24) for name in models] if is_upright else shown
+    cells = pd.DataFrame(rows)
+    narrow, wide = ([wrap(name, most) for name in models] for most in (18, 24))
+    is_upright = width_px(narrow) > _ACROSS_PX / len(models)
+    shown = wide if is_upright else narrow
     on_hover = "%{z:.4g} from no bias" if is_large else "%{hovertext}"
     figure = go.Figure()
     # plotly merges equal categories, so the axis has positions instead of names.
     figure.add_heatmap(
-        z=[[_from_no_bias(cell) for cell in row] for row in rows],
+        z=cells.map(_from_no_bias).to_numpy().tolist(),
         coloraxis="coloraxis",
-        xgap=0 if is_large else 1,
+        xgap=int(not is_large),
         ygap=1,
-        **{} if is_large else hover([[_hover(cell) for cell in row] for row in rows]),
+        hovertext=None if is_large else cells.map(_hover).to_numpy().tolist(),
+        hovertemplate=f"<b>%{{x}}</b><br>%{{y}}<br>{on_hover}<extra></extra>",
     )
-    figure.update_traces(hovertemplate=f"<b>%{{x}}</b><br>%{{y}}<br>{on_hover}<extra></extra>")
     if len(models) <= _MOST_WITH_NUMBERS:
-        texts = [[_in_cell(cell) for cell in row] for row in rows]
+        texts = cells.map(_in_cell).to_numpy().tolist()
         figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
     figure.update_xaxes(
         tickvals=list(range(len(models))),
@@ -296,16 +297,16 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     # A row is as high as the longest name.
     plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
     below_px = 0 if is_large else width_px(shown) if is_upright else height_px(shown)
-    return apply_layout(figure, "", [], plot_px, 0, 30 + below_px)
+    return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
 
 
-def _from_no_bias(cell: Mapping[str, Any]) -> float | None:
+def _from_no_bias(cell: Mapping[str, Any]) -> float:
     """Return how far a score is from no bias, with its sign, in four digits: a page has many."""
-    return float(f"{cell['score'] - cell['no_bias_value']:.4g}") if "score" in cell else None
+    return float(f"{cell.get('score', math.nan) - cell.get('no_bias_value', 0.0):.4g}")
 
 
 def _in_cell(cell: Mapping[str, Any]) -> str:
-    return f"{number(cell['score'])}{'*' if _is_small(cell) else ''}" if "score" in cell else ""
+    return f"{number(cell['score'])}{'*' * _is_small(cell)}" if "score" in cell else ""
 
 
 def _is_small(cell: Mapping[str, Any]) -> bool:
@@ -458,4 +459,4 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     figure.update_xaxes(title_text=title, row=panels.n_rows)
     figure.update_layout(boxmode="group", legend=_LEGEND_BELOW)
     below_px = 94 if len(colours) > 1 else 64
-    return apply_layout(figure, "", [], panels.height, panels.title_px, below_px)
+    return apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)

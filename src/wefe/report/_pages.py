@@ -76,26 +76,22 @@ def page_html(
     from wefe import __version__
 
     given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
+    of_kind: dict[type, list[Any]] = {WordPage: [], ModelPage: []}
     for page in given:
-        if not isinstance(page, WordPage | ModelPage):
+        if type(page) not in of_kind:
             raise TypeError(f"pages must be of words or models; got {found(page)}.")
-    words = _by_word([page for page in given if isinstance(page, WordPage)])
-    models = [page for page in given if isinstance(page, ModelPage)]
-    pairs = dict(analogies or {})
+        of_kind[type(page)].append(page)
+    words, models, pairs = _by_word(of_kind[WordPage]), of_kind[ModelPage], dict(analogies or {})
     if not (words or models or pairs or correlations):
         raise ValueError("there is nothing to show: pages is empty.")
     directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
     content = {
         "title": title,
         "models": [page.to_dict() for page in models],
-        "words": [
-            page.to_dict()
-            | {"original": _original(page), "map_method": METHODS[page.map_method], "map": None}
-            for page in words
-        ],
+        "words": list(map(_word, words)),
         "analogies": pairs,
-        "correlations": [_correlation(one) for one in correlations],
-        "directions": [_direction(one) for one in directions.values()],
+        "correlations": list(map(_correlation, correlations)),
+        "directions": list(map(_direction, directions.values())),
         "facts": {str(name): str(value) for name, value in (facts or {}).items()},
         "version": __version__,
     }
@@ -241,7 +237,11 @@ def _direction(one: BiasDirections) -> dict[str, Any]:
     }
 
 
-def _original(page: WordPage) -> str | None:
-    """Return the model whose directions a page uses, if it is another one."""
+def _word(page: WordPage) -> dict[str, Any]:
     name = page.directions.model_name
-    return None if name == page.model_name else name
+    return page.to_dict() | {
+        # The model whose directions the page uses, if it is another one.
+        "original": None if name == page.model_name else name,
+        "map_method": METHODS[page.map_method],
+        "map": None,
+    }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
 from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL
 
@@ -73,12 +76,9 @@ def scored(results: StudyResults) -> pd.DataFrame:
 
 def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
     """Number the groups of queries that share words with each other, but with no other query."""
-    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
-    for key, query in queries.items():
-        parts = query.target_sets + query.attribute_sets
-        words = {word.lower() for part in parts for word in part}
-        alike = [group for group in groups if group[0] & words]
-        groups = [group for group in groups if not group[0] & words]
-        keys = [key, *(each for _, found in alike for each in found)]
-        groups.append((words.union(*(found for found, _ in alike)), keys))
-    return {key: number for number, (_, keys) in enumerate(groups) for key in keys}
+    words = [
+        {word.lower() for part in query.target_sets + query.attribute_sets for word in part}
+        for query in queries.values()
+    ]
+    share = np.array([[not one.isdisjoint(other) for other in words] for one in words])
+    return dict(zip(queries, connected_components(share)[1].tolist(), strict=True))

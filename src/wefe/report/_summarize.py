@@ -398,34 +398,37 @@ def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str
 
 def _warnings(results: StudyResults) -> list[dict[str, Any]]:
     """Return audit warnings by kind, the most frequent first."""
-    found = [
-        (task, *str(text).partition(": ")[::2])
-        for task, outcome in (*results.of_kind("score"), *results.of_kind("warnings"))
-        for text in (outcome.value or {}).get("warnings") or ()
-    ]
-    of_scores = {(kind, task.model, task.place["query"]) for task, kind, _ in found}
-    audits = [(task, (words.value or {}).get("audit")) for task, words in results.of_kind("words")]
-    found += [
-        (task, each["kind"], each["message"])
-        for task, audit in (*results.directions(), *audits)
-        for each in (audit or {"warnings": ()})["warnings"]
-        if (each["kind"], task.model, task.place.get("query")) not in of_scores
-    ]
-    kinds: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for task, kind, message in found:
-        about = {"query": f"bias direction: {task.place.get('criterion')}", **task.place}
-        place = {name: about.get(name, "") for name in ("metric", "query_set", "query")}
-        kinds[kind].append({"model": task.model, **place, "message": message})
+    columns = ["kind", "message", "is_of_score", "model", "metric", "query_set", "query"]
+    table = pd.DataFrame(_every_warning(results), columns=columns, dtype=object).fillna("")
+    of_score = table["is_of_score"].astype(bool)
+    # An audit of words repeats what is said of a score.
+    keys = pd.MultiIndex.from_frame(table[["kind", "model", "query"]])
+    table = table[of_score | ~keys.isin(keys[of_score])]
+    shown = ["model", "metric", "query_set", "query", "message"]
     return [
         {
             "kind": kind,
-            "n": len(items),
-            "meaning": METHODS["warnings"].get(kind) or cut(items[0]["message"], 240),
-            "items": items[:_MOST_WARNINGS],
-            "models": list(dict.fromkeys(item["model"] for item in items)),
+            "n": len(own),
+            "meaning": METHODS["warnings"].get(str(kind)) or cut(own["message"].iloc[0], 240),
+            "items": own[shown].iloc[:_MOST_WARNINGS].to_dict("records"),
+            "models": own["model"].unique().tolist(),
         }
-        for kind, items in sorted(kinds.items(), key=lambda pair: -len(pair[1]))
+        for kind, own in sorted(table.groupby("kind", sort=False), key=lambda part: -len(part[1]))
     ]
+
+
+def _every_warning(results: StudyResults) -> Iterator[dict[str, Any]]:
+    for task, outcome in (*results.of_kind("score"), *results.of_kind("warnings")):
+        for text in (outcome.value or {}).get("warnings") or ():
+            kind, _, message = str(text).partition(": ")
+            about = {"kind": kind, "message": message, "is_of_score": True}
+            yield {**task.place, "model": task.model, **about}
+    audits = [(task, (words.value or {}).get("audit")) for task, words in results.of_kind("words")]
+    for task, audit in (*results.directions(), *audits):
+        for each in (audit or {"warnings": ()})["warnings"]:
+            about = {"kind": each["kind"], "message": each["message"], "is_of_score": False}
+            direction = {"query": f"bias direction: {task.place.get('criterion')}"}
+            yield {**direction, **task.place, "model": task.model, **about}
 
 
 def _gaps(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
