@@ -20,8 +20,8 @@ from wefe import (
     load,
     load_test_model,
 )
+from wefe._output import as_text
 from wefe.cli import _as_options
-from wefe.cli._output import as_text
 from wefe.datasets import load_weat_queries
 from wefe.metrics import SCWEAT
 

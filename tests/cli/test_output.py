@@ -10,9 +10,9 @@ import typer.main
 from command_line import wefe
 
 from wefe import WordEmbeddingModel
+from wefe._bibtex import bibtex
+from wefe._output import as_latex, as_text
 from wefe.cli import application
-from wefe.cli._bibtex import bibtex
-from wefe.cli._output import as_latex, as_text
 from wefe.metrics._registry import as_metric, metric_names
 
 COMMANDS = typer.main.get_command(application()).commands
@@ -87,7 +87,7 @@ def test_lines_fit_a_terminal_of_80_columns(call, tmp_path):
 
 
 def test_the_first_columns_stay_and_names_are_cut(monkeypatch):
-    monkeypatch.setattr("wefe.cli._output._room", lambda: 50)
+    monkeypatch.setattr("wefe._output._room", lambda: 50)
     table = pd.DataFrame({"query": ["a" * 40 + "b" * 40], "score": [0.5], "p_value": [0.01]})
     wide = table.assign(note="z" * 30)
     (_, row, *hint) = as_text(wide).splitlines()

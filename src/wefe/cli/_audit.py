@@ -14,11 +14,11 @@ import pandas as pd
 
 import wefe.audit as audits
 from wefe._files import atomic_file
+from wefe._output import Format, as_json, say, tell, write
 from wefe._plain import plain
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
-from wefe.cli._output import Format, as_json, say, tell, write
 from wefe.datasets import load_criterion
 from wefe.models._load import words_of
 

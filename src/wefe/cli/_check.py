@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import pandas as pd
 import typer
 
+from wefe._output import as_json, as_text, say, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._output import as_json, as_text, say, tell
 from wefe.cli._run import open_source
 
 if TYPE_CHECKING:

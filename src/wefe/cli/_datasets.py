@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from wefe._output import Format, write
 from wefe.cli import _options as opt
-from wefe.cli._output import Format, write
 
 
 @opt.command

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wefe._checks import check_known
+from wefe._output import as_text, tell
 from wefe.cli import _options as opt
 from wefe.cli._inputs import is_there, preprocessors, read_lines, split_name
-from wefe.cli._output import as_text, tell
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from wefe._output import as_text, tell
 from wefe.cli import _options as opt
 from wefe.cli._inputs import open_model
-from wefe.cli._output import as_text, tell
 
 if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel

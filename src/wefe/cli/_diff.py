@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wefe._output import Format, as_json, as_latex, as_text
 from wefe._visible import as_csv, visible
 from wefe.cli import _options as opt
-from wefe.cli._output import Format, as_json, as_latex, as_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,11 +14,11 @@ import pandas as pd
 
 from wefe._checks import check_share
 from wefe._files import check_writable
+from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._plain import plain
 from wefe._visible import HIDDEN, visible
 from wefe.cli import _options as opt
 from wefe.cli._inputs import is_there, open_model, preprocessors, read_lines, short, split_name
-from wefe.cli._output import Format, as_text, interval_text, tell, write
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion

@@ -12,16 +12,15 @@ import numpy as np
 import pandas as pd
 import typer
 
+from wefe._bibtex import bibtex as entries_of
+from wefe._bibtex import others_used
 from wefe._files import atomic_file, check_writable
+from wefe._output import Format, interval_text, say, say_undefined, tables_of_scores, tell, write
 from wefe.cli import _options as opt
-from wefe.cli._bibtex import bibtex as entries_of
-from wefe.cli._bibtex import others_used
 from wefe.cli._inputs import declared_models, declared_queries, end, preprocessors
 from wefe.cli._options import check_metrics, parse_params
-from wefe.cli._output import Format, interval_text, say, say_undefined, tell, write
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.ranking import ranked
-from wefe.results import OPPOSITE
 from wefe.running import COLUMNS
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ _METHODS = {
     "approximate": "random splits",
     "saddlepoint": "approximated",
 }
-# The most important columns first, because narrow terminals have no room for the others.
-_SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "null", "p_value_bh"]
-_SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
 # Maximum number of models side by side, even if there are fewer rows.
 _MOST_ABREAST = 3
 _RESAMPLES = 1000
@@ -271,27 +267,6 @@ def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path
             f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
             "its own."
         )
-
-
-def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield one table per metric and query set, with the models of a query together."""
-    shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
-    shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])
-    shown["null"] = interval_text(tidy["null_lower"], tidy["null_upper"])
-    if tidy["p_value"].notna().sum() < 2:
-        shown[["p_value_holm", "p_value_bh"]] = None
-    shown["note"] = [
-        OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
-    ]
-    for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
-        # Categoricals sort in the order of their categories.
-        asked = pd.Categorical(group["query"], categories=group["query"].unique())
-        table = group.iloc[asked.codes.argsort(kind="stable")].copy()
-        # Name the query only before its first model.
-        table.loc[table["query"].duplicated(), "query"] = ""
-        no_bias = group["no_bias_value"].iloc[0]
-        title = f"{metric}, {name} (no bias: {no_bias:g})"
-        yield title, table[_SHOWN].dropna(axis="columns", how="all")
 
 
 def _tables_of_models(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wefe._output import as_text, say, tell
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models
-from wefe.cli._output import as_text, say, tell
 
 
 @opt.command

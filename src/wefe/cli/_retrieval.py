@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from wefe._output import Format, write
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models, end
-from wefe.cli._output import Format, write
 from wefe.cli._run import tables_of_rankings
 
 

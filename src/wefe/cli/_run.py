@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import pandas as pd
 import typer
 
+from wefe._output import as_text, interval_text, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._output import as_text, interval_text, tell
 
 if TYPE_CHECKING:
     from wefe.study import Study, StudyResults

@@ -11,11 +11,11 @@ import pandas as pd
 
 from wefe._checks import check_choice
 from wefe._files import atomic_file
+from wefe._output import Format, write
 from wefe._visible import as_csv
 from wefe.cli import _options as opt
 from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
 from wefe.cli._options import check_metrics, parse_params
-from wefe.cli._output import Format, write
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
 

@@ -268,8 +268,7 @@ def to_latex(results: pd.DataFrame | StudyResults) -> str:
     >>> print(to_latex(results).splitlines()[2])
     \caption{WEAT-ES, Gender (no bias: 0)}
     """
-    from wefe.cli._measure import tables_of_scores
-    from wefe.cli._output import as_latex
+    from wefe._output import as_latex, tables_of_scores
 
     table = tidy(results).rename(columns={"query_set": "queries"})
     return "\n".join(as_latex(title, frame) for title, frame in tables_of_scores(table))
@@ -301,7 +300,7 @@ def to_bibtex(results: pd.DataFrame | StudyResults) -> str:
     >>> [line for line in to_bibtex(results).splitlines() if line.startswith("@")][:2]
     ['@misc{caliskan2017,', '@misc{dev2019,']
     """
-    from wefe.cli._bibtex import bibtex, others_used
+    from wefe._bibtex import bibtex, others_used
 
     table = tidy(results)
     audited = bool((table["warnings"] == "").any())

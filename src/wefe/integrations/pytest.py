@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from wefe._checks import check_between, check_number
+from wefe._output import as_text
 from wefe._visible import visible
-from wefe.cli._output import as_text
 from wefe.contextual import load_encoder
 from wefe.contextual._load import is_encoder_object
 from wefe.datasets._opened import OpenedQueries, open_query_set

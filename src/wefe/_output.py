@@ -7,12 +7,13 @@ import logging
 import math
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 from wefe._visible import as_csv, visible
+from wefe.results import OPPOSITE
 
 logger = logging.getLogger(__name__)
 
@@ -28,11 +29,15 @@ _LONGEST_LINE = 100
 _UNLIMITED = 100_000
 
 
+# The most important columns first, because narrow terminals have no room for the others.
+_SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "null", "p_value_bh"]
+_SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
+
 Format: TypeAlias = Literal["table", "csv", "json", "markdown", "latex"]
 
 
 def write(
-    format: Format,
+    format: Format,  # noqa: A002 - what it is
     shown: Iterable[tuple[str, pd.DataFrame]],
     data: Mapping[str, pd.DataFrame],
 ) -> None:
@@ -99,6 +104,27 @@ def as_latex(title: str, frame: pd.DataFrame) -> str:
         column_format="".join("r" if to_right else "l" for to_right in is_number),
     )
     return str(text)
+
+
+def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield one table per metric and query set, with the models of a query together."""
+    shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
+    shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])
+    shown["null"] = interval_text(tidy["null_lower"], tidy["null_upper"])
+    if tidy["p_value"].notna().sum() < 2:
+        shown[["p_value_holm", "p_value_bh"]] = None
+    shown["note"] = [
+        OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
+    ]
+    for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
+        # Categoricals sort in the order of their categories.
+        asked = pd.Categorical(group["query"], categories=group["query"].unique())
+        table = group.iloc[asked.codes.argsort(kind="stable")].copy()
+        # Name the query only before its first model.
+        table.loc[table["query"].duplicated(), "query"] = ""
+        no_bias = group["no_bias_value"].iloc[0]
+        title = f"{metric}, {name} (no bias: {no_bias:g})"
+        yield title, table[_SHOWN].dropna(axis="columns", how="all")
 
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
