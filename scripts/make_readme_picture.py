@@ -1,7 +1,6 @@
-"""Make the picture of the README, `docs/images/demo.png`; the site's build makes all other figures.
+"""Draw the picture of the README, `docs/images/demo.png`: the figure of `docs/index.md`.
 
-It shows the packaged vectors. It needs, besides ``wefe``, a way from figure to picture: the package
-`kaleido`, or else Chromium or Chrome on the path::
+It needs, besides ``wefe``, the package `kaleido`, or else Chromium or Chrome on the path::
 
     python scripts/make_readme_picture.py
 
@@ -9,65 +8,34 @@ The numbers are the same on every machine; the bytes depend on fonts and browser
 """
 
 import argparse
+import doctest
 import importlib.util
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
-from wefe import WordEmbeddingModel, load_test_model
-from wefe.datasets import load_weat_queries
-from wefe.plotting import plot_queries_results
-from wefe.running import run_queries
-
-PICTURE = Path(__file__).resolve().parents[1] / "docs/images/demo.png"
-WIDTH, HEIGHT, SCALE = 1000, 640, 1.2
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, PICTURE = ROOT / "docs/index.md", ROOT / "docs/images/demo.png"
+WIDTH, HEIGHT, SCALE = 1000, 480, 1.2
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-N_CONTROLS = 100
 
 
 def draw() -> go.Figure:
-    """Draw WEAT effect sizes of the packaged vectors, of a part of them, and of a control.
-
-    In a control the vectors are dealt out to the words at random, which keeps everything but the
-    meaning. Of 100 controls the median one is shown, by the mean distance from 0.
-    """
-    packaged = load_test_model()
-    words, vectors = list(packaged.vocab), packaged.vectors
-    queries, params = load_weat_queries(), {"return_effect_size": True}
-
-    def control(seed: int) -> WordEmbeddingModel:
-        shuffled = np.random.default_rng(seed).permutation(vectors)
-        return WordEmbeddingModel.from_arrays(words, shuffled, "control: words shuffled")
-
-    distances = [
-        run_queries("weat", queries, [control(seed)], metric_params=params).abs().to_numpy().mean()
-        for seed in range(N_CONTROLS)
-    ]
-    typical = int(np.argsort(distances)[N_CONTROLS // 2])
-    models = [
-        WordEmbeddingModel.from_arrays(words, vectors, "minilm, 256 dimensions"),
-        WordEmbeddingModel.from_arrays(words, vectors[:, :16], "minilm, 16 dimensions"),
-        control(typical),
-    ]
-    figure = plot_queries_results(run_queries("weat", queries, models, metric_params=params))
-    title = "WEAT effect sizes: the ten tests of Caliskan et al. (2017)"
-    title = figure.layout.title.text.replace("WEAT-ES scores", title)
-    # With letters that can still be read when a page shows it at two thirds.
-    figure.update_layout(width=WIDTH, height=HEIGHT, title_text=title)
-    green, grey = figure.data[-1].marker.color, "#999999"
-    figure.data[-1].marker.color = grey
-    # The dot of a bar that is too short to be seen.
-    figure.update_annotations({"font.color": grey}, selector={"font.color": green})
-    low, middle, high = np.quantile(distances, [0.05, 0.5, 0.95])
-    print(
-        f"control: seed {typical}, mean distance from 0 {distances[typical]:.2f}; of {N_CONTROLS}: "
-        f"median {middle:.2f}, 90 of 100 from {low:.2f} to {high:.2f}"
+    """Run the code of the landing page and return its figure."""
+    names: dict[str, Any] = {}
+    examples = doctest.DocTestParser().get_doctest(
+        PAGE.read_text("utf-8"), names, PAGE.name, str(PAGE), 0
     )
-    return figure
+    failed, _ = doctest.DocTestRunner().run(examples, clear_globs=False)
+    if failed:
+        raise SystemExit(f"{PAGE.name}: {failed} examples failed; see above.")
+    return examples.globs["figure"].update_layout(
+        width=WIDTH, height=HEIGHT, font={"size": 15}, margin={"l": 20, "t": 60, "b": 20}
+    )
 
 
 def write_png(figure: go.Figure, path: Path) -> None:
