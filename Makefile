@@ -1,38 +1,38 @@
 .PHONY: develop test test-all check format docs coverage benchmarks dist
 
-develop:         ## an environment for development in .venv, in one command
+develop:         ## create a development environment in .venv
 	python3 -m venv .venv
 	.venv/bin/pip install -e ".[dev]"
 	if git rev-parse --git-dir > /dev/null 2>&1; then .venv/bin/pre-commit install; fi
 
-test:            ## tests and doctests, without those marked slow
+test:            ## run tests and doctests except those marked slow
 	pytest -n auto
 
-test-all:        ## all tests and doctests
+test-all:        ## run all tests and doctests
 	pytest -n auto -m ""
 
-check:           ## what CI checks after the tests
+check:           ## run the other checks of CI
 	ruff check .
 	ruff format --check .
 	mypy
 	python scripts/check_docstrings.py
 
-format:          ## what a machine can mend
+format:          ## fix lint and format automatically
 	ruff check --fix .
 	ruff format .
 
-docs:            ## the site, in docs/_build/html; warnings are errors, links are checked
+docs:            ## build the site in docs/_build/html; warnings and dead links are errors
 	rm -rf docs/_build
 	sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	python scripts/check_links.py docs/_build/html
 
-coverage:        ## lines and branches that all tests reach, at least 96 % of them
+coverage:        ## run all tests; they must cover 96 % of lines and branches
 	pytest -n auto -m "" --cov=wefe --cov-report=term
 
-benchmarks:      ## the whole table of ratios, measured here and now
+benchmarks:      ## measure the table of speed ratios
 	python -m benchmarks
 
-dist:            ## wheel and source distribution, in dist/
+dist:            ## build wheel and source distribution in dist/
 	rm -rf dist
 	python -m build
 	twine check --strict dist/*

@@ -290,10 +290,10 @@ def test_every_metric_says_how_it_is_read(reference):
     pages = dict(reference.pages())
     for name in ("wefe.metrics.WEAT", "wefe.metrics.MAC", "wefe.contextual.SEAT"):
         assert "How to read it" in pages[name]
-    assert "0; less bias is measured where the score is nearer to 0" in reference._how_to_read(WEAT)
-    assert "1; less bias is measured where the score is higher" in reference._how_to_read(ECT)
+    assert "0; a score that is nearer to 0 means less bias measured" in reference._how_to_read(WEAT)
+    assert "1; a score that is higher means less bias measured" in reference._how_to_read(ECT)
     table = reference._how_to_read(RNSB)
-    assert "0; less bias is measured where the score is lower" in table
+    assert "0; a score that is lower means less bias measured" in table
     assert "2 or more target sets and 2 attribute sets" in table
     assert "0 to ∞" in table
     page = pages["wefe.metrics.BaseMetric"]
@@ -305,7 +305,7 @@ def test_every_metric_says_how_it_is_read(reference):
 
 def test_every_room_is_in_a_group(reference):
     names = reference.rooms()
-    assert "Can it be believed?" in reference._grouped(names)
+    assert "Check reliability" in reference._grouped(names)
     for wrong in (names[1:], [*names, "wefe.new"]):
         with pytest.raises(reference.ExtensionError):
             reference._grouped(wrong)

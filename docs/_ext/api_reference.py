@@ -33,21 +33,21 @@ FOLDER = "reference/generated"
 # What the rooms are for, in the order of need.
 GROUPS = {
     "Measure": (
-        "What everybody needs: ``metrics``, ``query``, ``models`` and ``running``.",
+        "Start here: ``metrics``, ``query``, ``models`` and ``running``.",
         "metrics query models running results ranking datasets aggregation words embeddings",
     ),
-    "Can it be believed?": (
-        "How far a number carries, and what else the vectors are good for.",
+    "Check reliability": (
+        "Check how reliable the scores are, and measure the quality of the vectors.",
         "audit comparison silhouette quality",
     ),
-    "Mitigate": ("Take bias out of a model, and see what is left.", "debias"),
-    "Look": ("Words, neighbours and directions; figures.", "explore plotting"),
+    "Mitigate": ("Reduce bias in a model, and check what remains.", "debias"),
+    "Explore": ("Inspect words, neighbours and directions; plot results.", "explore plotting"),
     "Encoders": (
-        "Contextual and sentence encoders in the place of tables, and whom they rank first.",
+        "Measure contextual and sentence encoders, and audit whom they rank first.",
         "contextual retrieval",
     ),
     "Studies": (
-        "Many measurements, declared in a file, and the report of them; experiments of papers.",
+        "Run many measurements from one file, write reports, and replicate papers.",
         "study report replication",
     ),
 }
@@ -134,7 +134,7 @@ def _how_to_read(metric: type[BaseMetric]) -> str:
         "metric_short_name": short,
         "metric_template": template,
         "value_range": f"{_bound(low)} to {_bound(high)}",
-        "no_bias_value": f"{no_bias:g}; less bias is measured where the score is {order}",
+        "no_bias_value": f"{no_bias:g}; a score that is {order} means less bias measured",
         "nan_values": ", ".join(f"``{entry}``" for entry in entries),
     }
     labels = (
@@ -151,8 +151,8 @@ def _how_to_read(metric: type[BaseMetric]) -> str:
         link = f":py:attr:`{label} <wefe.metrics.BaseMetric.{attribute}>`"
         text += f"\n   * - {link}\n     - {value}"
     return (
-        f"{text}\n\nRange and value are those of the default parameters; "
-        ":py:meth:`~wefe.metrics.BaseMetric.scale` tells those of others.\n"
+        f"{text}\n\nThe range and the no-bias value hold for the default parameters. "
+        ":py:meth:`~wefe.metrics.BaseMetric.scale` returns those of other parameters.\n"
     )
 
 

@@ -224,8 +224,8 @@ def test_how_a_mitigated_model_was_made_is_shown_as_text(made):
     known = replace(results, models={"a + hard": {"dim": 2, "mitigation": how}})
     text = to_html(known)
     assert (
-        "</bdi> was made by hard-debias, criterion gender, offline: word lists that are a download "
-        "were not there; 232 words to be left as they are." in text
+        "</bdi> was made by hard-debias, criterion gender, offline, so without the word "
+        "lists that need a download; 232 words to be left as they are." in text
     )
     assert "left out, as &lt;words&gt; are missing" in text
     # The name of the mitigation stays what the plan says.

@@ -133,7 +133,7 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
     for name in own.neighbors["neighbor"]:
         assert name in text
     assert "All neighbours (20)" in text
-    assert "They are no property of people" in text
+    assert "They are neither a property of people" in text
     assert "Read with care" not in text
     facts = text.partition("Software")[2]
     for fact in ("Modelsminilm-words", "Criteriongender", "Neighbours20", "MapPCA"):
@@ -246,7 +246,7 @@ def test_a_direction_that_is_not_twice_the_second_one_is_weak(second, weak):
     ratios = page.directions.explained_variance_ratio
     assert ratios[:2] == pytest.approx([1 - second, second])
     text = _Page(page_html(page)).text
-    said = f"(the second component: {100 * second:.0f} %), so that it hardly represents them"
+    said = f"(the second component: {100 * second:.0f} %), so it hardly represents them"
     assert (said in text) == weak
     assert ("Read with care:" in text) == weak
 
@@ -259,7 +259,7 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     taken = page.directions.explained
     assert taken < 0.5
     text = _Page(page_html(page)).text
-    assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so that" in text
+    assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so it" in text
     own = word_page(packaged_model, "nurse", "religion", k=4)
     assert own.directions.explained > 0.5
     assert "Read with care" not in _Page(page_html(own)).text
@@ -347,7 +347,10 @@ def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
         plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
         assert plot_px > 50
         assert layout["margin"]["b"] > 50
-    assert "Chance explains a bar that ends within its line, so it is hollow." in _Page(text).text
+    assert (
+        "Chance explains bars that end within their line; these bars are hollow."
+        in _Page(text).text
+    )
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):

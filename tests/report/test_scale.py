@@ -152,7 +152,7 @@ def test_ranks_stand_with_scores_and_accumulate_with_external_columns(made):
     assert '2 <span class="score">(0.250)</span></td>' in to_html(results)
     drawn = figures(results, summarize(results))["ranking-0"]
     assert [trace["name"] for trace in drawn.data["data"]] == ["WEAT", "WEB"]
-    assert "Ranked in an order of their own: WEB." in drawn.caption
+    assert "These columns are ranked in their own order: WEB." in drawn.caption
 
 
 def test_studies_keep_what_rnsb_finds_of_words(cuts):

@@ -215,7 +215,7 @@ def test_intervals_that_do_not_hold_their_score_are_named(made):
         False,
         False,
     ]
-    assert "[0.720, 0.980] does not hold the score" in to_html(made(scores))
+    assert "[0.720, 0.980] does not contain the score" in to_html(made(scores))
 
 
 def test_the_side_of_a_test_is_said_in_words(example):
@@ -229,8 +229,8 @@ def test_the_side_of_a_test_is_said_in_words(example):
         for each in claims(one_sided, scored(example))
         if each.kind == "one_sided"
     ] == [
-        "The test of WEAT-ES is right-sided: it only looks for an association of the first targets "
-        "with the first attributes, so a score below 0 has a large p-value whatever its size."
+        "The test of WEAT-ES is right-sided: it only tests whether the first targets are "
+        "associated with the first attributes, so a score below 0 always has a large p-value."
     ]
 
 
@@ -342,9 +342,9 @@ def test_metrics_agree_only_where_each_ranks_the_same_two_models_or_more(made):
     one, fewer = {**lost, "a": 0.1}, {**ranked, "c": no_value}
     for first, second in ((lost, lost), (one, one), (ranked, lost), (ranked, fewer)):
         assert said(WEAT=first, RND=second) == []
-    assert said(WEAT=fewer, RND=fewer) == ["Both metrics put the models in the same order."]
+    assert said(WEAT=fewer, RND=fewer) == ["Both metrics rank the models in the same order."]
     assert said(WEAT=ranked, RND=ranked, ECT=lost) == [
-        "2 of 3 metrics put the models in the same order; the others rank fewer than two models."
+        "2 of 3 metrics rank the models in the same order; the others rank fewer than two models."
     ]
 
 
@@ -491,9 +491,9 @@ def test_individual_biases_are_those_of_the_audit(rich):
 
 
 def test_warnings_are_said_in_plain_words(rich):
-    meaning = "words of a set are biased to opposite sides, which a mean does not show"
+    meaning = "words of one set are biased in opposite directions, which a mean hides"
     (said,) = sentences(rich, "warned", "not_audited")
-    assert said.endswith(f"about these scores; most often, {meaning}.")
+    assert said.endswith(f"about these scores. Most often, {meaning}.")
     assert f"<code>cancelling-biases</code>: {meaning} <" in to_html(rich)
 
 

@@ -389,18 +389,15 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
         yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
-    columns = ["label", "query_set", "left_out", "queries"]
-    left_out = pd.json_normalize(list(summary["metrics"]), "parts", "label").reindex(
-        columns=columns
-    )
-    left_out = left_out.assign(
-        metric=left_out["label"], n=left_out["left_out"].str.len(), of=left_out["queries"].str.len()
-    )
-    for name, own in left_out[left_out["n"] > 0].groupby("query_set", sort=False):
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for metric, part in ((m["label"], part) for m in summary["metrics"] for part in m["parts"]):
+        if part["left_out"]:
+            counted = {"metric": metric, "n": len(part["left_out"]), "of": len(part["queries"])}
+            parts.setdefault(part["query_set"], []).append(counted)
+    for name, own in parts.items():
         lacking = _names(without["model_name"][without["query_set"] == name])
-        parts = own[["metric", "n", "of"]].to_dict("records")
-        evidence = Evidence(lacking, int(own["n"].max()))
-        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": parts})
+        evidence = Evidence(lacking, max(part["n"] for part in own))
+        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": own})
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
