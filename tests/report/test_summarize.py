@@ -284,7 +284,7 @@ SAID = [
       "The metrics disagree most about a (rank 1 on WEAT, 3 on RND); c (rank 1 on RND, 3 on "
       "WEAT)."]),
     ({"WEAT": {"G": ONE_WAY}, "RND": {"G": ONE_WAY}}, ["differ", "spread", "same_order"],
-     ["Both metrics put the models in the same order."]),
+     ["Both metrics rank the models in the same order."]),
     *(({name: {"G": {"q": {f"m{i}": 0.1 + i / 10 for i in range(n)}}} for name in ("WEAT", "RND")},
        ["by_chance"], [f"With {n} models, {text}."])
       for n, text in [(3, "even a perfect rank correlation may be chance (p = 0.33)"),
