@@ -1,4 +1,4 @@
-.PHONY: develop test test-all check format docs coverage benchmarks dist
+.PHONY: develop test test-all check format docs check-pages coverage benchmarks dist
 
 develop:         ## create a development environment in .venv
 	python3 -m venv .venv
@@ -25,6 +25,15 @@ docs:            ## build the site in docs/_build/html; warnings and dead links 
 	rm -rf docs/_build
 	sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	python scripts/check_links.py docs/_build/html
+
+# One page of each kind, and the example report.
+PAGES = index quickstart howto/choose_embedding guide/measure concepts/metrics replications/weat \
+	reference/index reference/generated/wefe.metrics.GeneralizedWEAT reference/commands \
+	about/benchmarks search example_report
+check-pages:     ## look at pages of the built site in Chromium: sizes, contrast, what is cut off, errors
+	wefe explore nurse engineer --model demo --offline --out docs/_build/explore.html
+	python scripts/check_pages.py docs/_build/html $(PAGES:=.html) ../explore.html \
+		--screenshots docs/_build/screenshots
 
 coverage:        ## run all tests; they must cover 96 % of lines and branches
 	pytest -n auto -m "" --cov=wefe --cov-report=term

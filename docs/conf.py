@@ -75,6 +75,7 @@ html_title = f"wefe {release}"
 html_static_path = ["_static"]
 html_css_files = ["wefe.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # else the theme logs an error at the first visit
 html_sidebars = {"index": [], "quickstart": []}
 html_theme_options = {
     "logo": {"text": "wefe"},

@@ -34,7 +34,7 @@ def draw() -> go.Figure:
     if failed:
         raise SystemExit(f"{PAGE.name}: {failed} examples failed; see above.")
     return examples.globs["figure"].update_layout(
-        width=WIDTH, height=HEIGHT, font={"size": 15}, margin={"l": 20, "t": 60, "b": 20}
+        width=WIDTH, height=HEIGHT, font={"size": 15}, margin={"l": 20, "t": 20, "b": 20}
     )
 
 

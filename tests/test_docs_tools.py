@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,20 @@ def docstrings():
 @pytest.fixture(scope="module")
 def links():
     return tool(ROOT / "scripts/check_links.py")
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return tool(ROOT / "scripts/check_pages.py")
+
+
+@pytest.fixture(scope="module")
+def browser(pages):
+    program = next(filter(None, map(shutil.which, pages.BROWSERS)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    with pages.started(program) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +221,48 @@ def test_links_of_the_pages_at_the_top_lead_somewhere(links, tmp_path):
     assert links.broken_in_markdown(ROOT) == []
     (tmp_path / "README.md").write_text("[a](gone.md), [b](#here), [c](https://example.org)")
     assert links.broken_in_markdown(tmp_path) == ["README.md: gone.md is not there"]
+
+
+@pytest.mark.parametrize(
+    ("planted", "problem"),
+    [
+        ("", None),
+        ("<h2 style='font-size: 15px'>Small</h2>", "h2 of 15 px, not larger than p of 16 px"),
+        ("<p style='font-size: 13px'>small</p>", "text of 13 px: p “small”"),
+        ("<table><td style='min-width: 500px'>wide</table>", "cut off: table “wide”"),
+        ("<div style='width: 500px'>wide</div>", "the page is 508 px wide, the window 390"),
+        (
+            "<div style='overflow: hidden'><pre style='width: 500px'>x</pre></div>",
+            "cut off: pre “x”",
+        ),
+        ("<pre style='white-space: pre'>" + "x " * 1000 + "</pre>", "code needs scrolling: pre"),
+        ("<p style='color: white; background: white'>none</p>", "contrast of 1.0: p “none”"),
+        ("<p style='opacity: 0.3'>pale</p>", "contrast of 2.1: p “pale”"),
+        (
+            "<style>@media (prefers-color-scheme: dark) { p { color: #333 } }</style>",
+            "contrast of 1.",
+        ),
+        ("<div class='drawing'>Wait</div>", "a figure is not drawn: div.drawing “Wait”"),
+        ("<img src='nowhere.png' width='50'>", "a picture is not shown: file:"),
+        ("<script>console.error('said')</script>", "console: said"),
+        ("<script>nothing.here</script>", "console: ReferenceError: nothing is not defined"),
+        ("<script src='https://example.org/x.js'></script>", "console: Failed to load resource"),
+    ],
+)
+def test_what_readers_stumble_over_is_named(pages, browser, planted, problem, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html><meta charset='utf-8'><style>:root { color-scheme: light dark } "
+        f"pre {{ overflow: auto }}</style><h1>Page</h1><p>Text</p>{planted}",
+        encoding="utf-8",
+    )
+    found = [
+        each
+        for width, theme in [(390, "light"), (1400, "dark")]
+        for each in pages.problems_of(browser, page, width, theme, tmp_path)
+    ]
+    assert any(each.startswith(problem) for each in found) if problem else found == []
+    assert len(list(tmp_path.glob("*.png"))) == 2
 
 
 def test_figures_are_made_by_the_code_above_them_once(figures):
